@@ -1,0 +1,1 @@
+"""Graphs on disk, and questions to them."""

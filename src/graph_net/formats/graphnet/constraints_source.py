@@ -1,0 +1,94 @@
+"""``input_tensor_constraints.py`` of a GraphNet sample, read by walking its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from graph_net.formats.graphnet.model_source import parse
+from graph_net.graph.errors import GraphError
+from graph_net.graph.expr import Dim, Expr
+from graph_net.graph.graph import Symbol
+
+_PREFIX = "dynamic_dim_constraint_"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Symbols with example values, relations between them, and input shapes that use them."""
+
+    symbols: tuple[Symbol, ...] = ()
+    relations: tuple[Expr, ...] = ()
+    shapes: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
+
+
+def read_constraints(source: str) -> Constraints:
+    """What a constraints file says; nothing for an empty one."""
+    if not source or source.isspace():
+        return Constraints()
+    lists: dict[str, ast.expr] = {}
+    symbols: dict[str, str] = {}
+    for statement in parse(source, "input_tensor_constraints.py").body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            continue
+        match statement:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Call(args=[ast.Constant(value=str(word))])
+            ):
+                symbols[name] = word
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.startswith(_PREFIX):
+                lists[name.removeprefix(_PREFIX)] = value
+            case _:
+                raise GraphError(
+                    f"cannot read {ast.unparse(statement)[:80]!r} as a constraint",
+                    line=statement.lineno,
+                )
+    examples = _examples(lists.get("symbol2example_value"), symbols)
+    declared = [
+        item.id for item in _items(lists.get("symbols")) if isinstance(item, ast.Name)
+    ] or list(symbols)
+    return Constraints(
+        tuple(Symbol(symbols.get(name, name), examples.get(name, 1)) for name in declared),
+        tuple(
+            Expr(ast.unparse(item))
+            for item in _items(lists.get("relations"))
+            if not isinstance(item, ast.Constant)
+        ),
+        dict(_shape(item) for item in _items(lists.get("input_shapes"))),
+    )
+
+
+def _items(tree: ast.expr | None) -> list[ast.expr]:
+    return list(tree.elts) if isinstance(tree, (ast.List, ast.Tuple)) else []
+
+
+def _examples(tree: ast.expr | None, symbols: dict[str, str]) -> dict[str, int]:
+    pairs: list[tuple[ast.expr | None, ast.expr]] = []
+    if isinstance(tree, ast.Dict):
+        pairs = list(zip(tree.keys, tree.values, strict=True))
+    elif tree is not None:
+        pairs = [(p.elts[0], p.elts[1]) for p in _items(tree) if isinstance(p, ast.Tuple)]
+    found: dict[str, int] = {}
+    for key, value in pairs:
+        if not (
+            isinstance(key, ast.Name)
+            and isinstance(value, ast.Constant)
+            and type(value.value) is int
+        ):
+            raise GraphError("an example value is no whole number", field="constraints")
+        found[key.id] = value.value
+    return found
+
+
+def _shape(tree: ast.expr) -> tuple[str, tuple[Dim, ...]]:
+    match tree:
+        case ast.Tuple(elts=[ast.List(elts=dims) | ast.Tuple(elts=dims), ast.Constant(value=name)]):
+            return str(name), tuple([_dim(dim) for dim in dims])
+        case _:
+            raise GraphError(f"no input shape: {ast.unparse(tree)[:80]!r}", line=tree.lineno)
+
+
+def _dim(tree: ast.expr) -> Dim:
+    if tree.__class__ is ast.Constant and type(tree.value) is int:  # type: ignore[attr-defined]
+        return tree.value  # type: ignore[attr-defined, no-any-return]
+    return Expr(ast.unparse(tree))

@@ -1,0 +1,184 @@
+"""Which calls depend on one another beyond their arguments: mutation, random numbers, autocast.
+
+Two nodes may change places only if neither reads what the other writes. Arguments show most of
+that; the rest is here: a call that changes a tensor in place comes after the calls that read its
+storage before, and before those that read it later. The rules go by name, so that they are the
+same on every torch version, and where it is unknown whether a result shares its argument's
+storage they assume it does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from graph_net.graph.graph import Graph, Node
+from graph_net.graph.values import Ref, Value, refs
+
+_VIEWS = frozenset(
+    """
+view reshape transpose permute expand squeeze unsqueeze flatten unflatten contiguous to type float
+double half bfloat16 int long short bool cpu getitem chunk split split_with_sizes tensor_split
+hsplit vsplit dsplit unbind narrow select slice t detach real imag view_as expand_as reshape_as
+type_as unfold diagonal swapaxes swapdims movedim moveaxis as_strided broadcast_to ravel
+view_as_real view_as_complex dropout feature_dropout alpha_dropout dropout1d dropout2d dropout3d
+meshgrid broadcast_tensors atleast_1d atleast_2d atleast_3d as_tensor asarray getattr _unsafe_view
+alias positive pos resolve_conj resolve_neg conj adjoint numpy_T matrix_H mT mH lift_fresh
+_reshape_alias detach_ requires_grad_ __getitem__ tuple list _to_copy squeeze_ unsqueeze_ identity
+""".split()
+)
+_INPLACE_POSITION = {
+    "relu": 1, "relu6": 1, "silu": 1, "mish": 1, "hardswish": 1, "hardsigmoid": 1, "selu": 1,
+    "elu": 2, "celu": 2, "leaky_relu": 2, "hardtanh": 3, "threshold": 3, "dropout": 3,
+    "dropout1d": 3, "dropout2d": 3, "dropout3d": 3, "alpha_dropout": 3,
+    "feature_alpha_dropout": 3, "rrelu": 4,
+}  # fmt: skip
+_DROPOUTS = frozenset(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout".split()
+)
+_RANDOM = frozenset(
+    """
+rand rand_like randn randn_like randint randint_like randperm bernoulli bernoulli_ multinomial
+normal normal_ uniform_ random_ poisson exponential_ geometric_ log_normal_ cauchy_ native_dropout
+binomial _standard_gamma gumbel_softmax fractional_max_pool2d fractional_max_pool3d
+""".split()
+)
+_AUTOCAST = ("torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast")
+
+
+def base_name(target: str) -> str:
+    """The bare name of what a target calls: ``add_`` of ``aten.add_.Tensor``."""
+    if target.startswith("method:"):
+        return target[7:]
+    parts = target.split(".")
+    if parts[0] in ("torch", "operator", "builtins", "math"):
+        return parts[-1]
+    return parts[1] if len(parts) > 1 else target
+
+
+def mutated(node: Node) -> tuple[Value, ...]:
+    """The arguments that a call changes in place."""
+    base = base_name(node.target)
+    args, changed = node.args, []
+    if not args:
+        return tuple(value for key, value in node.kwargs if key == "out")
+    if node.target.startswith("operator."):
+        inplace = base == "setitem" or (base[0] == "i" and base not in _PLAIN_OPERATORS)
+    else:
+        inplace = base[-1] == "_" and base[-2:] != "__"
+        inplace = inplace or (base.startswith("__i") and base in _INPLACE_METHODS)
+    if not inplace and base in _INPLACE_POSITION:
+        inplace = argument(node, _INPLACE_POSITION[base], "inplace") is True
+    if inplace:
+        changed.append(args[0])
+    changed.extend(value for key, value in node.kwargs if key == "out")
+    if base in ("batch_norm", "native_batch_norm", "_native_batch_norm_legit", "instance_norm"):
+        aten = not node.target.startswith("torch.nn.functional.")
+        training = argument(node, 5, "use_input_stats" if base == "instance_norm" else "training")
+        if training is True or (base == "instance_norm" and training is None):
+            changed.extend(args[3:5] if aten else args[1:3])
+    return tuple(changed)
+
+
+_PLAIN_OPERATORS = frozenset({"index", "invert", "is_", "is_not"})
+_INPLACE_METHODS = frozenset(
+    "__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __iand__ __ior__ __ixor__ "
+    "__ilshift__ __irshift__ __ipow__".split()
+)
+
+
+def argument(node: Node, position: int, name: str) -> Value:
+    """An argument by position or keyword, None where it is not given."""
+    if position < len(node.args):
+        return node.args[position]
+    return next((value for key, value in node.kwargs if key == name), None)
+
+
+def draws_random(node: Node) -> bool:
+    """Whether a call takes numbers from the random generator."""
+    base = base_name(node.target)
+    if base in _RANDOM:
+        return True
+    if base in _DROPOUTS:
+        return argument(node, 2, "train" if "functional" not in node.target else "training") in (
+            True,
+            None,
+        )
+    if base == "scaled_dot_product_attention":
+        return argument(node, 4, "dropout_p") not in (None, 0, 0.0)
+    return base == "rrelu" and argument(node, 3, "training") is True
+
+
+def changes_autocast(node: Node) -> bool:
+    """Whether a call switches automatic casting on (or off again, after it was on)."""
+    return node.target == _AUTOCAST[0] and argument(node, 2, "enabled") is not False
+
+
+def effect_edges(graph: Graph) -> dict[int, tuple[int, ...]]:
+    """For each node with such dependences, the positions of the nodes it must come after."""
+    writes = {i: changed for i, node in enumerate(graph.nodes) if (changed := mutated(node))}
+    random = [i for i, node in enumerate(graph.nodes) if draws_random(node)]
+    casts = any(changes_autocast(node) for node in graph.nodes)
+    if not writes and len(random) < 2 and not casts:
+        return {}
+    edges: defaultdict[int, list[int]] = defaultdict(list)
+    for earlier, later in zip(random, random[1:], strict=False):
+        edges[later].append(earlier)
+    if writes:
+        _storage_edges(graph, writes, edges)
+    if casts:
+        _autocast_edges(graph, edges)
+    return {i: tuple(dict.fromkeys(before)) for i, before in edges.items() if before}
+
+
+def _storage_edges(
+    graph: Graph, writes: dict[int, tuple[Value, ...]], edges: defaultdict[int, list[int]]
+) -> None:
+    storage = _storages(graph, writes)
+    writer: dict[str, int] = {}
+    readers: defaultdict[str, list[int]] = defaultdict(list)
+    for i, node in enumerate(graph.nodes):
+        written = {storage[ref.name] for value in writes.get(i, ()) for ref in refs(value)}
+        touched = dict.fromkeys(storage[ref.name] for ref in node.refs)
+        for place in touched:
+            if place in writer:
+                edges[i].append(writer[place])
+            if place in written:
+                edges[i].extend(readers.pop(place, ()))
+                writer[place] = i
+            else:
+                readers[place].append(i)
+
+
+def _storages(graph: Graph, writes: dict[int, tuple[Value, ...]]) -> dict[str, str]:
+    """For each value a representative of those that may share its storage."""
+    parent = {entry.name: entry.name for entry in graph.inputs}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            parent[name] = name = parent[parent[name]]
+        return name
+
+    for i, node in enumerate(graph.nodes):
+        parent[node.name] = node.name
+        if node.args and (i in writes or base_name(node.target) in _VIEWS):
+            for ref in refs(node.args[0]):
+                parent[root(ref.name)] = root(node.name)
+    return {name: root(name) for name in parent}
+
+
+def _autocast_edges(graph: Graph, edges: defaultdict[int, list[int]]) -> None:
+    switch: int | None = None
+    since: list[int] = []
+    entered: set[str] = set()
+    for i, node in enumerate(graph.nodes):
+        if switch is not None:
+            edges[i].append(switch)
+        leaves = node.target == _AUTOCAST[1] and any(
+            isinstance(arg, Ref) and arg.name in entered for arg in node.args
+        )
+        if changes_autocast(node) or leaves:
+            edges[i].extend(since)
+            switch, since = i, []
+            entered.add(node.name)
+        else:
+            since.append(i)

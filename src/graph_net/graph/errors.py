@@ -1,0 +1,34 @@
+"""The one exception that reading, building or running a Graph raises on bad input."""
+
+from __future__ import annotations
+
+
+class GraphError(ValueError):
+    """A graph, or the bytes of one, is not acceptable.
+
+    ``node`` and ``field`` name the place where it went wrong, ``line`` the line of a source file.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        node: str | None = None,
+        field: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        places = (("line", line), ("node", node), ("field", field))
+        where = ", ".join(f"{kind} {value}" for kind, value in places if value is not None)
+        super().__init__(f"{message} ({where})" if where else message)
+        self.reason = message
+        self.node = node
+        self.field = field
+        self.line = line
+
+
+class UnknownTarget(GraphError):
+    """A call target is not on the allow-list."""
+
+
+class LimitExceeded(GraphError):
+    """Input is larger, deeper or longer than the limits in force allow."""

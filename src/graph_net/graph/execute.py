@@ -1,0 +1,154 @@
+"""Running a Graph eagerly: its tensors made from recipes, its calls made one after another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+
+from graph_net.graph.errors import GraphError
+from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.recipe import Constant
+from graph_net.graph.resolve import resolve
+from graph_net.graph.runtime import to_python, torch_dtype
+from graph_net.graph.spec import ScalarSpec
+from graph_net.graph.tensors import draw
+from graph_net.graph.values import refs
+
+
+def make_input(
+    graph: Graph, entry: Input, device: torch.device | str = "cpu", seed: int = 0
+) -> Any:
+    """The tensor (or number) of one input."""
+    if isinstance(entry.spec, ScalarSpec):
+        if not isinstance(entry.recipe, Constant):
+            raise GraphError("a number needs a constant recipe", node=entry.name, field="recipe")
+        return entry.recipe.value
+    sizes = entry.spec.sizes(graph.bindings)
+    tensor = draw(
+        entry.recipe, sizes, entry.spec.dtype, name=entry.name, seed=seed, device=str(device)
+    )
+    strides = entry.spec.strides(graph.bindings)
+    if strides is None:
+        return tensor
+    laid_out = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=device)
+    return laid_out.copy_(tensor)
+
+
+def make_inputs(graph: Graph, device: torch.device | str = "cpu", seed: int = 0) -> list[Any]:
+    """Fresh tensors for every input, in order; the same values each time and everywhere."""
+    return [make_input(graph, entry, device, seed) for entry in graph.inputs]
+
+
+def run(
+    graph: Graph,
+    inputs: Sequence[Any] | None = None,
+    *,
+    device: torch.device | str = "cpu",
+    seed: int = 0,
+) -> Any:
+    """The graph's outputs, nested as it returns them.
+
+    ``inputs`` (positional, as ``make_inputs`` gives them) may be changed by graphs that mutate.
+    Calls that draw random numbers start from ``seed``.
+    """
+    device = torch.device(device)
+    values = make_inputs(graph, device, seed) if inputs is None else inputs
+    devices = [device] if device.type == "cuda" else []
+    with ExitStack() as stack:
+        # A graph may hold `torch._C._set_grad_enabled`; what it leaves behind is undone.
+        stack.callback(torch._C._set_grad_enabled, torch.is_grad_enabled())
+        stack.enter_context(torch.random.fork_rng(devices=devices))
+        stack.enter_context(torch.inference_mode())
+        torch.manual_seed(seed)
+        return interpret(graph, values, device)
+
+
+def interpret(
+    graph: Graph,
+    inputs: Sequence[Any],
+    device: torch.device,
+    known: Mapping[str, Any] | None = None,
+) -> Any:
+    """Make the calls in whatever mode is in force; values in ``known`` are not computed."""
+    if len(inputs) != len(graph.inputs):
+        raise GraphError(f"{len(inputs)} inputs given; the graph takes {len(graph.inputs)}")
+    known = known or {}
+    values = {e.name: value for e, value in zip(graph.inputs, inputs, strict=True)}
+    releases = _last_uses(graph)
+    for node, release in zip(graph.nodes, releases, strict=True):
+        if node.name in known:
+            values[node.name] = known[node.name]
+        else:
+            try:
+                values[node.name] = call_node(node, values, device)
+            except GraphError:
+                raise
+            except Exception as error:
+                error.add_note(f"in node {node.name!r}, a call of {node.target}")
+                raise
+        for name in release:
+            del values[name]
+    return to_python(graph.output, values.__getitem__, device)
+
+
+def call_node(node: Node, values: Mapping[str, Any], device: torch.device) -> Any:
+    """What one call gives, its references looked up in ``values``."""
+    args = [to_python(value, values.__getitem__, device) for value in node.args]
+    kwargs = {key: to_python(value, values.__getitem__, device) for key, value in node.kwargs}
+    return resolve(node.target)(*args, **kwargs)
+
+
+def _last_uses(graph: Graph) -> list[list[str]]:
+    """For each node the values that nobody reads after it."""
+    kept = {ref.name for ref in refs(graph.output)}
+    released: list[list[str]] = [[] for _ in graph.nodes]
+    for position in range(len(graph.nodes) - 1, -1, -1):
+        node = graph.nodes[position]
+        for name in (node.name, *(ref.name for ref in node.refs)):
+            if name not in kept:
+                kept.add(name)
+                released[position].append(name)
+    return released
+
+
+def flat_outputs(outputs: Any) -> list[Any]:
+    """Tensors and numbers of a nested output, left to right."""
+    if isinstance(outputs, (list, tuple)):
+        return [leaf for item in outputs for leaf in flat_outputs(item)]
+    if isinstance(outputs, dict):
+        return [leaf for item in outputs.values() for leaf in flat_outputs(item)]
+    return [outputs]
+
+
+def digest(outputs: Any) -> str:
+    """A hash of all output values, bit for bit."""
+    state = hashlib.sha256()
+    for leaf in flat_outputs(outputs):
+        if isinstance(leaf, torch.Tensor):
+            state.update(f"{leaf.dtype}{tuple(leaf.shape)}".encode())
+            raw = leaf.detach().cpu().contiguous().resolve_conj().resolve_neg()
+            state.update(raw.reshape(-1).view(torch.uint8).numpy().tobytes())
+        else:
+            state.update(repr(leaf).encode())
+    return state.hexdigest()
+
+
+def fake_inputs(graph: Graph, mode: Any, device: torch.device | str = "cpu") -> list[Any]:
+    """Tensors without values, of the right shape and dtype, made in a FakeTensorMode."""
+    made: list[Any] = []
+    with mode:
+        for entry in graph.inputs:
+            if isinstance(entry.spec, ScalarSpec):
+                made.append(make_input(graph, entry))
+                continue
+            sizes, strides = entry.spec.sizes(graph.bindings), entry.spec.strides(graph.bindings)
+            dtype = torch_dtype(entry.spec.dtype)
+            if strides is None:
+                made.append(torch.empty(sizes, dtype=dtype, device=device))
+            else:
+                made.append(torch.empty_strided(sizes, strides, dtype=dtype, device=device))
+    return made

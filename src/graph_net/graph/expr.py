@@ -1,0 +1,174 @@
+"""Integer expressions over symbols: sizes such as ``S0*S1 + 2`` and relations between them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from graph_net.graph.errors import GraphError
+
+MAX_EXPR_TEXT = 2_000
+MAX_EXPR_DEPTH = 60
+MAX_POWER = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """An expression or relation, as text in Python's own grammar; never executed, only walked."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _parse(self.text)
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names of the symbols it uses."""
+        return _symbols(self.text)
+
+    def value(self, bindings: Mapping[str, int]) -> int:
+        """Its integer value (0 or 1 for a relation) with these numbers for the symbols."""
+        try:
+            return int(_evaluate(_parse(self.text), bindings))
+        except (ZeroDivisionError, OverflowError) as error:
+            raise GraphError(f"{self.text!r} has no value for {dict(bindings)}: {error}") from error
+
+
+Dim = int | Expr
+
+
+def dim_value(dim: Dim, bindings: Mapping[str, int]) -> int:
+    """The number a dimension stands for."""
+    return dim if isinstance(dim, int) else dim.value(bindings)
+
+
+def _floor_div(a: float, b: float) -> float:
+    return a // b
+
+
+def _modulo(a: float, b: float) -> float:
+    return a % b
+
+
+def _power(a: float, b: float) -> float:
+    if abs(b) > MAX_POWER or abs(a) > 1 << 62:
+        raise OverflowError("power too large")
+    return a**b
+
+
+_BINARY: dict[type[ast.AST], Callable[[float, float], float]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: _floor_div,
+    ast.Div: lambda a, b: a / b,
+    ast.Mod: _modulo,
+    ast.Pow: _power,
+}
+_COMPARE: dict[type[ast.AST], Callable[[float, float], bool]] = {
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+}
+_CALLS: dict[str, tuple[int | None, Callable[..., float]]] = {
+    "Eq": (2, lambda a, b: float(a == b)),
+    "Ne": (2, lambda a, b: float(a != b)),
+    "Le": (2, lambda a, b: float(a <= b)),
+    "Lt": (2, lambda a, b: float(a < b)),
+    "Ge": (2, lambda a, b: float(a >= b)),
+    "Gt": (2, lambda a, b: float(a > b)),
+    "Mod": (2, _modulo),
+    "PythonMod": (2, _modulo),
+    "FloorDiv": (2, _floor_div),
+    "CleanDiv": (2, _floor_div),
+    "CeilDiv": (2, lambda a, b: -(-a // b)),
+    "Max": (None, max),
+    "Min": (None, min),
+    "floor": (1, lambda a: a // 1),
+    "ceiling": (1, lambda a: -(-a // 1)),
+    "Abs": (1, abs),
+    "ToFloat": (1, float),
+    "TruncToInt": (1, int),
+    "CeilToInt": (1, lambda a: -(-a // 1)),
+    "FloorToInt": (1, lambda a: a // 1),
+    "IntTrueDiv": (2, lambda a, b: a / b),
+    "PowByNatural": (2, _power),
+    "Integer": (1, lambda a: a),
+}
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> ast.expr:
+    if len(text) > MAX_EXPR_TEXT:
+        raise GraphError(f"expression of {len(text)} characters; {MAX_EXPR_TEXT} are allowed")
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise GraphError(f"not an expression: {text[:80]!r}") from error
+    _check(tree, text, MAX_EXPR_DEPTH)
+    return tree
+
+
+def _check(tree: ast.expr, text: str, depth: int) -> None:
+    if depth == 0:
+        raise GraphError(f"expression nested too deeply: {text[:80]!r}")
+    match tree:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int() | float()):
+            pass
+        case ast.Name():
+            pass
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
+            _check(operand, text, depth - 1)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            _check(left, text, depth - 1)
+            _check(right, text, depth - 1)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
+            _check(left, text, depth - 1)
+            _check(right, text, depth - 1)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _CALLS:
+            count = _CALLS[name][0]
+            if not args or (count is not None and len(args) != count):
+                raise GraphError(f"{name} takes {count or 'one or more'} arguments: {text[:80]!r}")
+            for argument in args:
+                _check(argument, text, depth - 1)
+        case _:
+            raise GraphError(f"not allowed in a size expression: {ast.unparse(tree)[:80]!r}")
+
+
+def _evaluate(tree: ast.expr, bindings: Mapping[str, int]) -> float:
+    match tree:
+        case ast.Constant(value=value):
+            return value  # type: ignore[return-value]
+        case ast.Name(id=name):
+            if name not in bindings:
+                raise GraphError(f"unknown symbol {name!r}; known: {', '.join(bindings) or 'none'}")
+            return bindings[name]
+        case ast.UnaryOp(op=op, operand=operand):
+            value = _evaluate(operand, bindings)
+            if isinstance(op, ast.Not):
+                return not value
+            return -value if isinstance(op, ast.USub) else value
+        case ast.BinOp(left=left, op=op, right=right):
+            return _BINARY[type(op)](_evaluate(left, bindings), _evaluate(right, bindings))
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _COMPARE[type(op)](_evaluate(left, bindings), _evaluate(right, bindings))
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return _CALLS[name][1](*(_evaluate(argument, bindings) for argument in args))
+    raise AssertionError(f"unchecked expression {ast.dump(tree)}")
+
+
+@lru_cache(maxsize=4096)
+def _symbols(text: str) -> frozenset[str]:
+    calls = {node.func for node in ast.walk(_parse(text)) if isinstance(node, ast.Call)}
+    return frozenset(
+        node.id
+        for node in ast.walk(_parse(text))
+        if isinstance(node, ast.Name) and node not in calls
+    )

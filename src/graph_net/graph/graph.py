@@ -1,0 +1,235 @@
+"""The noun Graph: what is computed, as data."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+
+from graph_net.graph.errors import GraphError
+from graph_net.graph.expr import Expr
+from graph_net.graph.recipe import Recipe
+from graph_net.graph.spec import Result, ScalarSpec, Spec, TensorSpec
+from graph_net.graph.targets import check_target
+from graph_net.graph.values import Ref, Value, refs
+
+
+class Level(Enum):
+    """Which operators a graph is made of."""
+
+    TORCH = "torch"
+    ATEN = "aten"
+
+
+class Role(Enum):
+    """What an input is to the model it came from."""
+
+    INPUT = "input"
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    CONSTANT = "constant"
+
+
+def default_local(name: str) -> str:
+    """What FX calls the placeholder of an argument unless that is taken."""
+    return name.lower() if name.startswith("L_") else name
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One argument of the graph: its specification and the recipe of its values.
+
+    ``local`` is the name FX gives the placeholder where it is not the usual one; ``original``
+    the name the value had in the model.
+    """
+
+    name: str
+    spec: Spec
+    recipe: Recipe
+    role: Role = Role.INPUT
+    local: str | None = None
+    original: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One call: a target from the allow-list, its arguments, and what is known of its result."""
+
+    name: str
+    target: str
+    args: tuple[Value, ...] = ()
+    kwargs: tuple[tuple[str, Value], ...] = ()
+    result: Result = None
+
+    @property
+    def refs(self) -> Iterator[Ref]:
+        """The values it reads, left to right, repeats included."""
+        yield from refs(self.args)
+        for _, value in self.kwargs:
+            yield from refs(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A size that may vary, with the value it had when the graph was captured."""
+
+    name: str
+    example: int
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a graph came from. ``options`` holds whatever else the source recorded."""
+
+    library: str = ""
+    model: str = ""
+    category: str = ""
+    subcategory: str = ""
+    tags: tuple[str, ...] = ()
+    framework: str = "torch"
+    framework_version: str = ""
+    options: tuple[tuple[str, Value], ...] = ()
+
+    def option(self, key: str, default: Value = None) -> Value:
+        """One recorded option."""
+        return dict(self.options).get(key, default)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A computation: inputs, calls in an order that can be executed, and a nested output.
+
+    Building one checks it: names are unique identifiers, targets are on the allow-list, every
+    reference points backwards, sizes use declared symbols. A Graph that exists is well formed.
+    """
+
+    inputs: tuple[Input, ...]
+    nodes: tuple[Node, ...]
+    output: Value
+    level: Level = Level.TORCH
+    symbols: tuple[Symbol, ...] = ()
+    constraints: tuple[Expr, ...] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+
+    def __post_init__(self) -> None:
+        _check_symbols(self)
+        known: set[str] = set()
+        for entry in self.inputs:
+            _check_name(entry.name, known)
+            if entry.local is not None:
+                _check_identifier(entry.local)
+            _check_spec(entry.spec, self._symbol_names, entry.name)
+        for node in self.nodes:
+            _check_name(node.name, known, remember=False)
+            check_target(node.target, node.name)
+            for reference in node.refs:
+                if reference.name not in known:
+                    raise GraphError(
+                        f"reads {reference.name!r}, which is no earlier value",
+                        node=node.name,
+                        field="args",
+                    )
+            for key, _ in node.kwargs:
+                if not key.isidentifier():
+                    raise GraphError(f"bad keyword {key!r}", node=node.name, field="kwargs")
+            if node.result is not None:
+                _check_spec(node.result, self._symbol_names, node.name)
+            known.add(node.name)
+        for reference in refs(self.output):
+            if reference.name not in known:
+                raise GraphError(f"returns {reference.name!r}, which does not exist")
+
+    @cached_property
+    def _symbol_names(self) -> frozenset[str]:
+        return frozenset(symbol.name for symbol in self.symbols)
+
+    @cached_property
+    def bindings(self) -> dict[str, int]:
+        """The example value of every symbol."""
+        return {symbol.name: symbol.example for symbol in self.symbols}
+
+    @cached_property
+    def index(self) -> Mapping[str, Input | Node]:
+        """Inputs and nodes by name."""
+        return {entry.name: entry for entry in (*self.inputs, *self.nodes)}
+
+    @cached_property
+    def structure(self) -> str:
+        """Hash that ignores names, sizes, dtypes and the order of independent nodes."""
+        from graph_net.graph.hashing import structure_hash
+
+        return structure_hash(self)
+
+    @cached_property
+    def id(self) -> str:
+        """Hash that adds sizes and dtypes to ``structure``."""
+        from graph_net.graph.hashing import id_hash
+
+        return id_hash(self)
+
+    @property
+    def parameters(self) -> int:
+        """How many elements its parameters have together."""
+        return sum(
+            entry.spec.elements(self.bindings)
+            for entry in self.inputs
+            if entry.role is Role.PARAMETER and isinstance(entry.spec, TensorSpec)
+        )
+
+    @property
+    def tensor_bytes(self) -> int:
+        """How many bytes all its inputs take together."""
+        return sum(
+            entry.spec.bytes(self.bindings)
+            for entry in self.inputs
+            if isinstance(entry.spec, TensorSpec)
+        )
+
+    def with_provenance(self, **changes: object) -> Graph:
+        """The same computation with other words on where it came from."""
+        return replace(self, provenance=replace(self.provenance, **changes))  # type: ignore[arg-type]
+
+
+def _check_identifier(name: str) -> None:
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise GraphError(f"{name[:80]!r} is not a usable name", field="name")
+
+
+def _check_name(name: str, known: set[str], remember: bool = True) -> None:
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise GraphError(f"{name[:80]!r} is not a usable name", field="name")
+    if name in known:
+        raise GraphError(f"the name {name[:80]!r} is used twice", node=name[:80], field="name")
+    if remember:
+        known.add(name)
+
+
+def _check_symbols(graph: Graph) -> None:
+    names: set[str] = set()
+    for symbol in graph.symbols:
+        _check_name(symbol.name, names)
+    for constraint in graph.constraints:
+        _check_expr(constraint, graph._symbol_names, "constraints")
+
+
+def _check_expr(expr: Expr, symbols: frozenset[str], where: str) -> None:
+    unknown = expr.symbols - symbols
+    if unknown:
+        raise GraphError(f"undeclared symbols {', '.join(sorted(unknown))}", field=where)
+
+
+def _check_spec(spec: Result, symbols: frozenset[str], where: str) -> None:
+    if spec.__class__ is TensorSpec:
+        for dims in (spec.shape, spec.stride or ()):  # type: ignore[union-attr]
+            for dim in dims:
+                if dim.__class__ is Expr:
+                    _check_expr(dim, symbols, where)  # type: ignore[arg-type]
+    elif isinstance(spec, tuple):
+        for item in spec:
+            _check_spec(item, symbols, where)
+    elif isinstance(spec, ScalarSpec) and spec.expr is not None:
+        _check_expr(spec.expr, symbols, where)

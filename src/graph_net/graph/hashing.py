@@ -1,0 +1,169 @@
+"""Two hashes of a Graph: ``structure`` and ``id``.
+
+Both ignore names and the order of independent nodes; ``structure`` also ignores sizes (shapes of
+inputs, sizes among the arguments) and dtypes. Inputs count by position, so that ``x - y`` and
+``y - x`` differ. The hash of a node is taken twice: upwards from what it computes, then downwards
+from who uses it, so that one value used twice differs from two equal values. Each edge is looked
+at a constant number of times: the cost is linear.
+
+The text that is hashed is spelled here and nowhere else; it depends on neither Python's nor
+torch's version. Changing it changes every stored hash: HASH_VERSION goes into both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from hashlib import blake2b
+
+from graph_net.graph.effects import effect_edges
+from graph_net.graph.graph import Graph, Node
+from graph_net.graph.recipe import Constant
+from graph_net.graph.sizes import is_size_keyword, size_positions
+from graph_net.graph.spec import ScalarSpec
+from graph_net.graph.values import (
+    DictValue,
+    Dtype,
+    ListValue,
+    Ref,
+    RunDevice,
+    Slice,
+    TorchConstant,
+    Value,
+)
+
+HASH_VERSION = 1
+DIGEST_BYTES = 16
+Token = bytes
+
+
+def structure_hash(graph: Graph) -> str:
+    """What is computed, at any size and dtype."""
+    return _digest(b"structure", str(HASH_VERSION).encode(), *_shape(graph, blind=True)).hex()
+
+
+def id_hash(graph: Graph) -> str:
+    """What is computed, at these sizes and dtypes."""
+    parts = [_spec_token(graph, i) for i in range(len(graph.inputs))]
+    return _digest(b"id", str(HASH_VERSION).encode(), *_shape(graph, blind=False), *parts).hex()
+
+
+def _digest(*parts: bytes) -> Token:
+    state = blake2b(digest_size=DIGEST_BYTES)
+    for part in parts:
+        state.update(len(part).to_bytes(4, "little"))
+        state.update(part)
+    return state.digest()
+
+
+def _spec_token(graph: Graph, position: int) -> bytes:
+    entry = graph.inputs[position]
+    if isinstance(entry.spec, ScalarSpec):
+        value = entry.recipe.value if isinstance(entry.recipe, Constant) else None
+        return f"{entry.spec.kind}={value!r}".encode()
+    sizes, strides = entry.spec.sizes(graph.bindings), entry.spec.strides(graph.bindings)
+    return f"{entry.spec.dtype}{list(sizes)}{'' if strides is None else list(strides)}".encode()
+
+
+def _shape(graph: Graph, blind: bool) -> list[bytes]:
+    """Tokens of the whole graph: its nodes as a multiset, its inputs and output in order."""
+    nodes = graph.nodes
+    effects = effect_edges(graph)
+    above: dict[str, Token] = {
+        entry.name: b"input%d" % i for i, entry in enumerate(graph.inputs)
+    }
+    uses: defaultdict[str, list[tuple[int, bytes]]] = defaultdict(list)
+    ups: list[Token] = []
+    for i, node in enumerate(nodes):
+        order = [0]
+
+        def token(ref: Ref, i: int = i, order: list[int] = order) -> bytes:
+            uses[ref.name].append((i, b"%d" % order[0]))
+            order[0] += 1
+            return above[ref.name]
+
+        words = _node_tokens(node, token, blind)
+        before = effects.get(i)
+        if before:
+            words.append(b"after")
+            words.extend(sorted(ups[j] for j in before))
+            for j in before:
+                uses[nodes[j].name].append((i, b"effect"))
+        up = _digest(*words)
+        ups.append(up)
+        above[node.name] = up
+
+    returned: defaultdict[str, list[bytes]] = defaultdict(list)
+
+    def note(ref: Ref) -> bytes:
+        returned[ref.name].append(b"%d" % len(returned))
+        return b"value"
+
+    _value_token(graph.output, note, False)
+    full: list[Token] = [b""] * len(nodes)
+
+    def below(name: str) -> list[bytes]:
+        found = [full[i] + place for i, place in uses.get(name, ())]
+        found.sort()
+        return [*found, b"returned", *sorted(returned.get(name, ()))]
+
+    for i in range(len(nodes) - 1, -1, -1):
+        full[i] = _digest(ups[i], *below(nodes[i].name))
+    inputs = [_digest(above[entry.name], *below(entry.name)) for entry in graph.inputs]
+    tokens = {node.name: full[i] for i, node in enumerate(nodes)}
+    tokens.update((entry.name, inputs[i]) for i, entry in enumerate(graph.inputs))
+    output = _value_token(graph.output, lambda ref: tokens[ref.name], False)
+    return [graph.level.value.encode(), *inputs, b"nodes", *sorted(full), b"output", output]
+
+
+def _node_tokens(node: Node, token: Callable[[Ref], bytes], blind: bool) -> list[bytes]:
+    start, stop = size_positions(node.target) if blind else (0, 0)
+    words = [node.target.encode()]
+    for position, value in enumerate(node.args):
+        words.append(_value_token(value, token, blind, start <= position < stop))
+    for key, value in sorted(node.kwargs):
+        words.append(key.encode() + b"=")
+        words.append(_value_token(value, token, blind, blind and is_size_keyword(key)))
+    return words
+
+
+def _value_token(
+    value: Value, token: Callable[[Ref], bytes], blind: bool, size: bool = False
+) -> bytes:
+    kind = value.__class__
+    if kind is Ref:
+        return b"r" + token(value)  # type: ignore[arg-type]
+    if kind is int:
+        return b"#" if size and value >= 0 else b"i%d" % value  # type: ignore[operator]
+    if value is None:
+        return b"n"
+    if kind is tuple or kind is ListValue:
+        items = value if kind is tuple else value.items  # type: ignore[union-attr]
+        return _joined([_value_token(item, token, blind, size) for item in items])  # type: ignore[union-attr, arg-type]
+    if kind is bool:
+        return b"b1" if value else b"b0"
+    if kind is float:
+        return b"f" + float(value).hex().encode()  # type: ignore[arg-type]
+    if isinstance(value, str):
+        return b"s" + value.encode()
+    if isinstance(value, Slice):
+        bounds = [_value_token(v, token, blind, blind) for v in (value.start, value.stop)]
+        return b":" + _joined([*bounds, _value_token(value.step, token, blind)])
+    if isinstance(value, Dtype):
+        return b"dtype" if blind else b"d" + value.name.encode()
+    if isinstance(value, TorchConstant):
+        return b"t" + value.name.encode()
+    if isinstance(value, RunDevice):
+        return b"device"
+    if isinstance(value, DictValue):
+        return b"{" + _joined(
+            [key.encode() + b"=" + _value_token(item, token, blind, size)
+             for key, item in value.items]
+        )
+    if isinstance(value, complex):
+        return f"c{value.real.hex()},{value.imag.hex()}".encode()
+    return b"..."
+
+
+def _joined(tokens: list[bytes]) -> bytes:
+    return b"(" + b"".join(b"%d:%b" % (len(token), token) for token in tokens) + b")"

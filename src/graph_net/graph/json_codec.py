@@ -1,0 +1,418 @@
+"""A Graph as canonical JSON, for people and other programs, and back.
+
+Numbers, strings, booleans and null stand for themselves and an array for a list; every other
+value is an object with one key that says what it is: ``{"ref": "x"}``, ``{"tuple": [1, 2]}``,
+``{"slice": [null, 5, null]}``, ``{"dtype": "float32"}``, ``{"device": "run"}``. Equal graphs give
+equal text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from graph_net.graph.errors import GraphError, LimitExceeded
+from graph_net.graph.expr import Dim, Expr
+from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
+from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.recipe import (
+    Bernoulli,
+    Constant,
+    Integers,
+    Literal,
+    Normal,
+    Recipe,
+    Uniform,
+)
+from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+from graph_net.graph.values import (
+    DTYPES,
+    TORCH_CONSTANTS,
+    DictValue,
+    Dtype,
+    ListValue,
+    Ref,
+    RunDevice,
+    Slice,
+    TorchConstant,
+    Value,
+    plain_float,
+)
+
+FORMAT = "graph_net.graph"
+VERSION = 1
+INT_BITS = 64
+_RECIPES: dict[str, type[Recipe]] = {
+    "normal": Normal,
+    "uniform": Uniform,
+    "integers": Integers,
+    "bernoulli": Bernoulli,
+    "constant": Constant,
+    "literal": Literal,
+}
+_RECIPE_NAMES = {cls: name for name, cls in _RECIPES.items()}
+
+
+def to_json(graph: Graph, indent: int | None = None) -> str:
+    """Canonical JSON text: one line, or with ``indent`` spaces a level for reading."""
+    tree = {
+        "format": FORMAT,
+        "version": VERSION,
+        "level": graph.level.value,
+        "provenance": _provenance_out(graph.provenance),
+        "symbols": [_plain_fields(symbol) for symbol in graph.symbols],
+        "constraints": [constraint.text for constraint in graph.constraints],
+        "inputs": [_input_out(entry) for entry in graph.inputs],
+        "nodes": [_node_out(node) for node in graph.nodes],
+        "output": value_to_json(graph.output),
+    }
+    separators = (",", ":") if indent is None else (",", ": ")
+    return json.dumps(tree, sort_keys=True, indent=indent, separators=separators, allow_nan=False)
+
+
+def from_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Graph:
+    """The Graph that ``to_json`` wrote; anything else is a GraphError."""
+    if len(text) > limits.bytes:
+        raise LimitExceeded(f"{len(text)} bytes of JSON; {limits.bytes} are allowed")
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise GraphError(f"not JSON: {str(error)[:120]}") from error
+    return _Decoder(limits).graph(tree)
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def value_to_json(value: Value) -> Any:
+    """One argument as JSON."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, complex):
+        return {"complex": [value_to_json(value.real), value_to_json(value.imag)]}
+    if isinstance(value, Ref):
+        return {"ref": value.name}
+    if isinstance(value, tuple):
+        return {"tuple": [value_to_json(item) for item in value]}
+    if isinstance(value, ListValue):
+        return [value_to_json(item) for item in value.items]
+    if isinstance(value, DictValue):
+        return {"dict": [[key, value_to_json(item)] for key, item in value.items]}
+    if isinstance(value, Slice):
+        return {"slice": [value_to_json(v) for v in (value.start, value.stop, value.step)]}
+    if isinstance(value, Dtype):
+        return {"dtype": value.name}
+    if isinstance(value, TorchConstant):
+        return {"torch": value.name}
+    if isinstance(value, RunDevice):
+        return {"device": "type" if value.as_text else "run"}
+    return {"ellipsis": True}
+
+
+def _plain_fields(entry: Any) -> dict[str, Any]:
+    values = ((f.name, getattr(entry, f.name)) for f in fields(entry))
+    return {name: value for name, value in values if value is not None}
+
+
+def _provenance_out(provenance: Provenance) -> dict[str, Any]:
+    tree = _plain_fields(provenance)
+    tree["tags"] = list(provenance.tags)
+    tree["options"] = [[key, value_to_json(value)] for key, value in provenance.options]
+    return tree
+
+
+def _dims_out(dims: tuple[Dim, ...]) -> list[int | str]:
+    return [dim.text if isinstance(dim, Expr) else dim for dim in dims]
+
+
+def _spec_out(spec: Result) -> Any:
+    if spec is None:
+        return None
+    if isinstance(spec, tuple):
+        return [_spec_out(item) for item in spec]
+    if isinstance(spec, ScalarSpec):
+        scalar: dict[str, Any] = {"scalar": spec.kind}
+        if spec.expr is not None:
+            scalar["expr"] = spec.expr.text
+        return scalar
+    tensor: dict[str, Any] = {"dtype": spec.dtype, "shape": _dims_out(spec.shape)}
+    if spec.stride is not None:
+        tensor["stride"] = _dims_out(spec.stride)
+    return tensor
+
+
+def recipe_to_json(recipe: Recipe) -> dict[str, Any]:
+    """One recipe as JSON."""
+    tree: dict[str, Any] = {"kind": _RECIPE_NAMES[type(recipe)]}
+    for name, value in _plain_fields(recipe).items():
+        if isinstance(value, tuple):
+            tree[name] = [value_to_json(item) for item in value]
+        else:
+            tree[name] = value_to_json(value)
+    return tree
+
+
+def _input_out(entry: Input) -> dict[str, Any]:
+    tree = {
+        "name": entry.name,
+        "spec": _spec_out(entry.spec),
+        "recipe": recipe_to_json(entry.recipe),
+        "role": entry.role.value,
+    }
+    if entry.local is not None:
+        tree["local"] = entry.local
+    if entry.original is not None:
+        tree["original"] = entry.original
+    return tree
+
+
+def _node_out(node: Node) -> dict[str, Any]:
+    tree: dict[str, Any] = {"name": node.name, "target": node.target}
+    if node.args:
+        tree["args"] = [value_to_json(value) for value in node.args]
+    if node.kwargs:
+        tree["kwargs"] = [[key, value_to_json(value)] for key, value in node.kwargs]
+    if node.result is not None:
+        tree["result"] = _spec_out(node.result)
+    return tree
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+class _Decoder:
+    """Turns parsed JSON into a Graph and checks every field on the way."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.atoms = limits.atoms
+
+    def graph(self, tree: Any) -> Graph:
+        head = self.fields(tree, "graph", Graph, extra=("format", "version"))
+        if head.get("format") != FORMAT or head.get("version") != VERSION:
+            raise GraphError(f"no {FORMAT} of version {VERSION}", field="format")
+        return Graph(
+            inputs=tuple(self.input(t) for t in self.array(head, "inputs", self.limits.inputs)),
+            nodes=tuple(self.node(t) for t in self.array(head, "nodes", self.limits.nodes)),
+            output=self.value(head.get("output"), "output"),
+            level=self.enum(Level, head.get("level"), "level"),
+            symbols=tuple(self.symbol(t) for t in self.array(head, "symbols", 10_000)),
+            constraints=tuple(
+                Expr(self.text(t, "constraints")) for t in self.array(head, "constraints", 10_000)
+            ),
+            provenance=self.provenance(head.get("provenance", {})),
+        )
+
+    def fields(
+        self, tree: Any, where: str, cls: type, extra: tuple[str, ...] = ()
+    ) -> Mapping[str, Any]:
+        if not isinstance(tree, dict):
+            raise GraphError(f"{type(tree).__name__} where an object is expected", field=where)
+        known = {f.name for f in fields(cls)} | set(extra)
+        unknown = [str(key)[:40] for key in tree if key not in known]
+        if unknown:
+            raise GraphError(f"unknown field {unknown[0]!r}", field=where)
+        return tree
+
+    def array(self, tree: Mapping[str, Any], key: str, most: int) -> list[Any]:
+        items = tree.get(key, [])
+        if not isinstance(items, list):
+            raise GraphError("not an array", field=key)
+        if len(items) > most:
+            raise LimitExceeded(f"{len(items)} entries; {most} are allowed", field=key)
+        return items
+
+    def text(self, tree: Any, where: str) -> str:
+        if not isinstance(tree, str) or len(tree) > self.limits.text:
+            raise GraphError("not a text of acceptable length", field=where)
+        return tree
+
+    def integer(self, tree: Any, where: str) -> int:
+        if type(tree) is not int or tree.bit_length() > INT_BITS:
+            raise GraphError("not a whole number of 64 bits", field=where)
+        return tree
+
+    def enum(self, cls: Any, tree: Any, where: str) -> Any:
+        try:
+            return cls(tree)
+        except ValueError:
+            known = ", ".join(str(item.value) for item in cls)
+            raise GraphError(f"{str(tree)[:40]!r} is none of {known}", field=where) from None
+
+    def pairs(self, tree: Any, where: str) -> tuple[tuple[str, Value], ...]:
+        if not isinstance(tree, list):
+            raise GraphError("not an array of pairs", field=where)
+        found = []
+        for pair in tree:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise GraphError("not an array of pairs", field=where)
+            found.append((self.text(pair[0], where), self.value(pair[1], where)))
+        return tuple(found)
+
+    def provenance(self, tree: Any) -> Provenance:
+        given = dict(self.fields(tree, "provenance", Provenance))
+        tags = tuple(self.text(t, "tags") for t in self.array(given, "tags", 10_000))
+        options = self.pairs(given.pop("options", []), "options")
+        given.pop("tags", None)
+        words = {key: self.text(value, key) for key, value in given.items()}
+        return Provenance(**words, tags=tags, options=options)  # type: ignore[arg-type]
+
+    def symbol(self, tree: Any) -> Symbol:
+        given = self.fields(tree, "symbols", Symbol)
+        numbers = {key: self.integer(value, key) for key, value in given.items() if key != "name"}
+        if "example" not in numbers:
+            raise GraphError("a symbol without an example value", field="symbols")
+        return Symbol(self.text(given.get("name"), "symbols"), **numbers)
+
+    def input(self, tree: Any) -> Input:
+        given = self.fields(tree, "inputs", Input)
+        name = self.text(given.get("name"), "inputs")
+        try:
+            spec = self.result(given.get("spec"))
+            if not isinstance(spec, (TensorSpec, ScalarSpec)):
+                raise GraphError("an input needs the specification of a tensor or a number")
+            return Input(
+                name,
+                spec,
+                self.recipe(given.get("recipe")),
+                self.enum(Role, given.get("role", "input"), "role"),
+                self.text(given["local"], "local") if "local" in given else None,
+                self.text(given["original"], "original") if "original" in given else None,
+            )
+        except GraphError as error:
+            if error.node is not None:
+                raise
+            raise GraphError(error.reason, node=name[:80], field=error.field) from error
+
+    def node(self, tree: Any) -> Node:
+        given = self.fields(tree, "nodes", Node)
+        name = self.text(given.get("name"), "nodes")
+        try:
+            return Node(
+                name,
+                self.text(given.get("target"), "target"),
+                tuple(self.value(v, "args") for v in self.array(given, "args", self.limits.atoms)),
+                self.pairs(given.get("kwargs", []), "kwargs"),
+                self.result(given.get("result")),
+            )
+        except GraphError as error:
+            raise GraphError(error.reason, node=name[:80], field=error.field) from error
+
+    def recipe(self, tree: Any) -> Recipe:
+        if not isinstance(tree, dict) or tree.get("kind") not in _RECIPES:
+            raise GraphError(f"no recipe; the kinds are {', '.join(_RECIPES)}", field="recipe")
+        cls = _RECIPES[tree["kind"]]
+        given = self.fields(tree, "recipe", cls, extra=("kind",))
+        values: dict[str, Any] = {}
+        for key, item in given.items():
+            if key == "kind":
+                continue
+            if key == "values":
+                literal = self.array(given, key, self.limits.literal)
+                values[key] = tuple(self.number(number, "recipe") for number in literal)
+            else:
+                values[key] = None if item is None else self.number(item, "recipe")
+        if cls is Normal:
+            values = {"mean": None, "std": None, **values}
+        try:
+            return cls(**values)
+        except (TypeError, ValueError) as error:
+            raise GraphError(f"bad recipe: {error}", field="recipe") from error
+
+    def number(self, tree: Any, where: str) -> Any:
+        value = self.value(tree, where)
+        if not isinstance(value, (bool, int, float, complex)):
+            raise GraphError("not a number", field=where)
+        return value
+
+    def dims(self, tree: Any, where: str) -> tuple[Dim, ...]:
+        if not isinstance(tree, list) or len(tree) > 64:
+            raise GraphError("not a list of at most 64 sizes", field=where)
+        return tuple(
+            Expr(dim) if isinstance(dim, str) else self.integer(dim, where) for dim in tree
+        )
+
+    def result(self, tree: Any, depth: int = 0) -> Result:
+        if tree is None:
+            return None
+        if depth > self.limits.depth:
+            raise LimitExceeded("nested too deeply", field="result")
+        if isinstance(tree, list):
+            self.spend(len(tree), "result")
+            return tuple(self.result(item, depth + 1) for item in tree)
+        if not isinstance(tree, dict):
+            raise GraphError("no specification", field="result")
+        if "scalar" in tree and not tree.keys() - {"scalar", "expr"}:
+            expr = tree.get("expr")
+            kind = self.text(tree["scalar"], "result")
+            return ScalarSpec(kind, None if expr is None else Expr(self.text(expr, "result")))
+        given: Mapping[str, Any] = self.fields(tree, "result", TensorSpec)
+        stride = given.get("stride")
+        return TensorSpec(
+            self.dims(given.get("shape"), "shape"),
+            self.text(given.get("dtype"), "dtype"),
+            None if stride is None else self.dims(stride, "stride"),
+        )
+
+    def spend(self, atoms: int, where: str) -> None:
+        self.atoms -= atoms
+        if self.atoms < 0:
+            raise LimitExceeded(f"more than {self.limits.atoms} values", field=where)
+
+    def value(self, tree: Any, where: str, depth: int = 0) -> Value:
+        if depth > self.limits.depth:
+            raise LimitExceeded("nested too deeply", field=where)
+        self.spend(1, where)
+        if tree is None or isinstance(tree, bool):
+            return tree
+        if isinstance(tree, int):
+            return self.integer(tree, where)
+        if isinstance(tree, float):
+            return plain_float(tree)
+        if isinstance(tree, str):
+            return self.text(tree, where)
+        if isinstance(tree, list):
+            return ListValue(tuple(self.value(item, where, depth + 1) for item in tree))
+        if not isinstance(tree, dict) or len(tree) != 1:
+            raise GraphError("no value", field=where)
+        ((kind, item),) = tree.items()
+        return self.tagged(str(kind), item, where, depth)
+
+    def tagged(self, kind: str, item: Any, where: str, depth: int) -> Value:
+        match kind, item:
+            case "ref", str():
+                return Ref(self.text(item, where))
+            case "tuple", list():
+                return tuple(self.value(part, where, depth + 1) for part in item)
+            case "slice", [start, stop, step]:
+                parts = (self.value(part, where, depth + 1) for part in (start, stop, step))
+                return Slice(*parts)
+            case "dict", list():
+                pairs = [(p[0], p[1]) for p in item if isinstance(p, list) and len(p) == 2]
+                if len(pairs) != len(item):
+                    raise GraphError("not an array of pairs", field=where)
+                return DictValue(
+                    tuple((self.text(k, where), self.value(v, where, depth + 1)) for k, v in pairs)
+                )
+            case "dtype", str() if item in DTYPES:
+                return Dtype(item)
+            case "torch", str() if item in TORCH_CONSTANTS:
+                return TorchConstant(item)
+            case "device", "run" | "type":
+                return RunDevice(as_text=item == "type")
+            case "float", "inf" | "-inf" | "nan":
+                return plain_float(float(item))
+            case "complex", [real, imag]:
+                parts = [self.value(part, where, depth + 1) for part in (real, imag)]
+                if all(isinstance(part, float) for part in parts):
+                    return complex(*parts)
+            case "ellipsis", True:
+                return ...
+        raise GraphError(f"no value: {kind[:40]!r}", field=where)
+
+

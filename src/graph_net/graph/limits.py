@@ -1,0 +1,26 @@
+"""How much a graph that comes from outside may cost to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on untrusted graphs; the defaults leave an order of magnitude above real ones.
+
+    The largest public GraphNet sample has 9,957 statements and 3,246 arguments; the largest
+    TpuGraphs graph here has 21,918 nodes.
+    """
+
+    bytes: int = 64 << 20
+    nodes: int = 250_000
+    inputs: int = 100_000
+    depth: int = 32
+    atoms: int = 5_000_000
+    literal: int = 65_536
+    text: int = 65_536
+    tensor_elements: int = 1 << 40
+
+
+DEFAULT_LIMITS = Limits()

@@ -1,0 +1,184 @@
+"""Random bits by counter, and the values made of them, written once for numpy and torch.
+
+Word i of a stream depends on the stream and on i alone, so any part of a tensor can be drawn
+without the rest. A `Workspace` holds the library that computes: numpy on the CPU, torch on any
+device. Both spell the operations used here alike. They are integer operations, table look-ups
+and single float32 operations, each of which is exact or rounded in one way only (IEEE 754);
+nothing is left to a mathematical library or to the fusing of operations. So the values agree
+to the last bit, whatever computes them.
+"""
+
+import functools
+from dataclasses import dataclass
+from hashlib import blake2b
+from statistics import NormalDist
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = Any
+"""A numpy array or a torch tensor, whichever library the workspace holds."""
+
+BLOCK_WORDS = 1024
+"""Words that are made together: the smallest part of a stream that can be drawn."""
+LANES = 1 << 16
+_HALF_BLOCK = 2 * BLOCK_WORDS
+_GRID = 1 << 20
+_LOW_32 = (1 << 32) - 1
+_MASK_64 = (1 << 64) - 1
+# The finaliser of splitmix64: Stafford's variant 13 of MurmurHash3's.
+_ROUNDS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
+
+
+def _signed(word: int) -> int:
+    """The number whose two's complement has the low 64 bits of word."""
+    word &= _MASK_64
+    return word - (1 << 64) if word >> 63 else word
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An endless sequence of random 64-bit words: word i is a hash of ``key + i * gamma``."""
+
+    key: int
+    gamma: int
+
+
+def stream(name: str, seed: int) -> Stream:
+    """The stream of a name under a seed, the same on every machine."""
+    text = f"{seed}\0{name}".encode("utf-8", "surrogatepass")
+    digest = blake2b(text, digest_size=16, person=b"graph_net").digest()
+    gamma = int.from_bytes(digest[8:], "little") | 1
+    # A step with few changes between neighbouring bits hashes badly (Steele, Lea, Flood 2014).
+    if (gamma ^ gamma >> 1).bit_count() < 24:
+        gamma ^= 0xAAAA_AAAA_AAAA_AAAA
+    return Stream(int.from_bytes(digest[:8], "little"), gamma)
+
+
+class Workspace:
+    """A stream, the library that computes its values, and memory used again for every chunk.
+
+    Fresh memory for every chunk would cost page faults, more than the drawing itself.
+    """
+
+    def __init__(self, stream: Stream, lib: ModuleType, device: object, words: int) -> None:
+        self.lib = lib
+        self._stream = stream
+        self._place = {} if lib is np else {"device": device}
+        self._take = {"mode": "clip"} if lib is np else {}  # numpy's default copies its output
+        self._arrays: dict[str, Array] = {}
+        counters = lib.arange(words, dtype=lib.int64, **self._place)
+        self._steps = counters * _signed(stream.gamma)
+
+    def array(self, role: str, size: int, dtype: str) -> Array:
+        """The memory of this role, with whatever was left in it."""
+        kept = self._arrays.get(role)
+        if kept is None or len(kept) < size:
+            kept = self.lib.empty(size, dtype=getattr(self.lib, dtype), **self._place)
+            self._arrays[role] = kept
+        return kept[:size]
+
+    def words(self, first: int, count: int) -> Array:
+        """Words first to first + count of the stream, as signed 64-bit integers."""
+        lib, base = self.lib, _signed(self._stream.key + first * self._stream.gamma)
+        word = self.array("words", count, "int64")
+        shifted = self.array("shifted", count, "int64")
+        lib.add(self._steps[:count], base, out=word)
+        for shift, factor in _ROUNDS:
+            lib.bitwise_right_shift(word, shift, out=shifted)
+            # Signed integers shift copies of the sign in; the hash needs zeros.
+            lib.bitwise_and(shifted, _MASK_64 >> shift, out=shifted)
+            lib.bitwise_xor(word, shifted, out=word)
+            if factor != 1:
+                lib.multiply(word, _signed(factor), out=word)
+        return word
+
+    def lanes(self, words: Array, bits: int) -> Array:
+        """The words cut into numbers of 16 or 32 bits, lowest first, as 64-bit integers."""
+        narrow = words.view(getattr(self.lib, f"uint{bits}"))
+        lanes = self.array("lanes", len(narrow), "int64")
+        lanes[...] = narrow
+        return lanes
+
+    def table(self, table: npt.NDArray[np.float32]) -> Array:
+        """The table, where this workspace computes."""
+        if self.lib is np:
+            return table
+        if "table" not in self._arrays:
+            self._arrays["table"] = self.lib.asarray(table, **self._place)
+        return self._arrays["table"]
+
+    def look_up(self, table: npt.NDArray[np.float32], lanes: Array) -> Array:
+        """The entries of the table that the lanes name."""
+        found = self.array("found", len(lanes), "float32")
+        self.lib.take(self.table(table), lanes, out=found, **self._take)
+        return found
+
+
+@functools.cache
+def normal_quantiles() -> npt.NDArray[np.float32]:
+    """The 65,536 equally likely values that stand for a normal variable.
+
+    They are rounded to a grid of 2**-20: no quantile lies so near to the middle between two grid
+    points that the last digit of a platform's logarithm could move it (a test measures this).
+    """
+    quantile = NormalDist().inv_cdf
+    lower = [round(quantile((lane + 0.5) / LANES) * _GRID) for lane in range(LANES // 2)]
+    whole = np.array([*lower, *(-value for value in reversed(lower))], dtype=np.float32)
+    return whole / np.float32(_GRID)
+
+
+def normal(
+    space: Workspace, words: Array, out: Array, table: npt.NDArray[np.float32], mean: float
+) -> None:
+    """Four values a word: mean plus normal values, from a table scaled to std / sqrt(2).
+
+    With a and b drawn from the table, a + b and a - b are two independent normal values. The
+    sums take millions of values where the table has 65,536, so that ties are rare. The b of an
+    a lies half a block away, which leaves every operation on contiguous memory.
+    """
+    found = space.look_up(table, space.lanes(words, 16)).reshape(-1, 2, _HALF_BLOCK)
+    pairs = out.reshape(-1, 2, _HALF_BLOCK)
+    first, second = found[:, 0], found[:, 1]
+    if mean:
+        space.lib.add(first, mean, out=first)
+    space.lib.add(first, second, out=pairs[:, 0])
+    space.lib.subtract(first, second, out=pairs[:, 1])
+
+
+def uniform(space: Workspace, words: Array, out: Array, low: float, step: float) -> None:
+    """Two values a word: low plus a whole number, below 2**24, of steps."""
+    lanes = space.lanes(words, 32)
+    space.lib.bitwise_right_shift(lanes, 8, out=lanes)
+    out[...] = lanes
+    space.lib.multiply(out, step, out=out)
+    space.lib.add(out, low, out=out)
+
+
+def integers(space: Workspace, words: Array, out: Array, low: int, count: int) -> None:
+    """Two values a word: low plus a whole number below count, which is 2**24 at most."""
+    lanes = space.lanes(words, 32)
+    space.lib.multiply(lanes, count, out=lanes)
+    space.lib.bitwise_right_shift(lanes, 32, out=lanes)
+    space.lib.add(lanes, _signed(low), out=out)
+
+
+def wide_integers(space: Workspace, words: Array, out: Array, low: int, count: int) -> None:
+    """One value a word: low plus a whole number below count, which is 2**64 at most."""
+    if count > _MASK_64:
+        space.lib.add(words, _signed(low), out=out)
+        return
+    # The high half of the 128-bit product, by 32-bit digits.
+    word_low, word_high = words & _LOW_32, (words >> 32) & _LOW_32
+    count_low, count_high = count & _LOW_32, count >> 32
+    middle = word_high * count_low + ((word_low * count_low >> 32) & _LOW_32)
+    other = word_low * count_high + (middle & _LOW_32)
+    high = word_high * count_high + ((middle >> 32) & _LOW_32) + ((other >> 32) & _LOW_32)
+    space.lib.add(high, _signed(low), out=out)
+
+
+def chances(space: Workspace, words: Array, out: Array, p: float) -> None:
+    """Two truth values a word, each true with probability p."""
+    space.lib.less(space.lanes(words, 32), round(p * (1 << 32)), out=out)

@@ -1,0 +1,148 @@
+"""Graph values and specifications as torch objects, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from graph_net.graph.errors import GraphError
+from graph_net.graph.expr import Dim, Expr
+from graph_net.graph.graph import Symbol
+from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+from graph_net.graph.values import (
+    DTYPES,
+    TORCH_CONSTANTS,
+    DictValue,
+    Dtype,
+    ListValue,
+    Ref,
+    RunDevice,
+    Slice,
+    TorchConstant,
+    Value,
+    plain_float,
+)
+
+_DTYPE_NAMES = {getattr(torch, name): name for name in DTYPES if hasattr(torch, name)}
+_CONSTANT_NAMES = {getattr(torch, n): n for n in TORCH_CONSTANTS if hasattr(torch, n)}
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """The dtype with this name."""
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise GraphError(f"torch {torch.__version__} has no dtype {name!r}", field="dtype")
+    return found
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """The name of a dtype."""
+    if dtype not in _DTYPE_NAMES:
+        raise GraphError(f"dtype {dtype} cannot be stored", field="dtype")
+    return _DTYPE_NAMES[dtype]
+
+
+def to_python(value: Value, ref: Callable[[str], Any], device: torch.device) -> Any:
+    """A value as the object torch expects, references looked up with ``ref``."""
+    kind = value.__class__
+    if kind is Ref:
+        return ref(value.name)  # type: ignore[union-attr]
+    if kind is tuple:
+        return tuple([to_python(item, ref, device) for item in value])  # type: ignore[union-attr]
+    if isinstance(value, ListValue):
+        return [to_python(item, ref, device) for item in value.items]
+    if isinstance(value, Dtype):
+        return torch_dtype(value.name)
+    if isinstance(value, RunDevice):
+        return device.type if value.as_text else device
+    if isinstance(value, Slice):
+        parts = (value.start, value.stop, value.step)
+        return slice(*(to_python(part, ref, device) for part in parts))
+    if isinstance(value, TorchConstant):
+        return getattr(torch, value.name)
+    if isinstance(value, DictValue):
+        return {key: to_python(item, ref, device) for key, item in value.items}
+    return value
+
+
+def from_python(value: Any, ref: Callable[[Any], Ref | None]) -> Value:
+    """A torch argument as a value; ``ref`` recognises what stands for another node."""
+    found = ref(value)
+    if found is not None:
+        return found
+    if value is None or value is ... or isinstance(value, (bool, int, complex, str)):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, float):
+        return plain_float(value)
+    if isinstance(value, (list, tuple)):
+        items = tuple(from_python(item, ref) for item in value)
+        return ListValue(items) if isinstance(value, list) else items
+    if isinstance(value, torch.dtype):
+        return Dtype(dtype_name(value))
+    if isinstance(value, torch.device):
+        return RunDevice()
+    if isinstance(value, slice):
+        parts = (value.start, value.stop, value.step)
+        return Slice(*(from_python(part, ref) for part in parts))
+    if isinstance(value, (torch.layout, torch.memory_format)):
+        return TorchConstant(_CONSTANT_NAMES[value])
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return DictValue(tuple((key, from_python(item, ref)) for key, item in value.items()))
+    raise GraphError(f"an argument of type {type(value).__name__} cannot be stored")
+
+
+@dataclass
+class SymbolTable:
+    """Collects the symbols that sizes use, with the values they had."""
+
+    found: dict[str, Symbol] = field(default_factory=dict)
+
+    def dim(self, size: int | torch.SymInt) -> Dim:
+        """A size as a number or an expression."""
+        if not isinstance(size, torch.SymInt):
+            return int(size)
+        expr = size.node.expr
+        if expr.is_Integer:
+            return int(expr)
+        for symbol in expr.free_symbols:
+            self._declare(symbol, size.node.shape_env)
+        return Expr(str(expr))
+
+    def _declare(self, symbol: Any, env: Any) -> None:
+        if str(symbol) in self.found:
+            return
+        values = getattr(env, "backed_var_to_val", None) or getattr(env, "var_to_val", {})
+        bounds = env.var_to_range.get(symbol)
+        low = high = None
+        if bounds is not None:
+            low = int(bounds.lower) if bounds.lower.is_Integer else None
+            high = int(bounds.upper) if bounds.upper.is_Integer else None
+        example = values.get(symbol)
+        self.found[str(symbol)] = Symbol(
+            str(symbol), int(example) if example is not None else max(low or 0, 1), low, high
+        )
+
+
+def spec_of(value: Any, symbols: SymbolTable) -> Result:
+    """The specification of a tensor (fake ones included), number, or nest of them."""
+    if isinstance(value, torch.Tensor):
+        shape = tuple(symbols.dim(size) for size in value.shape)
+        stride = None
+        if value.layout is torch.strided and not value.is_contiguous():
+            stride = tuple(symbols.dim(step) for step in value.stride())
+        return TensorSpec(shape, dtype_name(value.dtype), stride)
+    if isinstance(value, torch.SymInt):
+        dim = symbols.dim(value)
+        return ScalarSpec("int", dim if isinstance(dim, Expr) else None)
+    if isinstance(value, (bool, torch.SymBool)):
+        return ScalarSpec("bool")
+    if isinstance(value, int):
+        return ScalarSpec("int")
+    if isinstance(value, (float, torch.SymFloat)):
+        return ScalarSpec("float")
+    if isinstance(value, (list, tuple)):
+        return tuple(spec_of(item, symbols) for item in value)
+    return None

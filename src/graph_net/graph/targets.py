@@ -1,0 +1,118 @@
+"""The allow-list: what a node may call, by name.
+
+A target is text in one of these forms. Nothing here imports torch: a name is checked when a
+graph is read, and looked up (``graph_net.graph.resolve``) only when it is run.
+
+=====================  =========================================================================
+``aten.linear.default``  an operator overload registered with torch, or its packet ``aten.linear``
+``torch.conv2d``         a torch function from ``allowed_targets.txt``
+``method:view``          a tensor method from the same file
+``operator.add``         a function of Python's ``operator`` module, in-place forms included
+``builtins.getattr``     an attribute read, of the attributes below
+``builtins.max``         a Python function on numbers, ``math.floor`` likewise
+=====================  =========================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from graph_net.graph.errors import UnknownTarget
+
+OPERATORS = frozenset(
+    """
+add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift neg pos invert not_ truth
+eq ne lt le gt ge getitem setitem index abs concat contains is_ is_not
+iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift
+""".split()
+)
+BUILTINS = frozenset("getattr max min abs int float bool round sum len slice tuple list".split())
+MATH = frozenset("floor ceil sqrt trunc pow log exp log2 prod isqrt".split())
+ATTRIBUTES = frozenset(
+    """
+shape dtype device ndim T mT H mH real imag layout data requires_grad is_cuda is_cpu is_meta
+is_sparse is_quantized itemsize nbytes values indices min max eps tiny grad is_mps is_xpu
+is_mkldnn is_leaf output_nr eigenvalues eigenvectors U S Vh V Q R L LU pivots P sign logabsdet
+mantissa exponent smallest_normal resolution bits hist bin_edges solution
+""".split()
+)
+# Namespaces of registered operators whose calls compute; those left out talk to other processes,
+# resize storages behind autograd's back, print or profile.
+OP_NAMESPACES_REFUSED = frozenset(
+    "c10d _c10d_functional _c10d_functional_autograd fsdp inductor _inductor_test profiler prim "
+    "debugprims symm_mem higher_order torch method operator builtins math mkldnn rpc".split()
+)
+OPERATORS_REFUSED = frozenset({"aten.from_file", "aten.save", "aten.set_", "aten._print"})
+
+VMAP_INTERNALS = re.compile(
+    r"torch\.(_C\._functorch|_functorch\.predispatch|_functorch\.vmap|_functorch\.apis)\.\w+"
+)
+_OVERLOAD = re.compile(r"[a-z_][a-z0-9_]*\.[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
+_ATEN_LEVEL_TORCH = re.compile(r"torch\.sym_\w+", re.ASCII)
+
+
+@cache
+def _tables() -> tuple[frozenset[str], dict[str, str]]:
+    """The allowed names, and the private names among them with their public twins."""
+    text = files("graph_net.graph").joinpath("allowed_targets.txt").read_text("utf-8")
+    names: set[str] = {f"operator.{name}" for name in OPERATORS}
+    names |= {f"builtins.{name}" for name in BUILTINS} | {f"math.{name}" for name in MATH}
+    aliases: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        private, _, public = line.partition("=")
+        if public:
+            aliases[private] = public
+        else:
+            names.add(private)
+    return frozenset(names), aliases
+
+
+@lru_cache(maxsize=8192)
+def canonical_target(name: str) -> str:
+    """The public spelling of a call target, whether or not it is allowed."""
+    _, aliases = _tables()
+    name = aliases.get(name, name)
+    return name.removeprefix("torch.ops.")
+
+
+@lru_cache(maxsize=8192)
+def is_overload(target: str) -> bool:
+    """Whether a target names a registered operator (``aten.add.Tensor``) rather than a function."""
+    namespace = target.partition(".")[0]
+    return namespace not in OP_NAMESPACES_REFUSED and _OVERLOAD.fullmatch(target) is not None
+
+
+@lru_cache(maxsize=8192)
+def is_allowed(target: str) -> bool:
+    """Whether a graph may call this target."""
+    if is_overload(target):
+        return ".".join(target.split(".")[:2]) not in OPERATORS_REFUSED
+    return target in _tables()[0]
+
+
+@lru_cache(maxsize=8192)
+def is_aten_level(target: str) -> bool:
+    """Whether a target may stand in a level-``aten`` graph: overloads and arithmetic on sizes."""
+    if is_overload(target):
+        return target.count(".") == 2
+    return target.startswith(("operator.", "builtins.", "math.")) or bool(
+        _ATEN_LEVEL_TORCH.fullmatch(target)
+    )
+
+
+def check_target(target: str, node: str | None = None, line: int | None = None) -> None:
+    """Raise UnknownTarget, with the reason, unless a graph may call this target."""
+    if is_allowed(target):
+        return
+    if VMAP_INTERNALS.fullmatch(target):
+        why = (
+            f"{target} is a vmap internal: it batches the calls that follow through hidden "
+            "interpreter state, which a graph of values cannot hold"
+        )
+    else:
+        why = f"{target[:120]!r} is not on the allow-list of call targets"
+    raise UnknownTarget(why, node=node, field="target", line=line)

@@ -1,0 +1,1 @@
+"""A Graph in, Graphs out."""
