@@ -31,21 +31,22 @@ PRIVATE = {
 CREATION = """
 arange as_strided as_tensor asarray bartlett_window blackman_window complex empty empty_like
 empty_permuted empty_strided eye fill finfo full full_like hamming_window hann_window iinfo
-is_tensor kaiser_window linspace logspace normal ones ones_like polar promote_types rand rand_like
-randint randint_like randn randn_like randperm range result_type scalar_tensor tensor tril_indices
-triu_indices vander zeros zeros_like broadcast_shapes Size sym_int sym_float sym_max sym_min
-sym_not sym_ite sym_sum sym_sqrt
+is_tensor kaiser_window linspace logspace normal ones ones_like polar promote_types rand
+rand_like randint randint_like randn randn_like randperm range result_type scalar_tensor tensor
+tril_indices triu_indices vander zeros zeros_like broadcast_shapes Size sym_int sym_float
+sym_max sym_min sym_not sym_ite sym_sum sym_sqrt
 """.split()
 PRIVATE_FUNCTIONS = """
 torch._native_multi_head_attention torch._weight_norm torch._check torch._check_is_size
 torch._check_value torch._check_tensor_all torch._assert torch._assert_async
 torch._transformer_encoder_layer_fwd torch._softmax torch._log_softmax torch._shape_as_tensor
-torch._addmm_activation torch._foreach_add torch._foreach_mul torch._unique2 torch._standard_gamma
-torch._sym_sqrt torch._fused_moving_avg_obs_fq_helper torch._grouped_mm torch._scaled_mm
-torch._int_mm torch._nested_tensor_from_mask torch._embedding_bag torch._conj
+torch._addmm_activation torch._foreach_add torch._foreach_mul torch._unique2
+torch._standard_gamma torch._sym_sqrt torch._fused_moving_avg_obs_fq_helper torch._grouped_mm
+torch._scaled_mm torch._int_mm torch._nested_tensor_from_mask torch._embedding_bag torch._conj
 torch._C._log_api_usage_once torch._C._set_grad_enabled torch._C._nn._pad_enum
 torch.amp.autocast_mode._enter_autocast torch.amp.autocast_mode._exit_autocast
-torch.autograd.function.FunctionCtx torch.nn.functional._canonical_mask
+torch.autograd.function.FunctionCtx torch.autograd.grad_mode._enter_inference_mode
+torch.autograd.grad_mode._exit_inference_mode torch.nn.functional._canonical_mask
 torch.nn.functional._none_or_dtype torch.nn.functional._in_projection_packed
 torch.nn.functional._in_projection torch.nn.functional._mha_shape_check
 torch.nn.functional.hardsigmoid torch.nn.functional.hardswish torch.nn.functional.sigmoid
@@ -60,19 +61,20 @@ __array__ __array_wrap__ __deepcopy__ __dlpack__ __dlpack_device__ __format__ __
 __repr__ __setstate__ __long__ __nonzero__ __div__ __rdiv__ __idiv__ numpy data_ptr storage
 untyped_storage _typed_storage storage_type share_memory_ backward register_hook retain_grad
 register_post_accumulate_grad_hook apply_ map_ map2_ set_ module_load record_stream as_subclass
-_make_subclass reinforce names rename rename_ align_to align_as refine_names cuda xpu ipu pin_memory
-_clear_non_serializable_cached_data _autocast_to_full_precision _autocast_to_reduced_precision
-__index__ __contains__ __complex__ __reversed__ __len__ tofile new
+_make_subclass reinforce names rename rename_ align_to align_as refine_names cuda xpu ipu
+pin_memory _clear_non_serializable_cached_data _autocast_to_full_precision
+_autocast_to_reduced_precision __index__ __contains__ __complex__ __reversed__ __len__ tofile
+new
 """.split()
 )
 METHODS_ADDED = """
 item tolist size dim numel stride new_empty new_full new_ones new_zeros new_tensor
-new_empty_strided unflatten to type type_as cpu float double half bfloat16 int long short bool char
-byte contiguous detach detach_ clone requires_grad_ is_floating_point is_complex is_contiguous
-element_size storage_offset get_device ndimension nelement as_strided __and__ __or__ __xor__
-__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __getitem__ __setitem__ __invert__ __neg__ __abs__
-__pow__ __rpow__ __rtruediv__ __itruediv__ __bool__ __int__ __float__ __ipow__ __ixor__ masked_fill
-__rsub__ unfold split_with_sizes _is_all_true _is_any_true _conj _neg_view
+new_empty_strided unflatten to type type_as cpu float double half bfloat16 int long short bool
+char byte contiguous detach detach_ clone requires_grad_ is_floating_point is_complex
+is_contiguous element_size storage_offset get_device ndimension nelement as_strided __and__
+__or__ __xor__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __getitem__ __setitem__ __invert__
+__neg__ __abs__ __pow__ __rpow__ __rtruediv__ __itruediv__ __bool__ __int__ __float__ __ipow__
+__ixor__ masked_fill __rsub__ unfold split_with_sizes _is_all_true _is_any_true _conj _neg_view
 """.split()
 
 
@@ -114,7 +116,9 @@ def main() -> None:
     methods = {name for name in methods if not name.startswith("_") or name.startswith("__")}
     names |= {f"method:{m}" for m in methods | set(METHODS_ADDED) if m not in METHODS_REFUSED}
     refused = {"torch.from_file", "torch.frombuffer", "torch.from_numpy", "torch.typename"}
-    head = "# Made by tools/allow_list.py: what a graph may call. `private=public` names an alias.\n"
+    head = (
+        "# Made by tools/allow_list.py: what a graph may call. `private=public` names an alias.\n"
+    )
     OUTPUT.write_text(head + "\n".join(sorted(names - refused)) + "\n")
     print(f"{len(names)} names in {OUTPUT.name}")
 

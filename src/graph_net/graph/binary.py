@@ -151,7 +151,8 @@ class _GraphWriter(Writer):
         records: dict[bytes, int] = {}
         sequence: list[Hashable] = []
         suffixes = _Suffixes()
-        for self.here, node in enumerate(self.graph.nodes):
+        for position, node in enumerate(self.graph.nodes):
+            self.here = position
             record = self._record(node, suffixes)
             sequence.append(records.setdefault(record, len(records)))
         self.data = bytearray()
@@ -273,7 +274,9 @@ class _GraphWriter(Writer):
         for field in ("mean", "std", "low", "high"):
             column = [getattr(recipe, field) for recipe in normals]
             known = [value for value in column if value is not None]
-            self.numbers([value is not None for value in column] if len(known) < len(column) else [])
+            self.numbers(
+                [value is not None for value in column] if len(known) < len(column) else []
+            )
             self.numbers(known)
         for recipe in recipes:
             match recipe:
@@ -387,8 +390,7 @@ class _GraphReader(Reader):
         flags = [self.byte() for _ in range(count)]
         specs = [self._spec_at() for _ in range(count)]
         extra = [
-            (self.text() if flag & 1 else None, self.text() if flag & 2 else None)
-            for flag in flags
+            (self.text() if flag & 1 else None, self.text() if flag & 2 else None) for flag in flags
         ]
         inputs = []
         for name, flag, spec, (local, original), recipe in zip(
@@ -496,7 +498,9 @@ class _GraphReader(Reader):
             else:
                 index, names = here - code if kind == NEAR else code, self.node_names
             if not 0 <= index < len(names):
-                raise GraphError("a reference points outside the graph", node=str(here), field="args")
+                raise GraphError(
+                    "a reference points outside the graph", node=str(here), field="args"
+                )
             return Ref(names[index])
 
         return resolve

@@ -32,11 +32,11 @@ INTS, DECIMALS, RAWS, BOOLS, MIXED = range(5)
 
 def decimal_form(value: float, places: int) -> int | None:
     """The whole number m with ``m / 10**places == value`` exactly, if there is a short one."""
-    scaled = value * 10**places
+    scaled = value * float(10**places)
     if not abs(scaled) < 1 << 46:
         return None
     whole = round(scaled)
-    if whole / 10**places != value or (whole == 0 and str(value)[0] == "-"):
+    if whole / float(10**places) != value or (whole == 0 and str(value)[0] == "-"):
         return None
     return whole
 
@@ -75,26 +75,26 @@ class Writer:
 
     def value(self, value: Value) -> None:
         """Any argument that holds no reference."""
-        data, kind = self.data, value.__class__
-        if kind is int:
-            self._int(value)  # type: ignore[arg-type]
-        elif value is None:
+        data = self.data
+        if value is None:
             data.append(NONE)
-        elif kind is bool:
+        elif isinstance(value, bool):
             data.append(TRUE if value else FALSE)
-        elif kind is float:
-            self._float(value)  # type: ignore[arg-type]
-        elif kind is str:
+        elif isinstance(value, int):
+            self._int(value)
+        elif isinstance(value, float):
+            self._float(value)
+        elif isinstance(value, str):
             data.append(TEXT)
-            self.text(value)  # type: ignore[arg-type]
-        elif kind is Ref:
-            self.reference(value)  # type: ignore[arg-type]
-        elif kind is tuple or kind is ListValue:
-            items = value if kind is tuple else value.items  # type: ignore[union-attr]
-            data.append(TUPLE if kind is tuple else LIST)
-            self.whole(len(items))  # type: ignore[arg-type]
-            for item in items:  # type: ignore[union-attr]
-                self.value(item)  # type: ignore[arg-type]
+            self.text(value)
+        elif isinstance(value, Ref):
+            self.reference(value)
+        elif isinstance(value, (tuple, ListValue)):
+            items = value if isinstance(value, tuple) else value.items
+            data.append(TUPLE if isinstance(value, tuple) else LIST)
+            self.whole(len(items))
+            for item in items:
+                self.value(item)
         elif isinstance(value, Slice):
             data.append(SLICE)
             for part in (value.start, value.stop, value.step):
@@ -299,7 +299,7 @@ class Reader:
         """A float from its decimal form."""
         if places > MAX_DECIMALS:
             raise GraphError("too many decimals")
-        return self.signed() / 10**places
+        return self.signed() / float(10**places)
 
     def numbers(self) -> tuple[bool | int | float | complex, ...]:
         """A list of numbers."""

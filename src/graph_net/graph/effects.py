@@ -10,20 +10,22 @@ storage they assume it does.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 
 from graph_net.graph.graph import Graph, Node
 from graph_net.graph.values import Ref, Value, refs
 
 _VIEWS = frozenset(
     """
-view reshape transpose permute expand squeeze unsqueeze flatten unflatten contiguous to type float
-double half bfloat16 int long short bool cpu getitem chunk split split_with_sizes tensor_split
-hsplit vsplit dsplit unbind narrow select slice t detach real imag view_as expand_as reshape_as
-type_as unfold diagonal swapaxes swapdims movedim moveaxis as_strided broadcast_to ravel
-view_as_real view_as_complex dropout feature_dropout alpha_dropout dropout1d dropout2d dropout3d
-meshgrid broadcast_tensors atleast_1d atleast_2d atleast_3d as_tensor asarray getattr _unsafe_view
-alias positive pos resolve_conj resolve_neg conj adjoint numpy_T matrix_H mT mH lift_fresh
-_reshape_alias detach_ requires_grad_ __getitem__ tuple list _to_copy squeeze_ unsqueeze_ identity
+view reshape transpose permute expand squeeze unsqueeze flatten unflatten contiguous to type
+float double half bfloat16 int long short bool cpu getitem chunk split split_with_sizes
+tensor_split hsplit vsplit dsplit unbind narrow select slice t detach real imag view_as
+expand_as reshape_as type_as unfold diagonal swapaxes swapdims movedim moveaxis as_strided
+broadcast_to ravel view_as_real view_as_complex dropout feature_dropout alpha_dropout dropout1d
+dropout2d dropout3d meshgrid broadcast_tensors atleast_1d atleast_2d atleast_3d as_tensor
+asarray getattr _unsafe_view alias positive pos resolve_conj resolve_neg conj adjoint numpy_T
+matrix_H mT mH lift_fresh _reshape_alias detach_ requires_grad_ __getitem__ tuple list _to_copy
+squeeze_ unsqueeze_ identity
 """.split()
 )
 _INPLACE_POSITION = {
@@ -33,13 +35,22 @@ _INPLACE_POSITION = {
     "feature_alpha_dropout": 3, "rrelu": 4,
 }  # fmt: skip
 _DROPOUTS = frozenset(
-    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout".split()
+    [
+        "dropout",
+        "dropout1d",
+        "dropout2d",
+        "dropout3d",
+        "alpha_dropout",
+        "feature_dropout",
+        "feature_alpha_dropout",
+    ]
 )
 _RANDOM = frozenset(
     """
 rand rand_like randn randn_like randint randint_like randperm bernoulli bernoulli_ multinomial
-normal normal_ uniform_ random_ poisson exponential_ geometric_ log_normal_ cauchy_ native_dropout
-binomial _standard_gamma gumbel_softmax fractional_max_pool2d fractional_max_pool3d
+normal normal_ uniform_ random_ poisson exponential_ geometric_ log_normal_ cauchy_
+native_dropout binomial _standard_gamma gumbel_softmax fractional_max_pool2d
+fractional_max_pool3d
 """.split()
 )
 _AUTOCAST = ("torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast")
@@ -81,8 +92,10 @@ def mutated(node: Node) -> tuple[Value, ...]:
 
 _PLAIN_OPERATORS = frozenset({"index", "invert", "is_", "is_not"})
 _INPLACE_METHODS = frozenset(
-    "__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __iand__ __ior__ __ixor__ "
-    "__ilshift__ __irshift__ __ipow__".split()
+    """
+__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __iand__ __ior__ __ixor__
+__ilshift__ __irshift__ __ipow__
+""".split()
 )
 
 
@@ -121,7 +134,7 @@ def effect_edges(graph: Graph) -> dict[int, tuple[int, ...]]:
     if not writes and len(random) < 2 and not casts:
         return {}
     edges: defaultdict[int, list[int]] = defaultdict(list)
-    for earlier, later in zip(random, random[1:], strict=False):
+    for earlier, later in pairwise(random):
         edges[later].append(earlier)
     if writes:
         _storage_edges(graph, writes, edges)

@@ -55,7 +55,7 @@ def _modulo(a: float, b: float) -> float:
 def _power(a: float, b: float) -> float:
     if abs(b) > MAX_POWER or abs(a) > 1 << 62:
         raise OverflowError("power too large")
-    return a**b
+    return float(a**b) if isinstance(a, float) else a ** int(b)
 
 
 _BINARY: dict[type[ast.AST], Callable[[float, float], float]] = {

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from graph_net.graph.devices import without_devices
 from graph_net.graph.errors import GraphError, UnknownTarget
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, default_local
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe
@@ -54,7 +55,9 @@ def to_fx(graph: Graph, device: torch.device | str = "cpu") -> fx.GraphModule:
 
 def _annotation(entry: Input) -> Any:
     if isinstance(entry.spec, ScalarSpec):
-        return {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}[entry.spec.kind]
+        return {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}[
+            entry.spec.kind
+        ]
     return torch.nn.parameter.Parameter if entry.role is Role.PARAMETER else torch.Tensor
 
 
@@ -175,19 +178,14 @@ class _FxReader:
                 node=node.name,
                 field="target",
             )
+        args = tuple(from_python(value, self._ref) for value in node.args)
+        kwargs = tuple((key, from_python(value, self._ref)) for key, value in node.kwargs.items())
+        target, args, kwargs = without_devices(target, args, kwargs)
         check_target(target, node.name)
         result: Result = node.meta.get(META)
         if result is None:
             result = spec_of(_meta_value(node), self.symbols)
-        self.nodes.append(
-            Node(
-                node.name,
-                target,
-                tuple(from_python(value, self._ref) for value in node.args),
-                tuple((key, from_python(value, self._ref)) for key, value in node.kwargs.items()),
-                result,
-            )
-        )
+        self.nodes.append(Node(node.name, target, args, kwargs, result))
         self.names[node] = node.name
 
 
@@ -206,8 +204,11 @@ def input_of(
     """An Input that describes a tensor or number, with a recipe made from its values if it has."""
     spec = spec_of(value, symbols)
     if isinstance(spec, ScalarSpec):
-        example = spec.expr.value({s.name: s.example for s in symbols.found.values()}) \
-            if spec.expr is not None else value
+        example = (
+            spec.expr.value({s.name: s.example for s in symbols.found.values()})
+            if spec.expr is not None
+            else value
+        )
         return Input(name, spec, Constant(example), role or Role.INPUT, local)
     if not isinstance(spec, TensorSpec):
         raise GraphError(f"an input of type {type(value).__name__} cannot be stored", node=name)

@@ -12,7 +12,7 @@ from graph_net.graph.errors import GraphError
 from graph_net.graph.expr import Expr
 from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import Result, ScalarSpec, Spec, TensorSpec
-from graph_net.graph.targets import check_target
+from graph_net.graph.targets import ATTRIBUTES, check_target
 from graph_net.graph.values import Ref, Value, refs
 
 
@@ -94,6 +94,9 @@ class Provenance:
     framework_version: str = ""
     options: tuple[tuple[str, Value], ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(sorted(self.options, key=lambda o: o[0])))
+
     def option(self, key: str, default: Value = None) -> Value:
         """One recorded option."""
         return dict(self.options).get(key, default)
@@ -126,6 +129,8 @@ class Graph:
         for node in self.nodes:
             _check_name(node.name, known, remember=False)
             check_target(node.target, node.name)
+            if node.target == "builtins.getattr":
+                _check_attribute(node)
             for reference in node.refs:
                 if reference.name not in known:
                     raise GraphError(
@@ -155,7 +160,8 @@ class Graph:
     @cached_property
     def index(self) -> Mapping[str, Input | Node]:
         """Inputs and nodes by name."""
-        return {entry.name: entry for entry in (*self.inputs, *self.nodes)}
+        entries: tuple[Input | Node, ...] = (*self.inputs, *self.nodes)
+        return {entry.name: entry for entry in entries}
 
     @cached_property
     def structure(self) -> str:
@@ -208,6 +214,12 @@ def _check_name(name: str, known: set[str], remember: bool = True) -> None:
         known.add(name)
 
 
+def _check_attribute(node: Node) -> None:
+    attribute = node.args[1] if len(node.args) == 2 and not node.kwargs else None
+    if not isinstance(attribute, str) or attribute not in ATTRIBUTES:
+        raise GraphError(f"reads the attribute {attribute!r}", node=node.name, field="args")
+
+
 def _check_symbols(graph: Graph) -> None:
     names: set[str] = set()
     for symbol in graph.symbols:
@@ -224,10 +236,10 @@ def _check_expr(expr: Expr, symbols: frozenset[str], where: str) -> None:
 
 def _check_spec(spec: Result, symbols: frozenset[str], where: str) -> None:
     if spec.__class__ is TensorSpec:
-        for dims in (spec.shape, spec.stride or ()):  # type: ignore[union-attr]
+        for dims in (spec.shape, spec.stride or ()):
             for dim in dims:
                 if dim.__class__ is Expr:
-                    _check_expr(dim, symbols, where)  # type: ignore[arg-type]
+                    _check_expr(dim, symbols, where)
     elif isinstance(spec, tuple):
         for item in spec:
             _check_spec(item, symbols, where)

@@ -69,9 +69,7 @@ def _shape(graph: Graph, blind: bool) -> list[bytes]:
     """Tokens of the whole graph: its nodes as a multiset, its inputs and output in order."""
     nodes = graph.nodes
     effects = effect_edges(graph)
-    above: dict[str, Token] = {
-        entry.name: b"input%d" % i for i, entry in enumerate(graph.inputs)
-    }
+    above: dict[str, Token] = {entry.name: b"input%d" % i for i, entry in enumerate(graph.inputs)}
     uses: defaultdict[str, list[tuple[int, bytes]]] = defaultdict(list)
     ups: list[Token] = []
     for i, node in enumerate(nodes):
@@ -130,20 +128,19 @@ def _node_tokens(node: Node, token: Callable[[Ref], bytes], blind: bool) -> list
 def _value_token(
     value: Value, token: Callable[[Ref], bytes], blind: bool, size: bool = False
 ) -> bytes:
-    kind = value.__class__
-    if kind is Ref:
-        return b"r" + token(value)  # type: ignore[arg-type]
-    if kind is int:
-        return b"#" if size and value >= 0 else b"i%d" % value  # type: ignore[operator]
+    if isinstance(value, Ref):
+        return b"r" + token(value)
     if value is None:
         return b"n"
-    if kind is tuple or kind is ListValue:
-        items = value if kind is tuple else value.items  # type: ignore[union-attr]
-        return _joined([_value_token(item, token, blind, size) for item in items])  # type: ignore[union-attr, arg-type]
-    if kind is bool:
+    if isinstance(value, bool):
         return b"b1" if value else b"b0"
-    if kind is float:
-        return b"f" + float(value).hex().encode()  # type: ignore[arg-type]
+    if isinstance(value, int):
+        return b"#" if size and value >= 0 else b"i%d" % value
+    if isinstance(value, (tuple, ListValue)):
+        items = value if isinstance(value, tuple) else value.items
+        return _joined([_value_token(item, token, blind, size) for item in items])
+    if isinstance(value, float):
+        return b"f" + value.hex().encode()
     if isinstance(value, str):
         return b"s" + value.encode()
     if isinstance(value, Slice):
@@ -157,8 +154,10 @@ def _value_token(
         return b"device"
     if isinstance(value, DictValue):
         return b"{" + _joined(
-            [key.encode() + b"=" + _value_token(item, token, blind, size)
-             for key, item in value.items]
+            [
+                key.encode() + b"=" + _value_token(item, token, blind, size)
+                for key, item in value.items
+            ]
         )
     if isinstance(value, complex):
         return f"c{value.real.hex()},{value.imag.hex()}".encode()

@@ -84,6 +84,15 @@ def from_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Graph:
     return _Decoder(limits).graph(tree)
 
 
+def recipe_from_json(text: str, limits: Limits = DEFAULT_LIMITS) -> Recipe:
+    """One recipe, from the JSON that ``recipe_to_json`` describes."""
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise GraphError(f"not JSON: {str(error)[:120]}", field="recipe") from error
+    return _Decoder(limits).recipe(tree)
+
+
 # -- writing ----------------------------------------------------------------------------------
 
 
@@ -260,7 +269,7 @@ class _Decoder:
         options = self.pairs(given.pop("options", []), "options")
         given.pop("tags", None)
         words = {key: self.text(value, key) for key, value in given.items()}
-        return Provenance(**words, tags=tags, options=options)  # type: ignore[arg-type]
+        return Provenance(**words, tags=tags, options=options)
 
     def symbol(self, tree: Any) -> Symbol:
         given = self.fields(tree, "symbols", Symbol)
@@ -408,11 +417,9 @@ class _Decoder:
             case "float", "inf" | "-inf" | "nan":
                 return plain_float(float(item))
             case "complex", [real, imag]:
-                parts = [self.value(part, where, depth + 1) for part in (real, imag)]
-                if all(isinstance(part, float) for part in parts):
-                    return complex(*parts)
+                a, b = self.value(real, where, depth + 1), self.value(imag, where, depth + 1)
+                if isinstance(a, float) and isinstance(b, float):
+                    return complex(a, b)
             case "ellipsis", True:
                 return ...
         raise GraphError(f"no value: {kind[:40]!r}", field=where)
-
-

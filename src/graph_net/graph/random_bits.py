@@ -2,10 +2,9 @@
 
 Word i of a stream depends on the stream and on i alone, so any part of a tensor can be drawn
 without the rest. A `Workspace` holds the library that computes: numpy on the CPU, torch on any
-device. Both spell the operations used here alike. They are integer operations, table look-ups
-and single float32 operations, each of which is exact or rounded in one way only (IEEE 754);
-nothing is left to a mathematical library or to the fusing of operations. So the values agree
-to the last bit, whatever computes them.
+device. What they compute are integer operations, table look-ups and single float32 operations,
+each of which is exact or rounded in one way only (IEEE 754). Nothing is left to a mathematical
+library or to the fusing of operations, so the values agree to the last bit.
 """
 
 import functools
@@ -67,7 +66,9 @@ class Workspace:
         self.lib = lib
         self._stream = stream
         self._place = {} if lib is np else {"device": device}
-        self._take = {"mode": "clip"} if lib is np else {}  # numpy's default copies its output
+        # The two names and defaults that differ. numpy's own mode makes a copy of the output.
+        self.shift_right = np.right_shift if lib is np else lib.bitwise_right_shift
+        self._take = functools.partial(np.take, mode="clip") if lib is np else lib.take
         self._arrays: dict[str, Array] = {}
         counters = lib.arange(words, dtype=lib.int64, **self._place)
         self._steps = counters * _signed(stream.gamma)
@@ -80,14 +81,15 @@ class Workspace:
             self._arrays[role] = kept
         return kept[:size]
 
-    def words(self, first: int, count: int) -> Array:
-        """Words first to first + count of the stream, as signed 64-bit integers."""
-        lib, base = self.lib, _signed(self._stream.key + first * self._stream.gamma)
+    def words(self, block: int, blocks: int) -> Array:
+        """The words of some blocks, from this one on, as signed 64-bit integers."""
+        lib, count = self.lib, blocks * BLOCK_WORDS
+        base = _signed(self._stream.key + block * BLOCK_WORDS * self._stream.gamma)
         word = self.array("words", count, "int64")
         shifted = self.array("shifted", count, "int64")
         lib.add(self._steps[:count], base, out=word)
         for shift, factor in _ROUNDS:
-            lib.bitwise_right_shift(word, shift, out=shifted)
+            self.shift_right(word, shift, out=shifted)
             # Signed integers shift copies of the sign in; the hash needs zeros.
             lib.bitwise_and(shifted, _MASK_64 >> shift, out=shifted)
             lib.bitwise_xor(word, shifted, out=word)
@@ -113,7 +115,7 @@ class Workspace:
     def look_up(self, table: npt.NDArray[np.float32], lanes: Array) -> Array:
         """The entries of the table that the lanes name."""
         found = self.array("found", len(lanes), "float32")
-        self.lib.take(self.table(table), lanes, out=found, **self._take)
+        self._take(self.table(table), lanes, out=found)
         return found
 
 
@@ -151,7 +153,7 @@ def normal(
 def uniform(space: Workspace, words: Array, out: Array, low: float, step: float) -> None:
     """Two values a word: low plus a whole number, below 2**24, of steps."""
     lanes = space.lanes(words, 32)
-    space.lib.bitwise_right_shift(lanes, 8, out=lanes)
+    space.shift_right(lanes, 8, out=lanes)
     out[...] = lanes
     space.lib.multiply(out, step, out=out)
     space.lib.add(out, low, out=out)
@@ -161,7 +163,7 @@ def integers(space: Workspace, words: Array, out: Array, low: int, count: int) -
     """Two values a word: low plus a whole number below count, which is 2**24 at most."""
     lanes = space.lanes(words, 32)
     space.lib.multiply(lanes, count, out=lanes)
-    space.lib.bitwise_right_shift(lanes, 32, out=lanes)
+    space.shift_right(lanes, 32, out=lanes)
     space.lib.add(lanes, _signed(low), out=out)
 
 

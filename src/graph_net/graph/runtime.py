@@ -47,11 +47,10 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 def to_python(value: Value, ref: Callable[[str], Any], device: torch.device) -> Any:
     """A value as the object torch expects, references looked up with ``ref``."""
-    kind = value.__class__
-    if kind is Ref:
-        return ref(value.name)  # type: ignore[union-attr]
-    if kind is tuple:
-        return tuple([to_python(item, ref, device) for item in value])  # type: ignore[union-attr]
+    if isinstance(value, Ref):
+        return ref(value.name)
+    if isinstance(value, tuple):
+        return tuple([to_python(item, ref, device) for item in value])
     if isinstance(value, ListValue):
         return [to_python(item, ref, device) for item in value.items]
     if isinstance(value, Dtype):
@@ -74,7 +73,7 @@ def from_python(value: Any, ref: Callable[[Any], Ref | None]) -> Value:
     if found is not None:
         return found
     if value is None or value is ... or isinstance(value, (bool, int, complex, str)):
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, float):
         return plain_float(value)
     if isinstance(value, (list, tuple)):

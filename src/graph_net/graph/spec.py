@@ -28,7 +28,7 @@ class TensorSpec:
         for dim in self.shape:
             if dim.__class__ is not int and not isinstance(dim, Expr):
                 raise GraphError(f"{dim!r} is no dimension", field="shape")
-            if dim.__class__ is int and dim < 0:  # type: ignore[operator]
+            if dim.__class__ is int and dim < 0:
                 raise GraphError(f"negative dimension {dim}", field="shape")
         if self.stride is not None and len(self.stride) != len(self.shape):
             raise GraphError("stride and shape differ in length", field="stride")
@@ -68,4 +68,4 @@ class ScalarSpec:
 
 
 Spec: TypeAlias = TensorSpec | ScalarSpec
-Result: TypeAlias = None | TensorSpec | ScalarSpec | tuple["Result", ...]
+Result: TypeAlias = TensorSpec | ScalarSpec | tuple["Result", ...] | None

@@ -24,12 +24,20 @@ from graph_net.graph.errors import UnknownTarget
 OPERATORS = frozenset(
     """
 add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift neg pos invert not_ truth
-eq ne lt le gt ge getitem setitem index abs concat contains is_ is_not
-iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift
+eq ne lt le gt ge getitem setitem index abs concat contains is_ is_not iadd isub imul itruediv
+ifloordiv imod ipow imatmul iand ior ixor ilshift irshift
 """.split()
 )
-BUILTINS = frozenset("getattr max min abs int float bool round sum len slice tuple list".split())
-MATH = frozenset("floor ceil sqrt trunc pow log exp log2 prod isqrt".split())
+BUILTINS = frozenset(
+    """
+getattr max min abs int float bool round sum len slice tuple list
+""".split()
+)
+MATH = frozenset(
+    """
+floor ceil sqrt trunc pow log exp log2 prod isqrt
+""".split()
+)
 ATTRIBUTES = frozenset(
     """
 shape dtype device ndim T mT H mH real imag layout data requires_grad is_cuda is_cpu is_meta
@@ -41,8 +49,10 @@ mantissa exponent smallest_normal resolution bits hist bin_edges solution
 # Namespaces of registered operators whose calls compute; those left out talk to other processes,
 # resize storages behind autograd's back, print or profile.
 OP_NAMESPACES_REFUSED = frozenset(
-    "c10d _c10d_functional _c10d_functional_autograd fsdp inductor _inductor_test profiler prim "
-    "debugprims symm_mem higher_order torch method operator builtins math mkldnn rpc".split()
+    """
+c10d _c10d_functional _c10d_functional_autograd fsdp inductor _inductor_test profiler prim
+debugprims symm_mem higher_order torch method operator builtins math mkldnn rpc
+""".split()
 )
 OPERATORS_REFUSED = frozenset({"aten.from_file", "aten.save", "aten.set_", "aten._print"})
 

@@ -1,7 +1,7 @@
 """Tensors from recipes: the same values on every machine, in any order, in any subset.
 
 Values depend on the recipe, the dtype, the name and the seed; not on the device, the number of
-threads, or which part is asked for. They are computed in float32 or int64 and cast, so a
+threads, or the part that is asked for. They are computed in float32 or int64 and then cast: a
 bfloat16 tensor is the float32 tensor of the same name, rounded.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import torch
@@ -25,29 +26,25 @@ from graph_net.graph.recipe import (
     Scalar,
     Uniform,
 )
+from graph_net.graph.values import DTYPES
 
 SHRINK = 0.2
-"""Normal values are drawn at this part of the recorded std, as GraphNet does: deep graphs with
-random weights stay in range."""
+"""Normal values are drawn at this part of the recorded std, as GraphNet does, so that the
+activations of deep graphs stay in range."""
 LIMIT = 100.0
 """Normal values lie between -LIMIT and LIMIT."""
 DEFAULT_STD = 0.1
 
-_CPU_BLOCKS = 16
-"""Blocks a chunk: with its scratch memory it fits a core's second-level cache."""
+_CPU_BLOCKS = 32
+"""Blocks a chunk: few calls for many values, and the scratch memory stays in cache."""
 _DEVICE_BLOCKS = 1024
-"""Blocks a chunk on an accelerator: enough work a launch, about 80 MB of scratch memory."""
+"""Blocks a chunk on an accelerator: enough work for a launch, under 100 MB of scratch memory."""
 _THREAD_CHUNKS = 8
 """Chunks below which starting threads costs more than it saves."""
 _SERIAL_COPY = 1 << 15
-"""Elements up to which torch copies in the calling thread, without its own thread pool."""
+"""Elements that torch copies in the calling thread, without waking its own pool of threads."""
 _HUGE_PAGES = 1 << 22
-"""Bytes from which numpy asks for huge pages: first use of the memory is then twice as fast."""
-_FLOAT_DTYPES = "float16 bfloat16 float32 float64".split()
-_FLOAT8_DTYPES = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu".split()
-_INTEGER_DTYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
-_COMPLEX_DTYPES = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
-_DTYPES = (*_FLOAT_DTYPES, *_FLOAT8_DTYPES, *_INTEGER_DTYPES, *_COMPLEX_DTYPES, "bool")
+"""Bytes from which numpy asks for huge pages, which halve the cost of touching new memory."""
 
 
 def draw(
@@ -64,10 +61,8 @@ def draw(
         raise ValueError(f"Tensor {name!r}: shape {shape} has a negative size.")
     count = math.prod(shape)
     if isinstance(recipe, Literal) and len(recipe.values) != count:
-        raise ValueError(
-            f"Tensor {name!r}: shape {shape} takes {count} values, "
-            f"but its literal has {len(recipe.values)}."
-        )
+        given = len(recipe.values)
+        raise ValueError(f"Tensor {name!r}: shape {shape} takes {count} values, not {given}.")
     flat = draw_range(recipe, 0, count, dtype, name=name, seed=seed, device=device)
     return flat.reshape(shape)
 
@@ -83,24 +78,191 @@ def draw_range(
     device: str | torch.device = "cpu",
 ) -> torch.Tensor:
     """Elements start to stop of the flattened tensor that `draw` gives, without the others."""
-    device = torch.device(device)
     if not 0 <= start <= stop:
         raise ValueError(f"Tensor {name!r}: no range from {start} to {stop}.")
-    if dtype not in _DTYPES:
-        raise ValueError(f"Tensor {name!r}: no dtype {dtype!r}. Known: {', '.join(_DTYPES)}.")
+    if dtype not in DTYPES or dtype.startswith("q"):
+        raise ValueError(f"Tensor {name!r}: no values can be drawn for dtype {dtype!r}.")
+    target: torch.dtype = getattr(torch, dtype)
     if isinstance(recipe, Literal):
         if stop > len(recipe.values):
             raise ValueError(f"Tensor {name!r}: its literal ends before element {stop}.")
-        return _exact(recipe.values[start:stop], dtype, name).to(device)
+        return _exact(recipe.values[start:stop], target, name).to(device)
     if isinstance(recipe, Normal) and _statistics(recipe)[1] == 0:
-        recipe = Constant(_clamp(_statistics(recipe)[0], *_normal_bounds(recipe, "float64")))
+        recipe = _without_spread(recipe, target.to_real())
     if isinstance(recipe, Constant):
-        value = _exact((recipe.value,), dtype, name).to(device)
-        return value.repeat(stop - start)
-    if dtype in _COMPLEX_DTYPES:
-        part = _COMPLEX_DTYPES[dtype]
-        flat = draw_range(recipe, 2 * start, 2 * stop, part, name=name, seed=seed, device=device)
-        return torch.view_as_complex(flat.reshape(-1, 2))
-    out = _empty(stop - start, getattr(torch, dtype), device)
-    _fill(out, start, _plan(recipe, dtype), bits.stream(name, seed))
-    return out
+        out = _empty(stop - start, target, torch.device(device))
+        return out.copy_(_exact((recipe.value,), target, name))
+    parts = 2 if target.is_complex else 1
+    out = _empty(parts * (stop - start), target.to_real(), torch.device(device))
+    lib = np if out.device.type == "cpu" else torch
+    _fill(out, parts * start, _plan(recipe, out.dtype), bits.stream(name, seed), lib)
+    return torch.view_as_complex(out.reshape(-1, 2)) if target.is_complex else out
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a stream's words become values: written in dtype, then rounded, then clamped."""
+
+    write: Callable[[bits.Workspace, bits.Array, bits.Array], None]
+    per_word: int
+    dtype: str
+    whole: bool = False
+    bounds: tuple[float, float] | None = None
+
+    def values(self, space: bits.Workspace, words: bits.Array, out: bits.Array) -> None:
+        self.write(space, words, out)
+        if self.whole:
+            space.lib.round(out, out=out)
+        if self.bounds:
+            space.lib.clip(out, *self.bounds, out=out)
+
+
+def _plan(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype) -> _Plan:
+    if dtype == torch.bool and isinstance(recipe, Normal | Uniform):
+        recipe = Bernoulli()
+    if isinstance(recipe, Uniform) and _is_whole(dtype):
+        low = math.ceil(recipe.low)
+        recipe = Integers(low, max(low, math.floor(recipe.high)))
+    match recipe:
+        case Normal():
+            return _normal_plan(recipe, dtype)
+        case Uniform():
+            limits = _limits(dtype)
+            least = _float32(_clamp(recipe.low, *limits))
+            most = _float32(_clamp(recipe.high, *limits))
+            write = partial(bits.uniform, low=least, step=_float32((most - least) / (1 << 24)))
+            return _Plan(write, 2, "float32", bounds=(least, most))
+        case Integers():
+            limits = _limits(dtype)
+            if dtype.is_floating_point:  # they reach beyond the 64 bits computed in
+                limits = max(limits[0], -(2**62)), min(limits[1], 2**62)
+            low, high = (int(_clamp(value, *limits)) for value in (recipe.low, recipe.high))
+            few = high - low < 1 << 24
+            draws = bits.integers if few else bits.wide_integers
+            return _Plan(partial(draws, low=low, count=high - low + 1), 2 if few else 1, "int64")
+        case Bernoulli():
+            return _Plan(partial(bits.chances, p=recipe.p), 2, "bool")
+
+
+def _normal_plan(recipe: Normal, dtype: torch.dtype) -> _Plan:
+    mean, std = _statistics(recipe)
+    # Scaling the table instead of the values leaves one addition for each value.
+    table = bits.normal_quantiles() * np.float32(SHRINK * std * math.sqrt(0.5))
+    write = partial(bits.normal, table=table, mean=_float32(mean))
+    low, high = _normal_bounds(recipe, dtype)
+    reach = 1.001 * (abs(mean) + 2 * float(table[-1]))
+    bounds = None if low <= -reach and reach <= high else (low, high)
+    return _Plan(write, 4, "float32", _is_whole(dtype), bounds)
+
+
+def _statistics(recipe: Normal) -> tuple[float, float]:
+    """Mean and std to draw with: recorded ones may be missing, not finite or beyond float32."""
+    mean = 0.0 if recipe.mean is None or not math.isfinite(recipe.mean) else float(recipe.mean)
+    std = DEFAULT_STD if recipe.std is None or not math.isfinite(recipe.std) else float(recipe.std)
+    return _clamp(mean, -1e30, 1e30), min(std, 1e30)
+
+
+def _normal_bounds(recipe: Normal, dtype: torch.dtype) -> tuple[float, float]:
+    lowest, highest = _limits(dtype)
+    limits = max(-LIMIT, lowest), min(LIMIT, highest)
+    low, high = (
+        _float32(_clamp(limit if bound is None or math.isnan(bound) else bound, *limits))
+        for bound, limit in zip((recipe.low, recipe.high), limits, strict=True)
+    )
+    return low, high
+
+
+def _without_spread(recipe: Normal, dtype: torch.dtype) -> Constant:
+    mean = _clamp(_statistics(recipe)[0], *_normal_bounds(recipe, dtype))
+    return Constant(round(mean) if _is_whole(dtype) else mean)
+
+
+def _limits(dtype: torch.dtype) -> tuple[float, float]:
+    """The smallest and the largest value of a real dtype, within what float32 holds."""
+    if dtype == torch.bool:
+        return 0, 1
+    if _is_whole(dtype):
+        return torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    info = torch.finfo(torch.float32 if dtype == torch.float64 else dtype)
+    return info.min, info.max
+
+
+def _is_whole(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+
+
+def _clamp(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def _float32(value: float) -> float:
+    return float(np.float32(value))
+
+
+def _exact(values: tuple[Scalar, ...], dtype: torch.dtype, name: str) -> torch.Tensor:
+    """The values as a flat tensor; ValueError where the dtype has no such value."""
+    try:
+        if dtype.is_complex:
+            return torch.tensor(values, dtype=torch.complex128).to(dtype)
+        if dtype.is_floating_point:
+            return torch.tensor([float(value) for value in values], dtype=torch.float64).to(dtype)  # type: ignore[arg-type]
+        kind = bool if dtype == torch.bool else int
+        exact = [kind(value) for value in values]  # type: ignore[arg-type]
+        low, high = _limits(dtype)
+        if exact and not low <= min(exact) <= max(exact) <= high:
+            raise ValueError(f"{min(exact)} to {max(exact)} is too wide a range")
+        return torch.tensor(exact, dtype=dtype)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise ValueError(f"Tensor {name!r}: a value does not fit {dtype}: {error}.") from error
+
+
+def _empty(count: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Fresh memory for count elements; large CPU memory in huge pages."""
+    size = count * dtype.itemsize
+    if device.type != "cpu" or size < _HUGE_PAGES:
+        return torch.empty(count, dtype=dtype, device=device)
+    raw = np.empty(size + 64, dtype=np.uint8)
+    skip = -raw.ctypes.data % 64  # torch aligns to 64 bytes, and kernels are faster for it
+    return torch.from_numpy(raw[skip : skip + size]).view(dtype)
+
+
+def _fill(out: torch.Tensor, start: int, plan: _Plan, stream: bits.Stream, lib: ModuleType) -> None:
+    """Fill out with the elements from start on, computed by lib: numpy (CPU only) or torch."""
+    block = plan.per_word * bits.BLOCK_WORDS
+    first, last = start // block, -(-(start + len(out)) // block)
+    step = max(1, min(_CPU_BLOCKS if lib is np else _DEVICE_BLOCKS, last - first))
+    chunks = range(first, last, step)
+    pending = iter(chunks)
+
+    def work() -> None:
+        space = bits.Workspace(stream, lib, out.device, step * bits.BLOCK_WORDS)
+        for index in pending:  # shared by the workers, so that a slow core holds up no other
+            words = space.words(index, min(step, last - index))
+            _fill_chunk(out, index * block - start, plan, space, words)
+
+    workers = torch.get_num_threads() if lib is np and len(chunks) >= _THREAD_CHUNKS else 1
+    if workers == 1:
+        work()
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        for worker in [pool.submit(work) for _ in range(workers)]:
+            worker.result()
+
+
+def _fill_chunk(
+    out: torch.Tensor, offset: int, plan: _Plan, space: bits.Workspace, words: bits.Array
+) -> None:
+    """Write the values of the words to out at offset, less those beyond its ends."""
+    size = plan.per_word * len(words)
+    begin, end = max(offset, 0), min(offset + size, len(out))
+    target, by_numpy = out[begin:end], space.lib is np
+    if len(target) == size and out.dtype == getattr(torch, plan.dtype):
+        plan.values(space, words, target.numpy() if by_numpy else target)
+        return
+    values = space.array("values", size, plan.dtype)
+    plan.values(space, words, values)
+    drawn = torch.from_numpy(values) if by_numpy else values
+    drawn = drawn[begin - offset : end - offset]
+    piece = _SERIAL_COPY if by_numpy else size
+    for place in range(0, len(target), piece):
+        target[place : place + piece].copy_(drawn[place : place + piece])

@@ -70,8 +70,7 @@ class DictValue:
 
 Scalar: TypeAlias = bool | int | float | complex
 Value: TypeAlias = (
-    None
-    | Scalar
+    Scalar
     | str
     | EllipsisType
     | tuple["Value", ...]
@@ -82,13 +81,15 @@ Value: TypeAlias = (
     | Slice
     | ListValue
     | DictValue
+    | None
 )
 
 DTYPES = frozenset(
-    "float64 float32 float16 bfloat16 complex32 complex64 complex128 "
-    "int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool "
-    "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu "
-    "quint8 qint8 qint32".split()
+    """
+float64 float32 float16 bfloat16 complex32 complex64 complex128 int64 int32 int16 int8 uint8
+uint16 uint32 uint64 bool float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+float8_e8m0fnu quint8 qint8 qint32
+""".split()
 )
 DTYPE_ALIASES = {
     "float": "float32",
@@ -101,8 +102,10 @@ DTYPE_ALIASES = {
     "short": "int16",
 }
 TORCH_CONSTANTS = frozenset(
-    "strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
-    "contiguous_format channels_last channels_last_3d preserve_format".split()
+    """
+strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous_format
+channels_last channels_last_3d preserve_format
+""".split()
 )
 ITEM_BYTES = {
     **dict.fromkeys(("complex128",), 16),
@@ -124,22 +127,20 @@ def plain_float(value: float) -> float:
 
 def refs(value: Value) -> Iterator[Ref]:
     """Every reference inside a value, left to right."""
-    kind = type(value)
-    if kind is Ref:
-        yield value  # type: ignore[misc]
-    elif kind is tuple:
-        for item in value:  # type: ignore[union-attr]
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
             yield from refs(item)
-    elif kind is ListValue:
-        for item in value.items:  # type: ignore[union-attr]
-            yield from refs(item)  # type: ignore[arg-type]
-    elif kind is DictValue:
-        for _, item in value.items:  # type: ignore[union-attr]
+    elif isinstance(value, ListValue):
+        for item in value.items:
             yield from refs(item)
-    elif kind is Slice:
-        yield from refs(value.start)  # type: ignore[union-attr]
-        yield from refs(value.stop)  # type: ignore[union-attr]
-        yield from refs(value.step)  # type: ignore[union-attr]
+    elif isinstance(value, DictValue):
+        for _, item in value.items:
+            yield from refs(item)
+    elif isinstance(value, Slice):
+        for part in (value.start, value.stop, value.step):
+            yield from refs(part)
 
 
 def map_refs(value: Value, change: Callable[[Ref], Value]) -> Value:

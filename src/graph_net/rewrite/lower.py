@@ -33,18 +33,33 @@ from graph_net.graph.values import Ref, map_refs
 SCALAR_READS = frozenset(
     {"item", "tolist", "_local_scalar_dense", "__bool__", "__int__", "__float__", "_is_all_true"}
 )
-NO_COMPUTATION = frozenset(
-    """
-torch.amp.autocast_mode._enter_autocast torch.amp.autocast_mode._exit_autocast
-torch._C._set_grad_enabled torch._C._log_api_usage_once torch.autograd.function.FunctionCtx
-torch._check torch._check_is_size torch._assert torch._assert_async
-""".split()
+AUTOCAST = frozenset(
+    {"torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast"}
+)
+NO_COMPUTATION = AUTOCAST | frozenset(
+    [
+        "torch._C._set_grad_enabled",
+        "torch._C._log_api_usage_once",
+        "torch.autograd.function.FunctionCtx",
+        "torch.autograd.grad_mode._enter_inference_mode",
+        "torch.autograd.grad_mode._exit_inference_mode",
+        "torch._check",
+        "torch._check_is_size",
+        "torch._assert",
+        "torch._assert_async",
+    ]
 )
 ASSERTIONS = frozenset(
-    """
-_assert_tensor_metadata _assert_scalar _assert_async sym_constrain_range _functional_assert_async
-sym_constrain_range_for_size _functional_assert_scalar _functional_sym_constrain_range
-""".split()
+    [
+        "_assert_tensor_metadata",
+        "_assert_scalar",
+        "_assert_async",
+        "sym_constrain_range",
+        "_functional_assert_async",
+        "sym_constrain_range_for_size",
+        "_functional_assert_scalar",
+        "_functional_sym_constrain_range",
+    ]
 )
 FOLD_ELEMENTS = 1 << 20
 SPECIALISED = "specialised_values"
@@ -58,12 +73,17 @@ def to_aten(graph: Graph) -> Graph:
     """
     if graph.level is Level.ATEN:
         return graph
-    if any(changes_autocast(node) for node in graph.nodes):
-        raise GraphError("an autocast region is switched on; its casts are not in the graph")
-    skipped = {node.name: None for node in graph.nodes if node.target in NO_COMPUTATION}
+    # Automatic casts happen below the level that pre-dispatch tracing sees; a graph that switches
+    # them on is traced after dispatch, where they are calls like any other.
+    casts = any(changes_autocast(node) for node in graph.nodes)
+    skipped = {
+        node.name: None
+        for node in graph.nodes
+        if node.target in NO_COMPUTATION and not (casts and node.target in AUTOCAST)
+    }
     known = {**skipped, **_fold(graph, literal_only=True)}
     try:
-        return _lower(graph, known)
+        return _lower(graph, known, pre_dispatch=not casts)
     except GraphError:
         raise
     except Exception as first:
@@ -72,7 +92,7 @@ def to_aten(graph: Graph) -> Graph:
         if drawn.keys() <= known.keys():
             raise _failure(first) from first
         try:
-            lowered = _lower(graph, {**known, **drawn})
+            lowered = _lower(graph, {**known, **drawn}, pre_dispatch=not casts)
         except Exception as error:
             raise _failure(error) from error
         options = dict(graph.provenance.options) | {
@@ -87,7 +107,7 @@ def _failure(error: Exception) -> GraphError:
     return GraphError(f"cannot be lowered: {type(error).__name__}: {text} ({notes})")
 
 
-def _lower(graph: Graph, known: Mapping[str, Any]) -> Graph:
+def _lower(graph: Graph, known: Mapping[str, Any], pre_dispatch: bool) -> Graph:
     device = torch.device("cpu")
     mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
     mode.allow_scalar_outputs = True
@@ -98,7 +118,7 @@ def _lower(graph: Graph, known: Mapping[str, Any]) -> Graph:
 
     with warnings.catch_warnings(), mode, torch.no_grad():
         warnings.simplefilter("ignore")
-        traced = make_fx(call, tracing_mode="real", pre_dispatch=True)(*examples)
+        traced = make_fx(call, tracing_mode="real", pre_dispatch=pre_dispatch)(*examples)
     _tidy(traced)
     return _as_graph(traced, graph)
 

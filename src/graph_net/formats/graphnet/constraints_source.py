@@ -44,11 +44,15 @@ def read_constraints(source: str) -> Constraints:
                     line=statement.lineno,
                 )
     examples = _examples(lists.get("symbol2example_value"), symbols)
+    ranges = _ranges(lists.get("symbol_ranges"))
     declared = [
         item.id for item in _items(lists.get("symbols")) if isinstance(item, ast.Name)
     ] or list(symbols)
     return Constraints(
-        tuple(Symbol(symbols.get(name, name), examples.get(name, 1)) for name in declared),
+        tuple(
+            Symbol(symbols.get(name, name), examples.get(name, 1), *ranges.get(name, (None, None)))
+            for name in declared
+        ),
         tuple(
             Expr(ast.unparse(item))
             for item in _items(lists.get("relations"))
@@ -80,6 +84,31 @@ def _examples(tree: ast.expr | None, symbols: dict[str, str]) -> dict[str, int]:
     return found
 
 
+def _ranges(tree: ast.expr | None) -> dict[str, tuple[int | None, int | None]]:
+    """The bounds of symbols, which our own writer records beside GraphNet's fields."""
+    found: dict[str, tuple[int | None, int | None]] = {}
+    if not isinstance(tree, ast.Dict):
+        return found
+    for key, value in zip(tree.keys, tree.values, strict=True):
+        match key, value:
+            case ast.Name(id=name), ast.Tuple(elts=[low, high]):
+                found[name] = (_bound(low), _bound(high))
+            case _:
+                raise GraphError("a range is no pair of bounds", field="constraints")
+    return found
+
+
+def _bound(tree: ast.expr) -> int | None:
+    match tree:
+        case ast.Constant(value=None):
+            return None
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
+            return -number
+    raise GraphError("a bound is no whole number", field="constraints")
+
+
 def _shape(tree: ast.expr) -> tuple[str, tuple[Dim, ...]]:
     match tree:
         case ast.Tuple(elts=[ast.List(elts=dims) | ast.Tuple(elts=dims), ast.Constant(value=name)]):
@@ -89,6 +118,6 @@ def _shape(tree: ast.expr) -> tuple[str, tuple[Dim, ...]]:
 
 
 def _dim(tree: ast.expr) -> Dim:
-    if tree.__class__ is ast.Constant and type(tree.value) is int:  # type: ignore[attr-defined]
-        return tree.value  # type: ignore[attr-defined, no-any-return]
+    if tree.__class__ is ast.Constant and type(tree.value) is int:
+        return tree.value
     return Expr(ast.unparse(tree))

@@ -8,12 +8,14 @@ from typing import Any
 
 from graph_net.formats.graphnet.model_source import parse
 from graph_net.graph.errors import GraphError, LimitExceeded
+from graph_net.graph.expr import Dim, Expr
+from graph_net.graph.json_codec import recipe_from_json
 from graph_net.graph.limits import Limits
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe
 from graph_net.graph.values import DTYPE_ALIASES, DTYPES, plain_float
 
 _FLOATS = {"inf": math.inf, "nan": math.nan, "None": None, "True": True, "False": False}
-_INTEGERS = frozenset("int64 int32 int16 int8 uint8 uint16 uint32 uint64".split())
+_INTEGERS = frozenset(["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"])
 DEFAULT_INTEGERS = Integers(0, 1)
 """For whole numbers of which nothing is recorded: valid as an index into anything not tiny."""
 
@@ -31,15 +33,19 @@ def read_meta(source: str, file: str, limits: Limits) -> dict[str, Meta]:
                 continue
             raise GraphError(f"{file} holds something other than classes", line=statement.lineno)
         attributes: Meta = {}
-        for line in statement.body:  # type: ignore[attr-defined]
+        for line in statement.body:
             if line.__class__ is ast.Assign:
                 value = line.value
-                attributes[line.targets[0].id] = (
+                target = line.targets[0]
+                if not isinstance(target, ast.Name):
+                    raise GraphError(f"{file}: no attribute", line=line.lineno)
+                attributes[target.id] = (
                     value.value if value.__class__ is ast.Constant else _literal(value, limits)
                 )
             elif not isinstance(line, ast.Pass):
-                raise GraphError(f"{file}: a metadata class holds more than attributes",
-                                 line=line.lineno)
+                raise GraphError(
+                    f"{file}: a metadata class holds more than attributes", line=line.lineno
+                )
         name = attributes.get("name")
         if not isinstance(name, str):
             raise GraphError(f"{file}: a metadata class has no name", line=statement.lineno)
@@ -53,7 +59,9 @@ def shape_of(meta: Meta) -> tuple[int, ...]:
     """The shape a metadata class records."""
     shape = meta.get("shape", [])
     if not isinstance(shape, (list, tuple)) or not all(type(n) is int and n >= 0 for n in shape):
-        raise GraphError(f"the shape {shape!r} is no list of sizes", node=meta["name"], field="shape")
+        raise GraphError(
+            f"the shape {shape!r} is no list of sizes", node=meta["name"], field="shape"
+        )
     return tuple(shape)
 
 
@@ -70,6 +78,8 @@ def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: Limits) ->
     """How to make the tensor that a metadata class describes."""
     low, high, data = meta.get("min_val"), meta.get("max_val"), meta.get("data")
     try:
+        if "recipe" in meta:
+            return recipe_from_json(str(meta["recipe"]), limits)
         if data is not None:
             if not isinstance(data, (list, tuple)):
                 data = (data,)
@@ -79,19 +89,42 @@ def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: Limits) ->
                 raise GraphError(
                     f"{len(data)} values for shape {list(shape)}", node=meta["name"], field="data"
                 )
-            return Literal(tuple(data))
+            return Literal(_values_of(dtype, data))
         if dtype in _INTEGERS:
             if low is None or high is None:
                 return DEFAULT_INTEGERS
             return Integers(int(low), int(high))
         if dtype == "bool":
             return Bernoulli()
-        return Normal(_number(meta, "mean"), _number(meta, "std"), _number(meta, "min_val"),
-                      _number(meta, "max_val"))
+        return Normal(
+            _number(meta, "mean"),
+            _number(meta, "std"),
+            _number(meta, "min_val"),
+            _number(meta, "max_val"),
+        )
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, GraphError):
             raise
         raise GraphError(str(error), node=meta["name"], field="recipe") from error
+
+
+def _values_of(dtype: str, data: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
+    """Literal values as the dtype holds them, so that a tensor has one recipe however written."""
+    if dtype == "bool":
+        return tuple([bool(value) for value in data])
+    if dtype in _INTEGERS:
+        return tuple([int(value) for value in data])
+    if dtype.startswith("complex"):
+        return tuple([complex(value) for value in data])
+    return tuple([plain_float(float(value)) for value in data])
+
+
+def stride_of(meta: Meta) -> tuple[Dim, ...]:
+    """The stride that our own writer records where it is not the contiguous one."""
+    stride = meta["stride"]
+    if not isinstance(stride, list) or not all(type(n) in (int, str) for n in stride):
+        raise GraphError("no list of steps", node=meta["name"], field="stride")
+    return tuple(Expr(step) if isinstance(step, str) else step for step in stride)
 
 
 def scalar_of(meta: Meta) -> Constant:
@@ -109,29 +142,32 @@ def _number(meta: Meta, key: str) -> float | None:
 
 
 def _literal(tree: ast.expr, limits: Limits) -> Any:
-    kind = tree.__class__
-    if kind is ast.Constant:
-        return tree.value  # type: ignore[attr-defined]
-    if kind is ast.List or kind is ast.Tuple:
-        items = tree.elts  # type: ignore[attr-defined]
-        if len(items) > limits.literal:
-            raise LimitExceeded(f"a list of {len(items)} values", line=tree.lineno)
-        return [
-            item.value if item.__class__ is ast.Constant else _literal(item, limits)
-            for item in items
-        ]
-    if kind is ast.UnaryOp and isinstance(tree.op, (ast.USub, ast.UAdd)):  # type: ignore[attr-defined]
-        value = _literal(tree.operand, limits)  # type: ignore[attr-defined]
-        if isinstance(value, (int, float, complex)):
-            return -value if isinstance(tree.op, ast.USub) else value  # type: ignore[attr-defined]
-    if kind is ast.Name and tree.id in _FLOATS:  # type: ignore[attr-defined]
-        return _FLOATS[tree.id]  # type: ignore[attr-defined]
-    if kind is ast.BinOp and isinstance(tree.op, (ast.Add, ast.Sub)):  # type: ignore[attr-defined]
-        left, right = _literal(tree.left, limits), _literal(tree.right, limits)  # type: ignore[attr-defined]
-        if isinstance(right, complex) and isinstance(left, (int, float)):
-            return left + right if isinstance(tree.op, ast.Add) else left - right  # type: ignore[attr-defined]
-    if kind is ast.Call and isinstance(tree.func, ast.Name) and tree.func.id == "float":  # type: ignore[attr-defined]
-        argument = tree.args[0] if tree.args else None  # type: ignore[attr-defined]
-        if isinstance(argument, ast.Constant) and argument.value in ("inf", "-inf", "nan"):
-            return float(argument.value)
+    match tree:
+        case ast.Constant(value=value):
+            return value
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            if len(items) > limits.literal:
+                raise LimitExceeded(f"a list of {len(items)} values", line=tree.lineno)
+            return [
+                item.value if isinstance(item, ast.Constant) else _literal(item, limits)
+                for item in items
+            ]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=ast.Name(id=word)) if word in _FLOATS:
+            number = _FLOATS[word]
+            if isinstance(number, float):
+                return -number if isinstance(tree.op, ast.USub) else number
+        case ast.Name(id=word) if word in _FLOATS:
+            return _FLOATS[word]
+        case ast.BinOp(
+            op=ast.Add() | ast.Sub(), left=left, right=ast.Constant(value=complex() as b)
+        ):
+            a = _literal(left, limits)
+            if isinstance(a, (int, float)):
+                return a + b if isinstance(tree.op, ast.Add) else a - b
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]) if (
+            word in ("inf", "-inf", "nan")
+        ):
+            return float(word)
     raise GraphError(f"no literal: {ast.unparse(tree)[:80]}", line=tree.lineno)

@@ -6,6 +6,7 @@ import gc
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from graph_net.formats.graphnet.meta_source import (
     recipe_of,
     scalar_of,
     shape_of,
+    stride_of,
 )
 from graph_net.formats.graphnet.model_source import Argument, read_model
 from graph_net.graph.errors import GraphError, LimitExceeded
@@ -24,30 +26,33 @@ from graph_net.graph.expr import Dim, Expr, dim_value
 from graph_net.graph.graph import Graph, Input, Level, Provenance, Role, default_local
 from graph_net.graph.limits import DEFAULT_LIMITS, Limits
 from graph_net.graph.spec import ScalarSpec, TensorSpec
-from graph_net.graph.values import ListValue, Value, plain_float
+from graph_net.graph.values import DictValue, ListValue, Value, plain_float
 
 MARKER = "graph_net.json"
 """Written last, so its presence marks a complete sample."""
+_ROLES = frozenset(role.value for role in Role)
 
 
 def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph:
     """The Graph of a sample directory; GraphError says which file and line cannot be read."""
     directory = Path(directory)
     with _collector_paused():
-        body = read_model(_text(directory / "model.py", limits, required=True), limits)
+        source = _text(directory / "model.py", limits, required=True)
+        body = read_model(source, limits)
         metas = read_meta(_text(directory / "weight_meta.py", limits), "weight_meta.py", limits)
         metas |= read_meta(_text(directory / "input_meta.py", limits), "input_meta.py", limits)
         rules = read_constraints(_text(directory / "input_tensor_constraints.py", limits))
         specs: dict[tuple[Any, ...], TensorSpec] = {}
+        level, provenance = _origin(directory, limits, source)
         inputs = tuple(_input(a, metas, rules, limits, specs) for a in body.arguments)
         return Graph(
             inputs=inputs,
             nodes=body.nodes,
             output=body.output,
-            level=Level.TORCH,
+            level=level,
             symbols=rules.symbols,
             constraints=rules.relations,
-            provenance=_provenance(directory, limits),
+            provenance=provenance,
         )
 
 
@@ -112,15 +117,19 @@ def _input(
     if meta is None:
         raise GraphError("weight_meta.py does not describe this argument", node=name)
     local = argument.local if argument.local != default_local(name) else None
+    role = role_of(name, argument.annotation)
+    if "role" in meta:
+        role = Role(meta["role"]) if meta["role"] in _ROLES else role
     original = meta.get("original_name")
     original = original if isinstance(original, str) else None
     if argument.annotation.endswith(("SymInt", "SymFloat", "SymBool")):
         value = scalar_of(meta)
-        kind = "int" if argument.annotation.endswith("SymInt") else "float"
-        return Input(name, ScalarSpec(kind), value, Role.INPUT, local, original)
-    shape: tuple[Dim, ...] = shape_of(meta)
+        kind = argument.annotation.rpartition("Sym")[2].lower()
+        return Input(name, ScalarSpec(kind), value, role, local, original)
+    sizes = shape_of(meta)
+    shape: tuple[Dim, ...] = sizes
     dtype = dtype_of(meta)
-    recipe = recipe_of(meta, dtype, shape, limits)  # type: ignore[arg-type]
+    recipe = recipe_of(meta, dtype, sizes, limits)
     symbolic = rules.shapes.get(name)
     if symbolic is not None and any(isinstance(dim, Expr) for dim in symbolic):
         bindings = {symbol.name: symbol.example for symbol in rules.symbols}
@@ -130,33 +139,49 @@ def _input(
     spec = specs.get(key)
     if spec is None:
         spec = specs[key] = TensorSpec(shape, dtype)
-    return Input(name, spec, recipe, role_of(name, argument.annotation), local, original)
+    if "stride" in meta:
+        spec = TensorSpec(shape, dtype, stride_of(meta))
+    return Input(name, spec, recipe, role, local, original)
 
 
-def _provenance(directory: Path, limits: Limits) -> Provenance:
+# Fields that every sample has and that say nothing about it.
+_CONSTANT_FIELDS = {"num_devices_required": 1, "num_nodes_required": 1}
+
+
+def _origin(directory: Path, limits: Limits, source: str) -> tuple[Level, Provenance]:
     try:
         fields = json.loads(_text(directory / MARKER, limits) or "{}")
     except (ValueError, RecursionError) as error:
         raise GraphError(f"{MARKER} is not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise GraphError(f"{MARKER} is no JSON object")
+
+    def take(*keys: str) -> str:
+        words = [fields.pop(key, None) for key in keys]
+        return next((word for word in words if isinstance(word, str) and word), "")
+
+    framework = take("framework") or "torch"
+    if framework != "torch":
+        raise GraphError(f"a {framework} sample; only torch samples are read", field="framework")
+    for key, value in _CONSTANT_FIELDS.items():
+        if fields.get(key) == value:
+            del fields[key]
+    level = take("level") or "torch"
+    if level not in ("torch", "aten"):
+        raise GraphError(f"unknown level {level[:40]!r}", field="level")
+    tags = fields.pop("tags", [])
     graph_hash = _text(directory / "graph_hash.txt", limits).strip()
-    options = {str(key): _frozen(value) for key, value in fields.items()}
-    if graph_hash:
-        options["graph_hash"] = graph_hash
-
-    def take(key: str) -> str:
-        value = options.pop(key, None)
-        return value if isinstance(value, str) else ""
-
-    category = take("heuristic_tag")
-    return Provenance(
+    if graph_hash and graph_hash != sha256(source.encode()).hexdigest():
+        fields["graph_hash"] = graph_hash
+    return Level(level), Provenance(
         library=take("source"),
         model=take("model_name") or directory.name,
-        category=category or take("tag"),
-        framework=take("framework") or "torch",
+        category=take("heuristic_tag", "tag"),
+        subcategory=take("subcategory"),
+        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        framework=framework,
         framework_version=take("framework_version"),
-        options=tuple(sorted(options.items())),
+        options=tuple((str(key), _frozen(value)) for key, value in fields.items()),
     )
 
 
@@ -166,7 +191,5 @@ def _frozen(value: Any, depth: int = 8) -> Value:
     if isinstance(value, list):
         return ListValue(tuple(_frozen(item, depth - 1) for item in value))
     if isinstance(value, dict):
-        from graph_net.graph.values import DictValue
-
         return DictValue(tuple((str(k), _frozen(v, depth - 1)) for k, v in sorted(value.items())))
-    return plain_float(value) if isinstance(value, float) else value  # type: ignore[no-any-return]
+    return plain_float(value) if isinstance(value, float) else value

@@ -1,0 +1,73 @@
+"""What the verbs share: finding a graph, printing numbers, telling errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from graph_net.corpus.pack import Pack, PackError, is_pack
+from graph_net.formats.graphnet import find_samples, read_sample
+from graph_net.graph import Graph
+
+out = Console()
+err = Console(stderr=True)
+
+GRAPH_HELP = "A sample directory, or a pack with the name (or id) of a graph: PACK:NAME."
+
+
+def open_graph(place: str) -> tuple[str, Graph]:
+    """The graph that ``PACK_OR_DIR[:NAME]`` stands for, and its name."""
+    path, name = Path(place), ""
+    if not path.exists():
+        head, _, tail = place.rpartition(":")
+        if not head or not Path(head).exists():
+            raise PackError(f"{place} does not exist: give a sample directory or PACK:NAME")
+        path, name = Path(head), tail
+    if (path / "model.py").is_file():
+        return path.name, read_sample(path)
+    if is_pack(path):
+        return _from_pack(Pack(path), name)
+    samples = {str(sample.relative_to(path)): sample for sample in find_samples(path)}
+    if name in samples:
+        return name, read_sample(samples[name])
+    if not samples:
+        raise PackError(f"{path} is neither a pack nor a sample directory, and holds no sample")
+    if len(samples) == 1 and not name:
+        ((name, sample),) = samples.items()
+        return name, read_sample(sample)
+    raise PackError(f"{path} holds {len(samples)} samples; name one: {_some(path, list(samples))}")
+
+
+def _from_pack(pack: Pack, name: str) -> tuple[str, Graph]:
+    if not name:
+        names = pack.names()
+        if len(names) != 1:
+            raise PackError(
+                f"{pack.path} holds {len(names)} graphs; name one: {_some(pack.path, names)}"
+            )
+        name = names[0]
+    return name, pack.graph(name)
+
+
+def _some(path: Path, names: list[str]) -> str:
+    more = " …" if len(names) > 3 else ""
+    return ", ".join(f"{path}:{name}" for name in names[:3]) + more
+
+
+def short_count(number: float) -> str:
+    """A count with a unit: 11.7 M."""
+    for unit in ("", " k", " M", " G", " T"):
+        if abs(number) < 1000:
+            return f"{number:.0f}{unit}" if unit == "" else f"{number:.1f}{unit}"
+        number /= 1000
+    return f"{number:.1f} P"
+
+
+def short_bytes(number: float) -> str:
+    """A size with a unit: 44.7 MiB."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(number) < 1024:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} TiB"

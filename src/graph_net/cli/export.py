@@ -1,0 +1,44 @@
+"""``graph-net export``: a pack into sample directories."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graph_net.cli.common import err
+from graph_net.cli.progress import progress
+from graph_net.corpus.pack import Pack
+from graph_net.corpus.query import select
+from graph_net.formats.graphnet.write import write_sample
+
+
+def export_pack(
+    pack: Annotated[Path, typer.Argument(help="A pack.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for the samples.")],
+    where: Annotated[
+        str | None, typer.Option(help="Only graphs that this SQL condition chooses.")
+    ] = None,
+    device: Annotated[
+        str, typer.Option(help="Device to name in the source where the graph leaves it open.")
+    ] = "cpu",
+) -> None:
+    """Write the graphs of a pack as GraphNet sample directories.
+
+    Existing directories of the same name are replaced; each appears complete or not at all.
+    """
+    opened = Pack(pack)
+    names = [row["name"] for row in select(opened, where)]
+    with progress("writing", len(names)) as advance:
+        for name, graph in opened.graphs(names):
+            write_sample(graph, output / safe_path(name), device)
+            advance()
+    err.print(f"{len(names)} samples written to {output}")
+
+
+def safe_path(name: str) -> Path:
+    """A graph's name as a relative path that stays below where it is put."""
+    parts = [re.sub(r"[^\w.+=@-]", "_", part) for part in name.split("/")]
+    return Path(*[part for part in parts if part.strip(".")] or ["graph"])

@@ -1,0 +1,52 @@
+"""``graph-net list``: which graphs a pack holds."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.cli.common import err, out, short_bytes, short_count
+from graph_net.corpus.columns import COLUMNS
+from graph_net.corpus.pack import Pack
+from graph_net.corpus.query import select
+
+WHERE_HELP = (
+    "A condition in SQL: \"category = 'nlp' AND nodes < 500\". Columns: " + ", ".join(COLUMNS) + "."
+)
+
+
+def list_pack(
+    pack: Annotated[Path, typer.Argument(help="A pack.")],
+    where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
+    order: Annotated[str, typer.Option(help="What to sort by, in SQL: nodes DESC.")] = "name",
+    limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON array of all columns.")
+    ] = False,
+) -> None:
+    """List the graphs of a pack, or those a condition chooses; no graph is read."""
+    rows = select(Pack(pack), where, order, limit)
+    if json:
+        typer.echo(jsonlib.dumps(rows, indent=1))
+        return
+    table = Table()
+    for column in ("name", "library", "category", "level"):
+        table.add_column(column, overflow="fold")
+    for column in ("nodes", "parameters", "tensors"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("id", no_wrap=True)
+    for row in rows:
+        words = (row["name"], row["library"], row["category"], row["level"])
+        numbers = (
+            f"{row['nodes']:,}",
+            short_count(row["parameters"]),
+            short_bytes(row["tensor_bytes"]),
+        )
+        table.add_row(*(escape(word or "") for word in words), *numbers, row["id"][:12])
+    out.print(table)
+    err.print(f"{len(rows)} graphs")

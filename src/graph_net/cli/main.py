@@ -1,0 +1,77 @@
+"""The command ``graph-net``: one verb a file, one place for errors."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import typer
+
+from graph_net import __version__
+from graph_net.cli.common import err
+from graph_net.cli.export import export_pack
+from graph_net.cli.import_ import import_samples
+from graph_net.cli.list import list_pack
+from graph_net.cli.run import run_graph
+from graph_net.cli.show import show_graph
+
+app = typer.Typer(
+    name="graph-net",
+    help="Computational graphs as data: look at them, move them, run them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("show")(show_graph)
+app.command("list")(list_pack)
+app.command("import")(import_samples)
+app.command("export")(export_pack)
+app.command("run")(run_graph)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"graph-net {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
+    debug: bool = typer.Option(
+        False, "--debug", help="On an error show the whole traceback; may stand anywhere."
+    ),
+) -> None:
+    """Computational graphs as data: look at them, move them, run them."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; an error is one sentence, unless ``--debug`` is among the words."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    debug = "--debug" in words
+    try:
+        app(args=[word for word in words if word != "--debug"], prog_name="graph-net")
+    except KeyboardInterrupt:
+        err.print("Stopped; what was finished is kept.")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone
+        sys.exit(141)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        else:
+            sentence = " ".join(str(error).split()) or type(error).__name__
+            known = isinstance(error, (ValueError, OSError))
+            prefix = "" if known else f"{type(error).__name__}: "
+            hint = "" if known else " (--debug shows where)"
+            err.print(
+                f"error: {prefix}{sentence}{hint}", style="bold red", markup=False, soft_wrap=True
+            )
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""``graph-net run``: execute a graph eagerly on its own tensors."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes
+from graph_net.graph import GraphError
+
+
+def run_graph(
+    graph: Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)],
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")] = "cpu",
+    seed: Annotated[int, typer.Option(help="Seed of the tensors and of random calls.")] = 0,
+    lower: Annotated[bool, typer.Option(help="Lower to ATen operators first.")] = False,
+    memory: Annotated[
+        float, typer.Option(help="Refuse graphs whose inputs take more than so many GiB.")
+    ] = 16.0,
+    json: Annotated[bool, typer.Option("--json", help="Print the outputs as JSON.")] = False,
+) -> None:
+    """Run a graph on tensors made from its recipes; print its outputs' shapes and a digest."""
+    name, found = open_graph(graph)
+    if found.tensor_bytes > memory * 2**30:
+        raise GraphError(
+            f"{name} needs {short_bytes(found.tensor_bytes)} for its inputs; "
+            f"--memory allows {memory:g} GiB"
+        )
+    import torch
+
+    from graph_net.graph.execute import digest, flat_outputs, run
+
+    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
+        raise GraphError("this machine has no CUDA device; run with --device cpu")
+    if lower:
+        from graph_net.rewrite.lower import to_aten
+
+        found = to_aten(found)
+    outputs = run(found, device=device, seed=seed)
+    described = [_describe(leaf, torch) for leaf in flat_outputs(outputs)]
+    total = digest(outputs)
+    if json:
+        typer.echo(jsonlib.dumps({"graph": name, "outputs": described, "digest": total}, indent=1))
+        return
+    table = Table(title=name, title_justify="left")
+    for column in ("output", "dtype", "shape", "mean", "std"):
+        table.add_column(column)
+    for position, row in enumerate(described):
+        table.add_row(str(position), *(str(row[key]) for key in ("dtype", "shape", "mean", "std")))
+    out.print(table)
+    out.print(f"digest {total}")
+
+
+def _describe(leaf: Any, torch: Any) -> dict[str, Any]:
+    if not isinstance(leaf, torch.Tensor):
+        return {"dtype": type(leaf).__name__, "shape": "", "mean": leaf, "std": ""}
+    wide = leaf.detach().cpu()
+    wide = wide.abs().double() if wide.is_complex() else wide.double()
+    few = wide.numel() > 1
+    return {
+        "dtype": str(leaf.dtype).removeprefix("torch."),
+        "shape": list(leaf.shape),
+        "mean": round(float(wide.mean()), 6) if wide.numel() else None,
+        "std": round(float(wide.std()), 6) if few else None,
+    }

@@ -1,0 +1,123 @@
+"""``graph-net show``: what is in a graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes, short_count
+from graph_net.graph import Graph, Ref, Role, TensorSpec, to_json
+from graph_net.graph.values import refs
+
+
+def show_graph(
+    graph: Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)],
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the graph as canonical JSON.")
+    ] = False,
+    code: Annotated[bool, typer.Option("--code", help="Print the graph as Python source.")] = False,
+    flops: Annotated[
+        bool, typer.Option(help="Count floating-point operations (loads torch: seconds).")
+    ] = True,
+    operators: Annotated[int, typer.Option(help="How many operators to list; 0 for all.")] = 15,
+) -> None:
+    """Show a graph: where it is from, its sizes, its operators, its cost."""
+    name, found = open_graph(graph)
+    if json:
+        typer.echo(to_json(found, indent=1))
+    elif code:
+        from graph_net.formats.graphnet.source import model_source
+
+        typer.echo(model_source(found), nl=False)
+    else:
+        out.print(_summary(name, found, flops))
+        out.print(_inputs(found))
+        out.print(_operators(found, operators))
+
+
+def _summary(name: str, graph: Graph, flops: bool) -> Table:
+    table = Table(title=escape(name), show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    origin = graph.provenance
+    framework = f"{origin.framework} {origin.framework_version}".strip()
+    words = (origin.library, origin.model, origin.category, origin.subcategory, framework)
+    rows = {
+        "id": graph.id,
+        "structure": graph.structure,
+        "level": graph.level.value,
+        "from": " · ".join(word for word in words if word),
+        "nodes": f"{len(graph.nodes):,}",
+        "inputs": f"{len(graph.inputs):,}",
+        "parameters": f"{short_count(graph.parameters)} ({graph.parameters:,})",
+        "tensors": short_bytes(graph.tensor_bytes),
+        "outputs": str(sum(1 for _ in refs(graph.output))),
+    }
+    if graph.symbols:
+        rows["symbols"] = ", ".join(f"{s.name} = {s.example}" for s in graph.symbols)
+    if graph.constraints:
+        rows["constraints"] = ", ".join(c.text for c in graph.constraints)
+    if flops:
+        rows["FLOPs"] = _flops(graph)
+    for key, value in rows.items():
+        table.add_row(key, escape(value))
+    return table
+
+
+def _flops(graph: Graph) -> str:
+    from graph_net.graph.flops import count_flops
+
+    count = count_flops(graph)
+    if count.total is None:
+        return f"unknown: {count.reason}"
+    return f"{short_count(count.total)} ({count.total:,}; matrix products, convolutions, attention)"
+
+
+def _inputs(graph: Graph) -> Table:
+    table = Table(title="inputs", title_justify="left")
+    for column in ("role", "count", "elements", "size", "dtypes", "examples"):
+        table.add_column(column, justify="right" if column in ("count", "elements") else "left")
+    for role in Role:
+        entries = [entry for entry in graph.inputs if entry.role is role]
+        if not entries:
+            continue
+        specs = [(e.name, e.spec) for e in entries if isinstance(e.spec, TensorSpec)]
+        shapes = [f"{name} {_shape(spec)}" for name, spec in specs]
+        shown = shapes if role is Role.INPUT and len(shapes) <= 6 else shapes[:1]
+        table.add_row(
+            role.value,
+            f"{len(entries):,}",
+            short_count(sum(spec.elements(graph.bindings) for _, spec in specs)),
+            short_bytes(sum(spec.bytes(graph.bindings) for _, spec in specs)),
+            ", ".join(sorted({spec.dtype for _, spec in specs})),
+            escape("\n".join(shown) + (" …" if len(shown) < len(shapes) else "")),
+        )
+    return table
+
+
+def _shape(spec: TensorSpec) -> str:
+    return "[" + ", ".join(str(getattr(dim, "text", dim)) for dim in spec.shape) + "]"
+
+
+def _operators(graph: Graph, most: int) -> Table:
+    counts = Counter(node.target for node in graph.nodes)
+    table = Table(title=f"operators ({len(counts)} kinds)", title_justify="left")
+    table.add_column("operator")
+    table.add_column("calls", justify="right")
+    table.add_column("reads parameters", justify="right")
+    parameters = {Ref(e.name) for e in graph.inputs if e.role is Role.PARAMETER}
+    reading = Counter(
+        node.target for node in graph.nodes if any(ref in parameters for ref in node.refs)
+    )
+    for target, count in counts.most_common(most or None):
+        table.add_row(
+            escape(target), f"{count:,}", f"{reading[target]:,}" if reading[target] else ""
+        )
+    if most and len(counts) > most:
+        rest = sum(counts.values()) - sum(count for _, count in counts.most_common(most))
+        table.add_row(f"… {len(counts) - most} more", f"{rest:,}", "")
+    return table

@@ -1,0 +1,181 @@
+"""A pack: many graphs in few Parquet files, filtered by columns without reading a graph.
+
+A pack is a directory of immutable parts. A part is written aside, synced and renamed, so that a
+killed writer leaves only whole parts behind; opening a pack again to add to it goes on where it
+stopped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from graph_net.corpus.columns import COLUMNS, SCHEMA, row_of
+from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
+
+PART_GRAPHS = 1024
+PART_BYTES = 32 << 20
+ROW_GROUP = 256
+COMPRESSION_LEVEL = 12
+SUFFIX = ".parquet"
+
+
+class PackError(ValueError):
+    """A pack cannot be opened, or does not hold what was asked for."""
+
+
+def is_pack(path: Path | str) -> bool:
+    """Whether a path is a pack: a directory with parts, or one part."""
+    path = Path(path)
+    return path.suffix == SUFFIX if path.is_file() else any(path.glob(f"part-*{SUFFIX}"))
+
+
+class Pack:
+    """A pack opened for reading."""
+
+    def __init__(self, path: Path | str, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.path = Path(path)
+        self.limits = limits
+        if not self.path.exists():
+            raise PackError(f"{self.path} does not exist; `graph-net import` makes a pack")
+        if not is_pack(self.path):
+            raise PackError(f"{self.path} is no pack: it holds no part-*{SUFFIX}")
+        self.parts = (
+            [self.path] if self.path.is_file() else sorted(self.path.glob(f"part-*{SUFFIX}"))
+        )
+        try:
+            self.dataset = ds.dataset([str(part) for part in self.parts], format="parquet")
+        except (pa.ArrowInvalid, OSError) as error:
+            raise PackError(f"{self.path} cannot be read: {str(error).splitlines()[0]}") from error
+        missing = set(SCHEMA.names) - set(self.dataset.schema.names)
+        if missing:
+            raise PackError(f"{self.path} is no pack: it lacks {', '.join(sorted(missing))}")
+
+    def __len__(self) -> int:
+        return int(self.dataset.count_rows())
+
+    def names(self) -> list[str]:
+        """The names of all graphs, in stored order."""
+        return list(self.dataset.to_table(columns=["name"])["name"].to_pylist())
+
+    def rows(self, columns: Iterable[str] = COLUMNS) -> pa.Table:
+        """Columns of all graphs; the graphs themselves are not read."""
+        return self.dataset.to_table(columns=list(columns))
+
+    def graph(self, name: str) -> Graph:
+        """One graph by its name, or by an unambiguous beginning of its id."""
+        table = self.dataset.to_table(filter=pc.field("name") == name, columns=["name", "graph"])
+        if table.num_rows == 0 and len(name) >= 6:
+            matches = pc.starts_with(pc.field("id"), name)
+            table = self.dataset.to_table(filter=matches, columns=["name", "graph"])
+        if table.num_rows == 0:
+            raise PackError(f"{self.path} has no graph {name!r}; {_suggestion(name, self.names())}")
+        if table.num_rows > 1:
+            found = ", ".join(table["name"].to_pylist()[:5])
+            raise PackError(f"{name!r} stands for {table.num_rows} graphs: {found}")
+        return self._decode(table["name"][0].as_py(), table["graph"][0].as_py())
+
+    def graphs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Graph]]:
+        """Graphs with their names, a few in memory at a time; all of them, or those named."""
+        chosen = None if names is None else pc.field("name").isin(list(names))
+        for batch in self.dataset.to_batches(
+            filter=chosen, columns=["name", "graph"], batch_size=64, batch_readahead=1
+        ):
+            for name, data in zip(batch["name"], batch["graph"], strict=True):
+                yield name.as_py(), self._decode(name.as_py(), data.as_py())
+
+    def _decode(self, name: str, data: bytes) -> Graph:
+        try:
+            return from_bytes(data, self.limits)
+        except GraphError as error:
+            raise GraphError(
+                f"{name}: {error.reason}", node=error.node, field=error.field
+            ) from error
+
+
+class PackWriter:
+    """Adds graphs to a pack, part by part."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        if self.path.is_file():
+            raise PackError(f"{self.path} is a file; a pack is written to a directory")
+        self.path.mkdir(parents=True, exist_ok=True)
+        for left in self.path.glob(".part-*"):
+            left.unlink()  # what a killed writer had not finished
+        self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()
+        self._rows: list[dict[str, Any]] = []
+        self._bytes = 0
+
+    def __enter__(self) -> PackWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.flush()  # what was finished before an error is worth keeping
+
+    def add(self, name: str, graph: Graph) -> None:
+        """Add one graph under a name that the pack does not have yet."""
+        self.add_row(row_of(name, graph))
+
+    def add_row(self, row: dict[str, Any]) -> None:
+        """Add a row that ``row_of`` made, perhaps in another process."""
+        if row["name"] in self.names:
+            raise PackError(f"{self.path} already has a graph {row['name']!r}")
+        self.names.add(row["name"])
+        self._rows.append(row)
+        self._bytes += len(row["graph"])
+        if len(self._rows) >= PART_GRAPHS or self._bytes >= PART_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was added as a part."""
+        if not self._rows:
+            return
+        number = len(list(self.path.glob(f"part-*{SUFFIX}")))
+        target = self.path / f"part-{number:05d}{SUFFIX}"
+        aside = self.path / f".{target.name}.{os.getpid()}"
+        table = pa.Table.from_pylist(self._rows, schema=SCHEMA)
+        pq.write_table(
+            table,
+            aside,
+            compression="zstd",
+            compression_level=COMPRESSION_LEVEL,
+            row_group_size=ROW_GROUP,
+            use_dictionary=[name for name in COLUMNS if name not in ("name", "id")],
+            data_page_size=8 << 20,
+        )
+        with aside.open("rb") as file:
+            os.fsync(file.fileno())
+        aside.rename(target)
+        _sync_directory(self.path)
+        self._rows, self._bytes = [], 0
+
+
+def _sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _suggestion(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names[:20_000], n=3, cutoff=0.4)
+    if close:
+        return f"did you mean {', '.join(close)}?"
+    return f"it has {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"

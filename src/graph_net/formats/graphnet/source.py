@@ -1,0 +1,238 @@
+"""A Graph as the source of a ``model.py``, in the style of GraphNet's samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graph_net.graph.graph import Graph, Input, Node, Role, default_local
+from graph_net.graph.spec import ScalarSpec
+from graph_net.graph.targets import is_overload
+from graph_net.graph.values import (
+    DictValue,
+    Dtype,
+    ListValue,
+    Ref,
+    RunDevice,
+    Slice,
+    TorchConstant,
+    Value,
+    refs,
+)
+
+WIDTH = 88
+INDENT = "    "
+_INFIX = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "matmul": "@", "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+_PREFIX = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
+_COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
+_AUGMENTED = {
+    f"i{word.rstrip('_')}": sign for word, sign in _INFIX.items() if word not in _COMPARISONS
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Something in brackets: what stands before, the parts, and how it closes."""
+
+    opening: str
+    parts: tuple[str | _Call, ...]
+    closing: str
+    one_comma: bool = False
+    subscript: bool = False
+
+    def flat(self) -> str:
+        inside = ", ".join(p if isinstance(p, str) else p.flat() for p in self.parts)
+        comma = "," if self.one_comma and len(self.parts) == 1 else ""
+        return f"{self.opening}{inside}{comma}{self.closing}"
+
+
+Piece = str | _Call
+
+
+def model_source(graph: Graph, device: str = "cpu") -> str:
+    """The text of ``model.py``: one class with one method that computes the graph."""
+    body = _Emitter(graph, device).lines()
+    text = "\n".join(body)
+    imports = ["import torch"]
+    if "device(" in text:
+        imports.append("from torch import device")
+    if any(word in text for word in (" inf", "(inf", "[inf", "-inf", "=inf")):
+        imports.append("from torch import inf")
+    if "operator." in text:
+        imports.append("import operator")
+    if "math." in text:
+        imports.append("import math")
+    return "\n\n".join(imports) + "\n\n\nclass GraphModule(torch.nn.Module):\n" + text + "\n"
+
+
+def annotation(entry: Input) -> str:
+    """The annotation Dynamo gives an argument."""
+    if isinstance(entry.spec, ScalarSpec):
+        return {"int": "torch.SymInt", "float": "torch.SymFloat", "bool": "torch.SymBool"}[
+            entry.spec.kind
+        ]
+    return "torch.nn.parameter.Parameter" if entry.role is Role.PARAMETER else "torch.Tensor"
+
+
+def layout(head: str, piece: Piece, indent: int) -> list[str]:
+    """Lines of ``head`` and an expression, broken as Black would where they are too long."""
+    margin = INDENT * indent
+    flat = piece if isinstance(piece, str) else piece.flat()
+    if len(margin) + len(head) + len(flat) <= WIDTH or isinstance(piece, str) or not piece.parts:
+        return [f"{margin}{head}{flat}"]
+    inner = margin + INDENT
+    inside = ", ".join(p if isinstance(p, str) else p.flat() for p in piece.parts)
+    comma = "," if piece.one_comma and len(piece.parts) == 1 else ""
+    if len(inner) + len(inside) <= WIDTH and not comma:
+        return [f"{margin}{head}{piece.opening}", inner + inside, margin + piece.closing]
+    lines = [f"{margin}{head}{piece.opening}"]
+    for part in piece.parts:
+        broken = layout("", part, indent + 1)
+        broken[-1] += "" if piece.subscript else ","
+        lines.extend(broken)
+    lines.append(margin + piece.closing)
+    return lines
+
+
+class _Emitter:
+    def __init__(self, graph: Graph, device: str) -> None:
+        self.graph = graph
+        kind, _, index = device.partition(":")
+        self.device_type = kind
+        where = f", index={index or 0}" if kind == "cuda" or index else ""
+        self.device = f'device(type="{kind}"{where})'
+        self.locals = {e.name: e.local or default_local(e.name) for e in graph.inputs}
+        self.last = self._last_uses()
+
+    def _last_uses(self) -> dict[str, int]:
+        last = {node.name: i for i, node in enumerate(self.graph.nodes)}
+        for i, node in enumerate(self.graph.nodes):
+            for ref in node.refs:
+                last[ref.name] = i
+        for ref in refs(self.graph.output):
+            last[ref.name] = len(self.graph.nodes)
+        return last
+
+    def lines(self) -> list[str]:
+        found = [f"{INDENT}def forward(", f"{INDENT * 2}self,"]
+        for entry in self.graph.inputs:
+            found.append(f"{INDENT * 2}{entry.name}: {annotation(entry)},")
+        found.append(f"{INDENT}):")
+        for entry in self.graph.inputs:
+            if self.locals[entry.name] != entry.name:
+                found += layout(f"{self.locals[entry.name]} = ", entry.name, 2)
+        for i, node in enumerate(self.graph.nodes):
+            found += self._statement(i, node)
+            freed = dict.fromkeys(
+                name
+                for name in (node.name, *(ref.name for ref in node.refs))
+                if self.last.get(name) == i
+            )
+            if freed:
+                found.append(INDENT * 2 + "".join(f"{self._name(n)} = " for n in freed) + "None")
+        return found + layout("return ", self._piece(self.graph.output), 2)
+
+    def _statement(self, position: int, node: Node) -> list[str]:
+        kind, _, word = node.target.partition(".")
+        first = node.args[0] if node.args else None
+        if kind == "operator" and isinstance(first, Ref) and not node.kwargs:
+            owner = self._name(first.name)
+            # After `x += y` Python's x is the new value: only where the old one is done with.
+            dead = self.last[first.name] == position and first not in refs(node.args[1:])
+            if word in _AUGMENTED and len(node.args) == 2 and dead:
+                sign = f"{owner} {_AUGMENTED[word]}= "
+                lines = layout(sign, self._piece(node.args[1]), 2)
+                return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
+            if word == "setitem" and len(node.args) == 3:
+                index = _Call(f"{owner}[", (self._piece(node.args[1]),), "]").flat()
+                lines = layout(f"{index} = ", self._piece(node.args[2]), 2)
+                return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
+        return layout(f"{node.name} = ", self._expression(node, kind, word), 2)
+
+    def _expression(self, node: Node, kind: str, word: str) -> Piece:
+        args = [self._piece(value) for value in node.args]
+        texts = [a if isinstance(a, str) else a.flat() for a in args]
+        if kind == "operator" and not node.kwargs:
+            if word in _INFIX and len(args) == 2:
+                return f"{self._operand(texts[0])} {_INFIX[word]} {self._operand(texts[1])}"
+            if word in _PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
+                return f"{_PREFIX[word]}{texts[0]}"
+            if word == "getitem" and len(args) == 2 and isinstance(node.args[0], Ref):
+                return _Call(f"{texts[0]}[", (args[1],), "]", subscript=True)
+        if node.target == "builtins.getattr" and isinstance(node.args[0], Ref):
+            return f"{texts[0]}.{node.args[1]}"
+        keywords = [_keyword(key, self._piece(value)) for key, value in node.kwargs]
+        if node.target.startswith("method:") and args:
+            owner = texts[0] if isinstance(node.args[0], Ref) else f"({texts[0]})"
+            return _Call(f"{owner}.{node.target[7:]}(", (*args[1:], *keywords), ")")
+        if is_overload(node.target):
+            function = f"torch.ops.{node.target}"
+        else:
+            function = node.target.removeprefix("builtins.")
+        return _Call(f"{function}(", (*args, *keywords), ")")
+
+    def _operand(self, text: str) -> str:
+        return f"({text})" if text.startswith("-") else text
+
+    def _name(self, name: str) -> str:
+        return self.locals.get(name, name)
+
+    def _piece(self, value: Value) -> Piece:
+        if isinstance(value, Ref):
+            return self._name(value.name)
+        if isinstance(value, RunDevice):
+            return f'"{self.device_type}"' if value.as_text else self.device
+        if isinstance(value, tuple):
+            return _Call("(", tuple(self._piece(item) for item in value), ")", one_comma=True)
+        if isinstance(value, ListValue):
+            return _Call("[", tuple(self._piece(item) for item in value.items), "]")
+        if isinstance(value, DictValue):
+            items = (_pair(key, self._piece(item)) for key, item in value.items)
+            return _Call("{", tuple(items), "}")
+        if isinstance(value, Slice):
+            parts = (value.start, value.stop, value.step)
+            return _Call("slice(", tuple(self._piece(part) for part in parts), ")")
+        if isinstance(value, (Dtype, TorchConstant)):
+            return f"torch.{value.name}"
+        return literal(value)
+
+
+def literal(value: bool | int | float | complex | str | object | None) -> str:
+    """A constant as Python source that reads back as the same constant."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "torch.nan" if value != value else ("inf" if value > 0 else "-inf")
+    if isinstance(value, complex):
+        return f"complex({literal(value.real)}, {literal(value.imag)})"
+    return repr(value)
+
+
+def quoted(text: str) -> str:
+    """A string literal in double quotes."""
+    escaped = repr(text)
+    if escaped[0] == "'":
+        return '"' + escaped[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
+    return escaped
+
+
+def bracketed(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
+    """Parts between brackets, to be laid out on as many lines as they need."""
+    return _Call(brackets[0], tuple(parts), brackets[1])
+
+
+def _keyword(key: str, piece: Piece) -> Piece:
+    if isinstance(piece, str):
+        return f"{key}={piece}"
+    return _Call(f"{key}={piece.opening}", piece.parts, piece.closing, piece.one_comma)
+
+
+def _pair(key: str, piece: Piece) -> Piece:
+    if isinstance(piece, str):
+        return f"{quoted(key)}: {piece}"
+    return _Call(f"{quoted(key)}: {piece.opening}", piece.parts, piece.closing, piece.one_comma)

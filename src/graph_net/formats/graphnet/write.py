@@ -1,0 +1,186 @@
+"""A Graph as a GraphNet sample directory that GraphNet's own tools accept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from graph_net.formats.graphnet.read import MARKER, role_of
+from graph_net.formats.graphnet.source import (
+    Piece,
+    annotation,
+    bracketed,
+    layout,
+    literal,
+    model_source,
+    quoted,
+)
+from graph_net.graph.expr import Dim, Expr
+from graph_net.graph.graph import Graph, Input, Level
+from graph_net.graph.json_codec import recipe_to_json
+from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal
+from graph_net.graph.spec import ScalarSpec, TensorSpec
+from graph_net.graph.values import DictValue, ListValue, Value
+
+
+def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> None:
+    """Write the six files; the directory appears complete or not at all."""
+    directory = Path(directory)
+    aside = directory.with_name(f".{directory.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    source = model_source(graph, device)
+    (aside / "model.py").write_text(source, "utf-8")
+    (aside / "weight_meta.py").write_text(_weight_meta(graph, device), "utf-8")
+    (aside / "input_meta.py").write_text("", "utf-8")
+    (aside / "input_tensor_constraints.py").write_text(_constraints(graph), "utf-8")
+    given = graph.provenance.option("graph_hash")
+    graph_hash = given if isinstance(given, str) else sha256(source.encode()).hexdigest()
+    (aside / "graph_hash.txt").write_text(graph_hash, "utf-8")
+    (aside / MARKER).write_text(json.dumps(_marker(graph), indent=4), "utf-8")
+    shutil.rmtree(directory, ignore_errors=True)
+    aside.rename(directory)
+
+
+# -- weight_meta.py ---------------------------------------------------------------------------
+
+
+def _weight_meta(graph: Graph, device: str) -> str:
+    return "\n\n\n".join("\n".join(_meta(graph, e, device)) for e in graph.inputs) + "\n"
+
+
+def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
+    spec, recipe = entry.spec, entry.recipe
+    dtype = spec.dtype if isinstance(spec, TensorSpec) else "int64"
+    sizes = list(spec.sizes(graph.bindings)) if isinstance(spec, TensorSpec) else []
+    mean = recipe.mean if isinstance(recipe, Normal) else None
+    std = recipe.std if isinstance(recipe, Normal) else None
+    lines = [
+        f"class Program_weight_tensor_meta_{entry.name}:",
+        f"    name = {quoted(entry.name)}",
+    ]
+    if entry.original is not None:
+        lines.append(f"    original_name = {quoted(entry.original)}")
+    lines += [
+        f"    shape = {sizes}",
+        f'    dtype = "torch.{dtype}"',
+        f'    device = "{device}"',
+        f"    mean = {_number(mean)}",
+        f"    std = {_number(std)}",
+    ]
+    if isinstance(recipe, (Normal, Integers)):
+        for key, value in (("min_val", recipe.low), ("max_val", recipe.high)):
+            if value is not None:
+                lines.append(f"    {key} = {_number(value)}")
+    if isinstance(recipe, Literal):
+        lines += layout("data = ", bracketed([_number(v) for v in recipe.values]), 1)
+    elif isinstance(recipe, Constant) and isinstance(spec, ScalarSpec):
+        lines.append(f"    data = [{_number(recipe.value)}]")
+    else:
+        lines.append("    data = None")
+    return lines + _extras(entry)
+
+
+def _extras(entry: Input) -> list[str]:
+    """What GraphNet's fields do not say; its tools ignore further attributes."""
+    lines = []
+    recipe, spec = entry.recipe, entry.spec
+    if isinstance(spec, TensorSpec):
+        floating = spec.dtype.startswith(("float", "bfloat", "complex", "q"))
+        plain = (
+            isinstance(recipe, Literal)
+            or (isinstance(recipe, Normal) and floating)
+            or (recipe == Bernoulli() and spec.dtype == "bool")
+            or (isinstance(recipe, Integers) and not floating and spec.dtype != "bool")
+        )
+        if not plain:
+            text = json.dumps(recipe_to_json(recipe), sort_keys=True)
+            lines.append(f"    recipe = {quoted(text)}")
+        if spec.stride is not None:
+            dims = ", ".join(_dim_literal(dim) for dim in spec.stride)
+            lines.append(f"    stride = [{dims}]")
+    if role_of(entry.name, annotation(entry)) is not entry.role:
+        lines.append(f'    role = "{entry.role.value}"')
+    return lines
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, float) and value != value:
+        return 'float("nan")'
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return f'float("{value}")'
+    if isinstance(value, complex):
+        return repr(value)
+    return literal(value)
+
+
+def _dim_literal(dim: Dim) -> str:
+    return quoted(dim.text) if isinstance(dim, Expr) else str(dim)
+
+
+# -- input_tensor_constraints.py --------------------------------------------------------------
+
+
+def _constraints(graph: Graph) -> str:
+    names = [symbol.name for symbol in graph.symbols]
+    lines = ["from sympy import Symbol, Expr, Rel, Eq", ""]
+    lines += [f'{name} = Symbol("{name}")' for name in names] + [""] * bool(names)
+    prefix = "dynamic_dim_constraint_"
+    lines += [f"{prefix}symbols = [{', '.join(names)}]", ""]
+    examples = [f"{symbol.name}: {symbol.example}" for symbol in graph.symbols]
+    lines += [*layout(f"{prefix}symbol2example_value = ", bracketed(examples, "{}"), 0), ""]
+    ranges = [
+        f"{s.name}: ({s.low}, {s.high})"
+        for s in graph.symbols
+        if s.low is not None or s.high is not None
+    ]
+    if ranges:
+        lines += [*layout(f"{prefix}symbol_ranges = ", bracketed(ranges, "{}"), 0), ""]
+    relations: list[Piece] = [constraint.text for constraint in graph.constraints]
+    lines += [*layout(f"{prefix}relations = ", bracketed(relations), 0), ""]
+    shapes: list[Piece] = []
+    for entry in sorted(graph.inputs, key=lambda e: e.name):
+        dims = entry.spec.shape if isinstance(entry.spec, TensorSpec) else ()
+        text = ", ".join(dim.text if isinstance(dim, Expr) else str(dim) for dim in dims)
+        shapes.append(bracketed([f"[{text}]", quoted(entry.name)], "()"))
+    return "\n".join([*lines, *layout(f"{prefix}input_shapes = ", bracketed(shapes), 0), ""])
+
+
+# -- graph_net.json ---------------------------------------------------------------------------
+
+
+def _marker(graph: Graph) -> dict[str, Any]:
+    origin = graph.provenance
+    fields: dict[str, Any] = {
+        "framework": origin.framework,
+        "num_devices_required": 1,
+        "num_nodes_required": 1,
+        "model_name": origin.model,
+    }
+    words = {
+        "source": origin.library,
+        "heuristic_tag": origin.category,
+        "subcategory": origin.subcategory,
+        "framework_version": origin.framework_version,
+        "level": "" if graph.level is Level.TORCH else graph.level.value,
+    }
+    fields |= {key: word for key, word in words.items() if word}
+    if origin.tags:
+        fields["tags"] = list(origin.tags)
+    fields |= {key: _plain(value) for key, value in origin.options if key != "graph_hash"}
+    return fields
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, (tuple, ListValue)):
+        items = value if isinstance(value, tuple) else value.items
+        return [_plain(item) for item in items]
+    if isinstance(value, DictValue):
+        return {key: _plain(item) for key, item in value.items}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
