@@ -227,6 +227,13 @@ def test_normal_values_have_the_tails_of_a_normal_variable(bound: float) -> None
     assert abs(seen - expected) < 3.5 * math.sqrt(expected)
 
 
+def test_no_normal_value_is_beyond_the_largest() -> None:
+    table = bits.normal_quantiles()
+    assert np.array_equal(table, np.sort(table))
+    assert np.array_equal(table, -table[::-1])
+    assert table[-1] * math.sqrt(2) < bits.LARGEST_NORMAL
+
+
 def test_ties_are_rare() -> None:
     assert len(np.unique(normals(count=50_000))) > 0.99 * 50_000
 

@@ -34,12 +34,12 @@ def show_graph(
 
         typer.echo(model_source(found), nl=False)
     else:
-        out.print(_summary(name, found, flops))
-        out.print(_inputs(found))
-        out.print(_operators(found, operators))
+        out.print(summary(name, found, flops))
+        out.print(inputs(found))
+        out.print(operator_table(found, operators))
 
 
-def _summary(name: str, graph: Graph, flops: bool) -> Table:
+def summary(name: str, graph: Graph, flops: bool) -> Table:
     table = Table(title=escape(name), show_header=False, title_justify="left")
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -77,7 +77,7 @@ def _flops(graph: Graph) -> str:
     return f"{short_count(count.total)} ({count.total:,}; matrix products, convolutions, attention)"
 
 
-def _inputs(graph: Graph) -> Table:
+def inputs(graph: Graph) -> Table:
     table = Table(title="inputs", title_justify="left")
     for column in ("role", "count", "elements", "size", "dtypes", "examples"):
         table.add_column(column, justify="right" if column in ("count", "elements") else "left")
@@ -103,7 +103,7 @@ def _shape(spec: TensorSpec) -> str:
     return "[" + ", ".join(str(getattr(dim, "text", dim)) for dim in spec.shape) + "]"
 
 
-def _operators(graph: Graph, most: int) -> Table:
+def operator_table(graph: Graph, most: int) -> Table:
     counts = Counter(node.target for node in graph.nodes)
     table = Table(title=f"operators ({len(counts)} kinds)", title_justify="left")
     table.add_column("operator")

@@ -28,9 +28,12 @@ def make_input(
             raise GraphError("a number needs a constant recipe", node=entry.name, field="recipe")
         return entry.recipe.value
     sizes = entry.spec.sizes(graph.bindings)
-    tensor = draw(
-        entry.recipe, sizes, entry.spec.dtype, name=entry.name, seed=seed, device=str(device)
-    )
+    try:
+        tensor = draw(
+            entry.recipe, sizes, entry.spec.dtype, name=entry.name, seed=seed, device=device
+        )
+    except ValueError as error:
+        raise GraphError(str(error), node=entry.name, field="recipe") from error
     strides = entry.spec.strides(graph.bindings)
     if strides is None:
         return tensor

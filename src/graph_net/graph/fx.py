@@ -11,7 +11,16 @@ from torch import fx
 
 from graph_net.graph.devices import without_devices
 from graph_net.graph.errors import GraphError, UnknownTarget
-from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, default_local
+from graph_net.graph.graph import (
+    Graph,
+    Input,
+    Level,
+    Node,
+    Provenance,
+    Role,
+    default_local,
+    role_by_name,
+)
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe
 from graph_net.graph.resolve import name_of, resolve
 from graph_net.graph.runtime import SymbolTable, from_python, spec_of, to_python
@@ -148,7 +157,10 @@ class _FxReader:
                 "nothing tells the shape of this placeholder; pass example_inputs", node=name
             )
         local = node.name if node.name != default_local(name) else None
-        self.inputs.append(input_of(name, example, self.symbols, self.roles.get(name), local))
+        role = self.roles.get(name)
+        if role is None:
+            role = role_by_name(name, isinstance(example, torch.nn.Parameter))
+        self.inputs.append(input_of(name, example, self.symbols, role, local))
 
     def _state(self, node: fx.Node) -> None:
         target = str(node.target)

@@ -37,6 +37,13 @@ def default_local(name: str) -> str:
     return name.lower() if name.startswith("L_") else name
 
 
+def role_by_name(name: str, is_parameter: bool = False) -> Role:
+    """What an argument is to its model, from the name Dynamo gave it."""
+    if is_parameter or "_parameters_" in name:
+        return Role.PARAMETER
+    return Role.BUFFER if "_buffers_" in name else Role.INPUT
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """One argument of the graph: its specification and the recipe of its values.

@@ -8,6 +8,7 @@ library or to the fusing of operations, so the values agree to the last bit.
 """
 
 import functools
+import math
 from dataclasses import dataclass
 from hashlib import blake2b
 from statistics import NormalDist
@@ -23,6 +24,8 @@ Array: TypeAlias = Any
 BLOCK_WORDS = 1024
 """Words that are made together: the smallest part of a stream that can be drawn."""
 LANES = 1 << 16
+LARGEST_NORMAL = 6.2
+"""No value that `normal` draws is farther from the mean, in units of std."""
 _HALF_BLOCK = 2 * BLOCK_WORDS
 _GRID = 1 << 20
 _LOW_32 = (1 << 32) - 1
@@ -98,24 +101,26 @@ class Workspace:
         return word
 
     def lanes(self, words: Array, bits: int) -> Array:
-        """The words cut into numbers of 16 or 32 bits, lowest first, as 64-bit integers."""
+        """The words cut into numbers of 16 or 32 bits, lowest first, as 64-bit integers.
+
+        The order is that of a little-endian machine, which every machine that torch runs on is.
+        """
         narrow = words.view(getattr(self.lib, f"uint{bits}"))
         lanes = self.array("lanes", len(narrow), "int64")
         lanes[...] = narrow
         return lanes
 
-    def table(self, table: npt.NDArray[np.float32]) -> Array:
-        """The table, where this workspace computes."""
-        if self.lib is np:
-            return table
-        if "table" not in self._arrays:
-            self._arrays["table"] = self.lib.asarray(table, **self._place)
-        return self._arrays["table"]
-
-    def look_up(self, table: npt.NDArray[np.float32], lanes: Array) -> Array:
-        """The entries of the table that the lanes name."""
+    def quantiles(self, lanes: Array, scale: float) -> Array:
+        """The normal quantiles that lanes of 16 bits name, times scale."""
         found = self.array("found", len(lanes), "float32")
-        self._take(self.table(table), lanes, out=found)
+        if self.lib is np and len(lanes) < LANES:
+            self._take(normal_quantiles(), lanes, out=found)
+            return np.multiply(found, np.float32(scale), out=found)
+        # The same products, made once for the 65,536 entries instead of for every value.
+        if "table" not in self._arrays:
+            table = normal_quantiles() * np.float32(scale)
+            self._arrays["table"] = self.lib.asarray(table, **self._place)
+        self._take(self._arrays["table"], lanes, out=found)
         return found
 
 
@@ -132,16 +137,15 @@ def normal_quantiles() -> npt.NDArray[np.float32]:
     return whole / np.float32(_GRID)
 
 
-def normal(
-    space: Workspace, words: Array, out: Array, table: npt.NDArray[np.float32], mean: float
-) -> None:
-    """Four values a word: mean plus normal values, from a table scaled to std / sqrt(2).
+def normal(space: Workspace, words: Array, out: Array, mean: float, std: float) -> None:
+    """Four values a word, normal with this mean and std.
 
-    With a and b drawn from the table, a + b and a - b are two independent normal values. The
-    sums take millions of values where the table has 65,536, so that ties are rare. The b of an
+    With a and b drawn from the quantiles, a + b and a - b are two independent normal values.
+    The sums take millions of values where the table has 65,536, so ties are rare. The b of an
     a lies half a block away, which leaves every operation on contiguous memory.
     """
-    found = space.look_up(table, space.lanes(words, 16)).reshape(-1, 2, _HALF_BLOCK)
+    lanes = space.lanes(words, 16)
+    found = space.quantiles(lanes, std * math.sqrt(0.5)).reshape(-1, 2, _HALF_BLOCK)
     pairs = out.reshape(-1, 2, _HALF_BLOCK)
     first, second = found[:, 0], found[:, 1]
     if mean:

@@ -113,7 +113,9 @@ class SymbolTable:
     def _declare(self, symbol: Any, env: Any) -> None:
         if str(symbol) in self.found:
             return
-        values = getattr(env, "backed_var_to_val", None) or getattr(env, "var_to_val", {})
+        # Renamed between torch 2.11 and 2.13, where the old name warns.
+        new = hasattr(env, "backed_var_to_val")
+        values = env.backed_var_to_val if new else env.var_to_val
         bounds = env.var_to_range.get(symbol)
         low = high = None
         if bounds is not None:
@@ -125,12 +127,19 @@ class SymbolTable:
         )
 
 
+def _is_contiguous(tensor: torch.Tensor) -> bool:
+    try:
+        return tensor.is_contiguous()
+    except Exception:  # a size that only a run will tell decides it
+        return True
+
+
 def spec_of(value: Any, symbols: SymbolTable) -> Result:
     """The specification of a tensor (fake ones included), number, or nest of them."""
     if isinstance(value, torch.Tensor):
         shape = tuple(symbols.dim(size) for size in value.shape)
         stride = None
-        if value.layout is torch.strided and not value.is_contiguous():
+        if value.layout is torch.strided and not _is_contiguous(value):
             stride = tuple(symbols.dim(step) for step in value.stride())
         return TensorSpec(shape, dtype_name(value.dtype), stride)
     if isinstance(value, torch.SymInt):

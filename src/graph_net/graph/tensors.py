@@ -35,10 +35,13 @@ LIMIT = 100.0
 """Normal values lie between -LIMIT and LIMIT."""
 DEFAULT_STD = 0.1
 
-_CPU_BLOCKS = 32
-"""Blocks a chunk: few calls for many values, and the scratch memory stays in cache."""
+_CPU_BLOCKS = 16, 96
+"""Blocks a chunk, from a small tensor to a large one: the large chunk costs fewer calls a value,
+the small one less fresh memory. The scratch memory of both stays in cache."""
 _DEVICE_BLOCKS = 1024
 """Blocks a chunk on an accelerator: enough work for a launch, under 100 MB of scratch memory."""
+_MOST_THREADS = 8
+"""More threads than these wait for Python's lock as long as they compute."""
 _THREAD_CHUNKS = 8
 """Chunks below which starting threads costs more than it saves."""
 _SERIAL_COPY = 1 << 15
@@ -146,12 +149,10 @@ def _plan(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype) -
 
 def _normal_plan(recipe: Normal, dtype: torch.dtype) -> _Plan:
     mean, std = _statistics(recipe)
-    # Scaling the table instead of the values leaves one addition for each value.
-    table = bits.normal_quantiles() * np.float32(SHRINK * std * math.sqrt(0.5))
-    write = partial(bits.normal, table=table, mean=_float32(mean))
     low, high = _normal_bounds(recipe, dtype)
-    reach = 1.001 * (abs(mean) + 2 * float(table[-1]))
-    bounds = None if low <= -reach and reach <= high else (low, high)
+    reach = 1.001 * (abs(mean) + SHRINK * std * bits.LARGEST_NORMAL)
+    bounds = None if low <= -reach and reach <= high else (low, high)  # spares a useless clamp
+    write = partial(bits.normal, mean=_float32(mean), std=SHRINK * std)
     return _Plan(write, 4, "float32", _is_whole(dtype), bounds)
 
 
@@ -230,7 +231,8 @@ def _fill(out: torch.Tensor, start: int, plan: _Plan, stream: bits.Stream, lib: 
     """Fill out with the elements from start on, computed by lib: numpy (CPU only) or torch."""
     block = plan.per_word * bits.BLOCK_WORDS
     first, last = start // block, -(-(start + len(out)) // block)
-    step = max(1, min(_CPU_BLOCKS if lib is np else _DEVICE_BLOCKS, last - first))
+    small, large = _CPU_BLOCKS if lib is np else (_DEVICE_BLOCKS, _DEVICE_BLOCKS)
+    step = min(max(small, (last - first) // 16), large, max(1, last - first))
     chunks = range(first, last, step)
     pending = iter(chunks)
 
@@ -240,8 +242,8 @@ def _fill(out: torch.Tensor, start: int, plan: _Plan, stream: bits.Stream, lib: 
             words = space.words(index, min(step, last - index))
             _fill_chunk(out, index * block - start, plan, space, words)
 
-    workers = torch.get_num_threads() if lib is np and len(chunks) >= _THREAD_CHUNKS else 1
-    if workers == 1:
+    workers = min(torch.get_num_threads(), _MOST_THREADS)
+    if workers == 1 or len(chunks) < _THREAD_CHUNKS or lib is not np:
         work()
         return
     with ThreadPoolExecutor(workers) as pool:

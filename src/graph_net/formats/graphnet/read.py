@@ -23,7 +23,7 @@ from graph_net.formats.graphnet.meta_source import (
 from graph_net.formats.graphnet.model_source import Argument, read_model
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr, dim_value
-from graph_net.graph.graph import Graph, Input, Level, Provenance, Role, default_local
+from graph_net.graph.graph import Graph, Input, Level, Provenance, Role, default_local, role_by_name
 from graph_net.graph.limits import DEFAULT_LIMITS, Limits
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import DictValue, ListValue, Value, plain_float
@@ -62,7 +62,9 @@ def find_samples(root: Path | str) -> Iterator[Path]:
     if (root / "model.py").is_file():
         yield root
         return
-    yield from sorted(path.parent for path in root.rglob("model.py"))
+    found = (path.parent for path in root.rglob("model.py"))
+    # A hidden directory is what a killed writer had not finished.
+    yield from sorted(p for p in found if not any(w[0] == "." for w in p.relative_to(root).parts))
 
 
 @contextmanager
@@ -96,15 +98,6 @@ def _text(path: Path, limits: Limits, required: bool = False) -> str:
         raise GraphError(f"{path.name} is not UTF-8 text") from error
 
 
-def role_of(name: str, annotation: str = "") -> Role:
-    """What an argument is, from Dynamo's naming and annotation."""
-    if annotation.endswith("Parameter") or "_parameters_" in name:
-        return Role.PARAMETER
-    if "_buffers_" in name:
-        return Role.BUFFER
-    return Role.INPUT
-
-
 def _input(
     argument: Argument,
     metas: dict[str, Meta],
@@ -117,7 +110,7 @@ def _input(
     if meta is None:
         raise GraphError("weight_meta.py does not describe this argument", node=name)
     local = argument.local if argument.local != default_local(name) else None
-    role = role_of(name, argument.annotation)
+    role = role_by_name(name, argument.annotation.endswith("Parameter"))
     if "role" in meta:
         role = Role(meta["role"]) if meta["role"] in _ROLES else role
     original = meta.get("original_name")

@@ -9,10 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graph_net.formats.graphnet.read import MARKER, role_of
+from graph_net.formats.graphnet.read import MARKER
 from graph_net.formats.graphnet.source import (
     Piece,
-    annotation,
     bracketed,
     layout,
     literal,
@@ -20,7 +19,7 @@ from graph_net.formats.graphnet.source import (
     quoted,
 )
 from graph_net.graph.expr import Dim, Expr
-from graph_net.graph.graph import Graph, Input, Level
+from graph_net.graph.graph import Graph, Input, Level, Role, role_by_name
 from graph_net.graph.json_codec import recipe_to_json
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal
 from graph_net.graph.spec import ScalarSpec, TensorSpec
@@ -28,7 +27,11 @@ from graph_net.graph.values import DictValue, ListValue, Value
 
 
 def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> None:
-    """Write the six files; the directory appears complete or not at all."""
+    """Write the six files; a new directory appears complete or not at all.
+
+    In an existing directory the files of the same name are replaced, the marker last; whatever
+    else lies there (subgraphs, say) stays.
+    """
     directory = Path(directory)
     aside = directory.with_name(f".{directory.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)
@@ -42,8 +45,13 @@ def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> No
     graph_hash = given if isinstance(given, str) else sha256(source.encode()).hexdigest()
     (aside / "graph_hash.txt").write_text(graph_hash, "utf-8")
     (aside / MARKER).write_text(json.dumps(_marker(graph), indent=4), "utf-8")
-    shutil.rmtree(directory, ignore_errors=True)
-    aside.rename(directory)
+    if not directory.is_dir():
+        aside.rename(directory)
+        return
+    (directory / MARKER).unlink(missing_ok=True)
+    for file in sorted(aside.iterdir(), key=lambda file: file.name == MARKER):
+        file.replace(directory / file.name)
+    aside.rmdir()
 
 
 # -- weight_meta.py ---------------------------------------------------------------------------
@@ -103,7 +111,7 @@ def _extras(entry: Input) -> list[str]:
         if spec.stride is not None:
             dims = ", ".join(_dim_literal(dim) for dim in spec.stride)
             lines.append(f"    stride = [{dims}]")
-    if role_of(entry.name, annotation(entry)) is not entry.role:
+    if role_by_name(entry.name, entry.role is Role.PARAMETER) is not entry.role:
         lines.append(f'    role = "{entry.role.value}"')
     return lines
 
