@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from graph_net.graph import (
+    Constant,
     Graph,
     GraphError,
     Input,
@@ -16,11 +17,13 @@ from graph_net.graph import (
     Normal,
     Ref,
     Role,
+    ScalarSpec,
     TensorSpec,
 )
 from graph_net.graph.execute import digest, flat_outputs, run
 from graph_net.graph.targets import is_aten_level
-from graph_net.rewrite.lower import normalised, to_aten
+from graph_net.rewrite.lower import to_aten
+from graph_net.rewrite.schema import normalised
 from graph_net.testing.models import CASES, Decoder, case_graph, graph_of
 
 FLOATS = TensorSpec((2, 8), "float32")
@@ -105,6 +108,15 @@ def test_a_branch_on_a_drawn_value_is_taken_and_recorded() -> None:
     lowered = to_aten(graph)
     assert digest(run(lowered)) == digest(run(graph))
     assert lowered.provenance.option("specialised_values") == ("count",)
+
+
+def test_a_size_that_contradicts_the_tensors_is_repaired_and_recorded() -> None:
+    """GraphNet's extractor wrote 4 for every SymInt; this one was 8."""
+    size = Input("s0", ScalarSpec("int"), Constant(4))
+    node = Node("y", "method:view", (Ref("x"), Ref("s0"), 2))
+    lowered = to_aten(Graph((size, X), (node,), Ref("y")))
+    assert run(lowered).shape == (8, 2)
+    assert lowered.provenance.option("repaired_sizes") == ("s0",)
 
 
 def test_a_disabled_autocast_region_leaves_no_trace() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
 from graph_net.graph.binary_io import REF, Reader, Writer
+from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
@@ -29,7 +30,7 @@ from graph_net.graph.recipe import (
 )
 from graph_net.graph.repeats import Copy, find_repeats
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
-from graph_net.graph.values import Ref, Value, map_refs, refs
+from graph_net.graph.values import Ref, Value, map_refs
 
 MAGIC = b"GNG1"
 T = TypeVar("T")
@@ -39,6 +40,8 @@ NEAR, FAR, INPUT = range(3)
 FAR_SPAN, FAR_USES = 100, 3
 """A node read this often over this distance (a mask, a rotary table) is named by its position:
 then the layers that read it still give equal records."""
+NAME_SHIFT = 4
+"""Every so many letters of a name (as a power of two) count as one value of the budget."""
 _NUMBER = re.compile(r"(0|[1-9][0-9]{0,8})")
 _SUFFIX = re.compile(r"(.+)_(0|[1-9][0-9]{0,8})", re.ASCII)
 _LONG_FIELDS = ("library", "model", "category", "subcategory", "framework", "framework_version")
@@ -295,26 +298,54 @@ _RECIPES: tuple[type[Recipe], ...] = (Normal, Uniform, Integers, Bernoulli, Cons
 
 
 class _GraphReader(Reader):
+    def __init__(self, data: bytes, limits: Limits) -> None:
+        super().__init__(data, limits)
+        self.exprs: dict[int, Expr] = {}
+        self.node: str | None = None
+        self.field = "texts"
+
     def graph(self) -> Graph:
         self.place = len(MAGIC)
-        self.read_texts()
         try:
-            return self._graph()
-        except (OverflowError, RecursionError, MemoryError, TypeError) as error:
-            raise GraphError(f"the bytes hold no graph: {error}") from error
+            graph = self._graph()
+        except GraphError as error:
+            node, field = error.node or self.node, error.field or self.field
+            raise type(error)(error.reason, node=node and node[:80], field=field) from error
+        check_sizes(graph, self.limits)
+        return graph
+
+    def _at(self, field: str, node: str | None = None) -> None:
+        self.field, self.node = field, node
 
     def _graph(self) -> Graph:
+        self.read_texts()
+        self._at("level")
         level = self._choice(LEVELS)
+        self._at("provenance")
         provenance = self._provenance()
+        self._at("symbols")
         symbols = tuple([self._symbol() for _ in range(self.count(4))])
-        constraints = tuple([Expr(self.text()) for _ in range(self.count())])
+        self._at("constraints")
+        constraints = tuple([self._expr(self.whole()) for _ in range(self.count())])
+        self._at("result")
         self.specs = [None, *[self._spec() for _ in range(self.count())]]
+        self._at("inputs")
         inputs = self._inputs()
+        self._at("nodes")
         nodes = self._nodes([entry.name for entry in inputs])
+        self._at("output")
         output = map_refs(self.value(), self._resolver(len(nodes)))
         if self.place != len(self.data):
             raise GraphError("bytes follow the end of the graph")
         return Graph(inputs, nodes, output, level, symbols, constraints, provenance)
+
+    def _expr(self, index: int) -> Expr:
+        # Each text is parsed once: a few bytes must not ask for the same work a million times.
+        if index not in self.exprs:
+            if index >= len(self.texts):
+                raise GraphError("an expression is not in the table")
+            self.exprs[index] = Expr(self.texts[index])
+        return self.exprs[index]
 
     def _choice(self, options: tuple[T, ...]) -> T:
         index = self.byte()
@@ -326,8 +357,6 @@ class _GraphReader(Reader):
         words = {field: self.text() for field in _LONG_FIELDS}
         tags = tuple([self.text() for _ in range(self.count())])
         options = tuple([(self.text(), self.value()) for _ in range(self.count(2))])
-        if any(True for _, value in options for _ in refs(value)):
-            raise GraphError("an option refers to a value", field="options")
         return Provenance(**words, tags=tags, options=options)
 
     def _symbol(self) -> Symbol:
@@ -340,9 +369,7 @@ class _GraphReader(Reader):
         dims: list[Dim] = []
         for _ in range(self.count()):
             code = self.whole()
-            if code & 1 and code >> 1 >= len(self.texts):
-                raise GraphError("a size is not in the table", field="shape")
-            dims.append(Expr(self.texts[code >> 1]) if code & 1 else code >> 1)
+            dims.append(self._expr(code >> 1) if code & 1 else code >> 1)
         self.spend(len(dims))
         return tuple(dims)
 
@@ -358,7 +385,7 @@ class _GraphReader(Reader):
             return TensorSpec(shape, dtype, stride)
         if kind in (3, 4):
             name = self.text()
-            return ScalarSpec(name, Expr(self.text()) if kind == 4 else None)
+            return ScalarSpec(name, self._expr(self.whole()) if kind == 4 else None)
         if kind == 5:
             return tuple([self._spec(depth + 1) for _ in range(self.count())])
         if kind:
@@ -386,7 +413,7 @@ class _GraphReader(Reader):
                 values[slot] += self.signed()
                 name += f"{values[slot]}{part}"
             names.append(name)
-            self.spend(len(parts))
+            self.spend(len(parts) + (len(name) >> NAME_SHIFT))
         flags = [self.byte() for _ in range(count)]
         specs = [self._spec_at() for _ in range(count)]
         extra = [
@@ -394,24 +421,29 @@ class _GraphReader(Reader):
         ]
         inputs = []
         for name, flag, spec, (local, original), recipe in zip(
-            names, flags, specs, extra, self._recipes(count), strict=True
+            names, flags, specs, extra, self._recipes(names), strict=True
         ):
             if flag >> 2 >= len(ROLES) or not isinstance(spec, (TensorSpec, ScalarSpec)):
                 raise GraphError("no role or no specification", node=name[:80], field="inputs")
             inputs.append(Input(name, spec, recipe, ROLES[flag >> 2], local, original))
         return tuple(inputs)
 
-    def _recipes(self, count: int) -> list[Recipe]:
-        kinds = [self._choice(_RECIPES) for _ in range(count)]
+    def _recipes(self, names: list[str]) -> list[Recipe]:
+        kinds = [self._choice(_RECIPES) for _ in names]
         normals = sum(kind is Normal for kind in kinds)
         columns = [self._normal_column(normals) for _ in range(4)]
         rows = iter(zip(*columns, strict=True))
-        try:
-            return [self._recipe(kind, rows) for kind in kinds]
-        except ValueError as error:
-            if isinstance(error, GraphError):
+        recipes = []
+        for name, kind in zip(names, kinds, strict=True):
+            self._at("recipe", name)
+            try:
+                recipes.append(self._recipe(kind, rows))
+            except GraphError:
                 raise
-            raise GraphError(f"bad recipe: {error}", field="recipe") from error
+            except ValueError as error:
+                raise GraphError(f"bad recipe: {error}") from error
+        self._at("inputs")
+        return recipes
 
     def _normal_column(self, count: int) -> list[object]:
         present, known = self.numbers(), iter(self.numbers())
@@ -440,7 +472,8 @@ class _GraphReader(Reader):
 
     def _nodes(self, inputs: list[str]) -> tuple[Node, ...]:
         self.input_names, self.node_names, self.cursor = inputs, list[str](), 0
-        records = [self._record() for _ in range(self.count(5))]
+        records = [self._record(place) for place in range(self.count(5))]
+        self._at("nodes")
         sequence: list[int] = []
         for _ in range(self.count()):
             code = self.whole()
@@ -466,18 +499,24 @@ class _GraphReader(Reader):
             nodes.append(self._expand(template, number, suffixes))
         return tuple(nodes)
 
-    def _record(self) -> tuple[Node, int, int]:
+    def _record(self, place: int) -> tuple[Node, int, int]:
+        """A call, how its name is numbered, and how much one more of it costs."""
+        self._at("target", f"record {place}")
         before = self.atoms
         target, base, number = self.text(), self.text(), self.whole()
+        self._at("args", base)
         args = tuple([self.value() for _ in range(self.count())])
+        self.field = "kwargs"
         kwargs = tuple([(self.text(), self.value()) for _ in range(self.count(2))])
+        self.field = "result"
         node = Node(base, target, args, kwargs, self._spec_at())
-        return node, number, before - self.atoms + len(args) + 1
+        return node, number, before - self.atoms + 1 + (len(base) >> NAME_SHIFT)
 
     def _expand(self, template: Node, code: int, suffixes: _Suffixes) -> Node:
         base = template.name
         number = suffixes.guess(base) if code == 0 else None if code == 1 else code - 2
         suffixes.saw(base, number)
+        self._at("args", join_suffix(base, number))
         resolve = self._resolver(len(self.node_names))
         node = Node(
             join_suffix(base, number),
@@ -498,9 +537,7 @@ class _GraphReader(Reader):
             else:
                 index, names = here - code if kind == NEAR else code, self.node_names
             if not 0 <= index < len(names):
-                raise GraphError(
-                    "a reference points outside the graph", node=str(here), field="args"
-                )
+                raise GraphError("a reference points outside the graph")
             return Ref(names[index])
 
         return resolve

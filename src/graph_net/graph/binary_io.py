@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.limits import Limits
 from graph_net.graph.values import (
-    DTYPES,
-    TORCH_CONSTANTS,
     DictValue,
     Dtype,
     ListValue,
@@ -250,9 +248,9 @@ class Reader:
         if depth > self.limits.depth:
             raise LimitExceeded("a value is nested too deeply")
         tag = self.byte()
+        self.spend(1)
         if tag >= SMALL:
             return tag - SMALL + SMALL_LOW
-        self.spend(1)
         match tag:
             case 0:
                 return None
@@ -277,10 +275,7 @@ class Reader:
             case 10:
                 return Slice(self.value(depth + 1), self.value(depth + 1), self.value(depth + 1))
             case 11 | 12:
-                name = self.text()
-                if name not in (DTYPES if tag == DTYPE else TORCH_CONSTANTS):
-                    raise GraphError(f"unknown torch constant {name[:40]!r}")
-                return Dtype(name) if tag == DTYPE else TorchConstant(name)
+                return Dtype(self.text()) if tag == DTYPE else TorchConstant(self.text())
             case 13 | 14:
                 return RunDevice(as_text=tag == DEVICE_TYPE)
             case 15:

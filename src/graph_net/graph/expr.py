@@ -12,6 +12,7 @@ from graph_net.graph.errors import GraphError
 MAX_EXPR_TEXT = 2_000
 MAX_EXPR_DEPTH = 60
 MAX_POWER = 64
+MAX_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,20 @@ class Expr:
     def value(self, bindings: Mapping[str, int]) -> int:
         """Its integer value (0 or 1 for a relation) with these numbers for the symbols."""
         try:
-            return int(_evaluate(_parse(self.text), bindings))
-        except (ZeroDivisionError, OverflowError) as error:
-            raise GraphError(f"{self.text!r} has no value for {dict(bindings)}: {error}") from error
+            number = int(_evaluate(_parse(self.text), bindings))
+        except GraphError:
+            raise
+        except (ArithmeticError, ValueError, TypeError) as error:
+            # Division by zero; infinity, NaN and complex numbers, which are no integers.
+            raise self._no_value(bindings, str(error)) from error
+        if number.bit_length() > MAX_BITS:
+            raise self._no_value(bindings, f"more than {MAX_BITS} bits")
+        return number
+
+    def _no_value(self, bindings: Mapping[str, int], why: str) -> GraphError:
+        known = ", ".join(f"{name}={bindings.get(name)}" for name in sorted(self.symbols))
+        where = f" for {known[:200]}" if known else ""
+        return GraphError(f"{self.text[:80]!r} has no value{where}: {why}")
 
 
 Dim = int | Expr
@@ -87,8 +99,8 @@ _CALLS: dict[str, tuple[int | None, Callable[..., float]]] = {
     "FloorDiv": (2, _floor_div),
     "CleanDiv": (2, _floor_div),
     "CeilDiv": (2, lambda a, b: -(-a // b)),
-    "Max": (None, max),
-    "Min": (None, min),
+    "Max": (None, lambda *numbers: max(numbers)),
+    "Min": (None, lambda *numbers: min(numbers)),
     "floor": (1, lambda a: a // 1),
     "ceiling": (1, lambda a: -(-a // 1)),
     "Abs": (1, abs),
@@ -139,7 +151,8 @@ def _check(tree: ast.expr, text: str, depth: int) -> None:
             for argument in args:
                 _check(argument, text, depth - 1)
         case _:
-            raise GraphError(f"not allowed in a size expression: {ast.unparse(tree)[:80]!r}")
+            kind = type(tree).__name__
+            raise GraphError(f"a size expression holds no {kind}: {text[:80]!r}")
 
 
 def _evaluate(tree: ast.expr, bindings: Mapping[str, int]) -> float:
@@ -148,7 +161,9 @@ def _evaluate(tree: ast.expr, bindings: Mapping[str, int]) -> float:
             return value  # type: ignore[return-value]
         case ast.Name(id=name):
             if name not in bindings:
-                raise GraphError(f"unknown symbol {name!r}; known: {', '.join(bindings) or 'none'}")
+                raise GraphError(
+                    f"unknown symbol {name!r}; known: {', '.join(bindings)[:200] or 'none'}"
+                )
             return bindings[name]
         case ast.UnaryOp(op=op, operand=operand):
             value = _evaluate(operand, bindings)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
-from graph_net.graph.errors import GraphError
+from graph_net.graph.checks import check_graph
 from graph_net.graph.expr import Expr
 from graph_net.graph.recipe import Recipe
-from graph_net.graph.spec import Result, ScalarSpec, Spec, TensorSpec
-from graph_net.graph.targets import ATTRIBUTES, check_target
+from graph_net.graph.spec import Result, Spec, TensorSpec
 from graph_net.graph.values import Ref, Value, refs
 
 
@@ -126,38 +124,7 @@ class Graph:
     provenance: Provenance = field(default_factory=Provenance)
 
     def __post_init__(self) -> None:
-        _check_symbols(self)
-        known: set[str] = set()
-        for entry in self.inputs:
-            _check_name(entry.name, known)
-            if entry.local is not None:
-                _check_identifier(entry.local)
-            _check_spec(entry.spec, self._symbol_names, entry.name)
-        for node in self.nodes:
-            _check_name(node.name, known, remember=False)
-            check_target(node.target, node.name)
-            if node.target == "builtins.getattr":
-                _check_attribute(node)
-            for reference in node.refs:
-                if reference.name not in known:
-                    raise GraphError(
-                        f"reads {reference.name!r}, which is no earlier value",
-                        node=node.name,
-                        field="args",
-                    )
-            for key, _ in node.kwargs:
-                if not key.isidentifier():
-                    raise GraphError(f"bad keyword {key!r}", node=node.name, field="kwargs")
-            if node.result is not None:
-                _check_spec(node.result, self._symbol_names, node.name)
-            known.add(node.name)
-        for reference in refs(self.output):
-            if reference.name not in known:
-                raise GraphError(f"returns {reference.name!r}, which does not exist")
-
-    @cached_property
-    def _symbol_names(self) -> frozenset[str]:
-        return frozenset(symbol.name for symbol in self.symbols)
+        check_graph(self)
 
     @cached_property
     def bindings(self) -> dict[str, int]:
@@ -205,50 +172,3 @@ class Graph:
     def with_provenance(self, **changes: object) -> Graph:
         """The same computation with other words on where it came from."""
         return replace(self, provenance=replace(self.provenance, **changes))  # type: ignore[arg-type]
-
-
-def _check_identifier(name: str) -> None:
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise GraphError(f"{name[:80]!r} is not a usable name", field="name")
-
-
-def _check_name(name: str, known: set[str], remember: bool = True) -> None:
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise GraphError(f"{name[:80]!r} is not a usable name", field="name")
-    if name in known:
-        raise GraphError(f"the name {name[:80]!r} is used twice", node=name[:80], field="name")
-    if remember:
-        known.add(name)
-
-
-def _check_attribute(node: Node) -> None:
-    attribute = node.args[1] if len(node.args) == 2 and not node.kwargs else None
-    if not isinstance(attribute, str) or attribute not in ATTRIBUTES:
-        raise GraphError(f"reads the attribute {attribute!r}", node=node.name, field="args")
-
-
-def _check_symbols(graph: Graph) -> None:
-    names: set[str] = set()
-    for symbol in graph.symbols:
-        _check_name(symbol.name, names)
-    for constraint in graph.constraints:
-        _check_expr(constraint, graph._symbol_names, "constraints")
-
-
-def _check_expr(expr: Expr, symbols: frozenset[str], where: str) -> None:
-    unknown = expr.symbols - symbols
-    if unknown:
-        raise GraphError(f"undeclared symbols {', '.join(sorted(unknown))}", field=where)
-
-
-def _check_spec(spec: Result, symbols: frozenset[str], where: str) -> None:
-    if spec.__class__ is TensorSpec:
-        for dims in (spec.shape, spec.stride or ()):
-            for dim in dims:
-                if dim.__class__ is Expr:
-                    _check_expr(dim, symbols, where)
-    elif isinstance(spec, tuple):
-        for item in spec:
-            _check_spec(item, symbols, where)
-    elif isinstance(spec, ScalarSpec) and spec.expr is not None:
-        _check_expr(spec.expr, symbols, where)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
+from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
@@ -30,6 +31,7 @@ from graph_net.graph.recipe import (
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import (
     DTYPES,
+    INT_BITS,
     TORCH_CONSTANTS,
     DictValue,
     Dtype,
@@ -43,8 +45,8 @@ from graph_net.graph.values import (
 )
 
 FORMAT = "graph_net.graph"
+T = TypeVar("T")
 VERSION = 1
-INT_BITS = 64
 _RECIPES: dict[str, type[Recipe]] = {
     "normal": Normal,
     "uniform": Uniform,
@@ -81,7 +83,9 @@ def from_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Graph:
         tree = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise GraphError(f"not JSON: {str(error)[:120]}") from error
-    return _Decoder(limits).graph(tree)
+    graph = _Decoder(limits).graph(tree)
+    check_sizes(graph, limits)
+    return graph
 
 
 def recipe_from_json(text: str, limits: Limits = DEFAULT_LIMITS) -> Recipe:
@@ -206,13 +210,13 @@ class _Decoder:
         if head.get("format") != FORMAT or head.get("version") != VERSION:
             raise GraphError(f"no {FORMAT} of version {VERSION}", field="format")
         return Graph(
-            inputs=tuple(self.input(t) for t in self.array(head, "inputs", self.limits.inputs)),
-            nodes=tuple(self.node(t) for t in self.array(head, "nodes", self.limits.nodes)),
+            inputs=self.each(self.input, head, "inputs", self.limits.inputs),
+            nodes=self.each(self.node, head, "nodes", self.limits.nodes),
             output=self.value(head.get("output"), "output"),
             level=self.enum(Level, head.get("level"), "level"),
-            symbols=tuple(self.symbol(t) for t in self.array(head, "symbols", 10_000)),
+            symbols=self.each(self.symbol, head, "symbols", 10_000),
             constraints=tuple(
-                Expr(self.text(t, "constraints")) for t in self.array(head, "constraints", 10_000)
+                self.expr(t, "constraints") for t in self.array(head, "constraints", 10_000)
             ),
             provenance=self.provenance(head.get("provenance", {})),
         )
@@ -236,10 +240,30 @@ class _Decoder:
             raise LimitExceeded(f"{len(items)} entries; {most} are allowed", field=key)
         return items
 
+    def each(
+        self, read: Callable[[Any], T], tree: Mapping[str, Any], key: str, most: int
+    ) -> tuple[T, ...]:
+        """The entries of an array; an error names the one it is in, or its place."""
+        found = []
+        for place, item in enumerate(self.array(tree, key, most)):
+            try:
+                found.append(read(item))
+            except GraphError as error:
+                name = item.get("name") if isinstance(item, dict) else None
+                named = name[:80] if isinstance(name, str) else f"number {place}"
+                raise type(error)(error.reason, node=named, field=error.field or key) from error
+        return tuple(found)
+
     def text(self, tree: Any, where: str) -> str:
         if not isinstance(tree, str) or len(tree) > self.limits.text:
             raise GraphError("not a text of acceptable length", field=where)
         return tree
+
+    def expr(self, tree: Any, where: str) -> Expr:
+        try:
+            return Expr(self.text(tree, where))
+        except GraphError as error:
+            raise GraphError(error.reason, field=where) from error
 
     def integer(self, tree: Any, where: str) -> int:
         if type(tree) is not int or tree.bit_length() > INT_BITS:
@@ -247,11 +271,11 @@ class _Decoder:
         return tree
 
     def enum(self, cls: Any, tree: Any, where: str) -> Any:
-        try:
-            return cls(tree)
-        except ValueError:
-            known = ", ".join(str(item.value) for item in cls)
-            raise GraphError(f"{str(tree)[:40]!r} is none of {known}", field=where) from None
+        known = [item.value for item in cls]
+        if not isinstance(tree, str) or tree not in known:
+            word = tree[:40] if isinstance(tree, str) else type(tree).__name__
+            raise GraphError(f"{word!r} is none of {', '.join(known)}", field=where)
+        return cls(tree)
 
     def pairs(self, tree: Any, where: str) -> tuple[tuple[str, Value], ...]:
         if not isinstance(tree, list):
@@ -280,42 +304,33 @@ class _Decoder:
 
     def input(self, tree: Any) -> Input:
         given = self.fields(tree, "inputs", Input)
-        name = self.text(given.get("name"), "inputs")
-        try:
-            spec = self.result(given.get("spec"))
-            if not isinstance(spec, (TensorSpec, ScalarSpec)):
-                raise GraphError("an input needs the specification of a tensor or a number")
-            return Input(
-                name,
-                spec,
-                self.recipe(given.get("recipe")),
-                self.enum(Role, given.get("role", "input"), "role"),
-                self.text(given["local"], "local") if "local" in given else None,
-                self.text(given["original"], "original") if "original" in given else None,
-            )
-        except GraphError as error:
-            if error.node is not None:
-                raise
-            raise GraphError(error.reason, node=name[:80], field=error.field) from error
+        spec = self.result(given.get("spec"))
+        if not isinstance(spec, (TensorSpec, ScalarSpec)):
+            raise GraphError("neither a tensor nor a number", field="spec")
+        return Input(
+            self.text(given.get("name"), "name"),
+            spec,
+            self.recipe(given.get("recipe")),
+            self.enum(Role, given.get("role", "input"), "role"),
+            self.text(given["local"], "local") if "local" in given else None,
+            self.text(given["original"], "original") if "original" in given else None,
+        )
 
     def node(self, tree: Any) -> Node:
         given = self.fields(tree, "nodes", Node)
-        name = self.text(given.get("name"), "nodes")
-        try:
-            return Node(
-                name,
-                self.text(given.get("target"), "target"),
-                tuple(self.value(v, "args") for v in self.array(given, "args", self.limits.atoms)),
-                self.pairs(given.get("kwargs", []), "kwargs"),
-                self.result(given.get("result")),
-            )
-        except GraphError as error:
-            raise GraphError(error.reason, node=name[:80], field=error.field) from error
+        return Node(
+            self.text(given.get("name"), "name"),
+            self.text(given.get("target"), "target"),
+            tuple([self.value(v, "args") for v in self.array(given, "args", self.limits.atoms)]),
+            self.pairs(given.get("kwargs", []), "kwargs"),
+            self.result(given.get("result")),
+        )
 
     def recipe(self, tree: Any) -> Recipe:
-        if not isinstance(tree, dict) or tree.get("kind") not in _RECIPES:
+        kind = tree.get("kind") if isinstance(tree, dict) else None
+        if not isinstance(kind, str) or kind not in _RECIPES:
             raise GraphError(f"no recipe; the kinds are {', '.join(_RECIPES)}", field="recipe")
-        cls = _RECIPES[tree["kind"]]
+        cls = _RECIPES[kind]
         given = self.fields(tree, "recipe", cls, extra=("kind",))
         values: dict[str, Any] = {}
         for key, item in given.items():
@@ -343,7 +358,8 @@ class _Decoder:
         if not isinstance(tree, list) or len(tree) > 64:
             raise GraphError("not a list of at most 64 sizes", field=where)
         return tuple(
-            Expr(dim) if isinstance(dim, str) else self.integer(dim, where) for dim in tree
+            self.expr(dim, where) if isinstance(dim, str) else self.integer(dim, where)
+            for dim in tree
         )
 
     def result(self, tree: Any, depth: int = 0) -> Result:
@@ -359,7 +375,7 @@ class _Decoder:
         if "scalar" in tree and not tree.keys() - {"scalar", "expr"}:
             expr = tree.get("expr")
             kind = self.text(tree["scalar"], "result")
-            return ScalarSpec(kind, None if expr is None else Expr(self.text(expr, "result")))
+            return ScalarSpec(kind, None if expr is None else self.expr(expr, "expr"))
         given: Mapping[str, Any] = self.fields(tree, "result", TensorSpec)
         stride = given.get("stride")
         return TensorSpec(

@@ -12,6 +12,19 @@ from graph_net.graph.expr import Dim, Expr, dim_value
 from graph_net.graph.values import DTYPES, item_bytes
 
 SCALAR_KINDS = frozenset({"int", "float", "bool"})
+MAX_RANK = 64
+MAX_SIZE = 1 << 63
+
+
+def _check_dims(dims: tuple[Dim, ...], field: str) -> None:
+    if len(dims) > MAX_RANK:
+        raise GraphError(f"{len(dims)} dimensions; torch has at most {MAX_RANK}", field=field)
+    for dim in dims:
+        if dim.__class__ is int:
+            if not 0 <= dim < MAX_SIZE:
+                raise GraphError("a size is negative or too large", field=field)
+        elif not isinstance(dim, Expr):
+            raise GraphError(f"a {type(dim).__name__} is no size", field=field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +38,11 @@ class TensorSpec:
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise GraphError(f"unknown dtype {self.dtype!r}", field="dtype")
-        for dim in self.shape:
-            if dim.__class__ is not int and not isinstance(dim, Expr):
-                raise GraphError(f"{dim!r} is no dimension", field="shape")
-            if dim.__class__ is int and dim < 0:
-                raise GraphError(f"negative dimension {dim}", field="shape")
-        if self.stride is not None and len(self.stride) != len(self.shape):
-            raise GraphError("stride and shape differ in length", field="stride")
+        _check_dims(self.shape, "shape")
+        if self.stride is not None:
+            _check_dims(self.stride, "stride")
+            if len(self.stride) != len(self.shape):
+                raise GraphError("stride and shape differ in length", field="stride")
 
     def sizes(self, bindings: Mapping[str, int]) -> tuple[int, ...]:
         """The shape as numbers."""

@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import TypeAlias
 
+from graph_net.graph.errors import GraphError
+
+INT_BITS = 64
+"""Whole numbers are at most this long: what torch itself can take."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -27,12 +32,20 @@ class Dtype:
 
     name: str
 
+    def __post_init__(self) -> None:
+        if self.name not in DTYPES:
+            raise GraphError(f"unknown dtype {str(self.name)[:40]!r}")
+
 
 @dataclass(frozen=True, slots=True)
 class TorchConstant:
     """A memory format or layout by name, such as ``channels_last`` or ``strided``."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in TORCH_CONSTANTS:
+            raise GraphError(f"unknown torch constant {str(self.name)[:40]!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +136,19 @@ def item_bytes(dtype: str) -> int:
 def plain_float(value: float) -> float:
     """The same float, with every NaN turned into one object so that equal graphs compare equal."""
     return math.nan if value != value else value
+
+
+def items_of(value: Value) -> tuple[Value, ...]:
+    """What a container holds directly, keys of a dictionary included; nothing for the rest."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, ListValue):
+        return value.items
+    if isinstance(value, Slice):
+        return value.start, value.stop, value.step
+    if isinstance(value, DictValue):
+        return tuple([part for pair in value.items for part in pair])
+    return ()
 
 
 def refs(value: Value) -> Iterator[Ref]:

@@ -9,7 +9,7 @@ computed first and used.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,35 +20,17 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from graph_net.graph.effects import base_name, changes_autocast, draws_random, mutated
+from graph_net.graph.effects import changes_autocast
 from graph_net.graph.errors import GraphError
-from graph_net.graph.execute import call_node, fake_inputs, interpret, make_input
+from graph_net.graph.execute import fake_inputs, interpret
 from graph_net.graph.fx import constant_of, from_fx
 from graph_net.graph.graph import Graph, Input, Level, Node, Role
-from graph_net.graph.recipe import Constant, Literal
 from graph_net.graph.runtime import SymbolTable, spec_of
 from graph_net.graph.targets import is_aten_level
-from graph_net.graph.values import Ref, map_refs
+from graph_net.graph.values import Ref, Value, map_refs
+from graph_net.rewrite.known import AUTOCAST, NO_COMPUTATION, fold, other_sizes
+from graph_net.rewrite.schema import normalised
 
-SCALAR_READS = frozenset(
-    {"item", "tolist", "_local_scalar_dense", "__bool__", "__int__", "__float__", "_is_all_true"}
-)
-AUTOCAST = frozenset(
-    {"torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast"}
-)
-NO_COMPUTATION = AUTOCAST | frozenset(
-    [
-        "torch._C._set_grad_enabled",
-        "torch._C._log_api_usage_once",
-        "torch.autograd.function.FunctionCtx",
-        "torch.autograd.grad_mode._enter_inference_mode",
-        "torch.autograd.grad_mode._exit_inference_mode",
-        "torch._check",
-        "torch._check_is_size",
-        "torch._assert",
-        "torch._assert_async",
-    ]
-)
 ASSERTIONS = frozenset(
     [
         "_assert_tensor_metadata",
@@ -61,44 +43,49 @@ ASSERTIONS = frozenset(
         "_functional_sym_constrain_range",
     ]
 )
-FOLD_ELEMENTS = 1 << 20
 SPECIALISED = "specialised_values"
+REPAIRED = "repaired_sizes"
 
 
 def to_aten(graph: Graph) -> Graph:
     """The same computation in ATen operators.
 
     Where a decision depends on input values that are not literals, the values drawn with seed 0
-    decide, and the provenance says so under ``specialised_values``.
+    decide; where the numbers a graph is called with contradict its tensors' shapes, sizes of these
+    are tried. The provenance says so, under ``specialised_values`` and ``repaired_sizes``.
     """
     if graph.level is Level.ATEN:
         return graph
-    # Automatic casts happen below the level that pre-dispatch tracing sees; a graph that switches
-    # them on is traced after dispatch, where they are calls like any other.
-    casts = any(changes_autocast(node) for node in graph.nodes)
-    skipped = {
-        node.name: None
-        for node in graph.nodes
-        if node.target in NO_COMPUTATION and not (casts and node.target in AUTOCAST)
-    }
-    known = {**skipped, **_fold(graph, literal_only=True)}
-    try:
-        return _lower(graph, known, pre_dispatch=not casts)
-    except GraphError:
-        raise
-    except Exception as first:
-        # Unknown values decided something. With the values that a run would draw, try again.
-        drawn = _fold(graph, literal_only=False)
-        if drawn.keys() <= known.keys():
-            raise _failure(first) from first
+    failure: Exception | None = None
+    for candidate, known, notes in _attempts(graph):
         try:
-            lowered = _lower(graph, {**known, **drawn}, pre_dispatch=not casts)
+            lowered = _lower(candidate, known)
+        except GraphError:
+            raise
         except Exception as error:
-            raise _failure(error) from error
-        options = dict(graph.provenance.options) | {
-            SPECIALISED: tuple(sorted(drawn.keys() - known.keys()))
-        }
-        return lowered.with_provenance(options=tuple(sorted(options.items())))
+            failure = failure or error
+            continue
+        options = {**dict(graph.provenance.options), **notes}
+        return lowered.with_provenance(options=tuple(options.items()))
+    assert failure is not None
+    raise _failure(failure) from failure
+
+
+def _attempts(graph: Graph) -> Iterator[tuple[Graph, dict[str, Any], dict[str, Value]]]:
+    """What to lower, which values to take as known, and what to record; the plain way first."""
+    skipped = {node.name: None for node in graph.nodes if node.target in NO_COMPUTATION}
+    known = {**skipped, **fold(graph, literal_only=True)}
+    yield graph, known, {}
+    drawn = fold(graph, literal_only=False)
+    if drawn.keys() - known.keys():
+        yield graph, {**known, **drawn}, {SPECIALISED: tuple(sorted(drawn.keys() - known.keys()))}
+    for repaired in other_sizes(graph):
+        changed = tuple(
+            after.name
+            for before, after in zip(graph.inputs, repaired.inputs, strict=True)
+            if before != after
+        )
+        yield repaired, {**skipped, **fold(repaired, literal_only=True)}, {REPAIRED: changed}
 
 
 def _failure(error: Exception) -> GraphError:
@@ -107,7 +94,12 @@ def _failure(error: Exception) -> GraphError:
     return GraphError(f"cannot be lowered: {type(error).__name__}: {text} ({notes})")
 
 
-def _lower(graph: Graph, known: Mapping[str, Any], pre_dispatch: bool) -> Graph:
+def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
+    # Automatic casts happen below the level that pre-dispatch tracing sees; a graph that switches
+    # them on is traced after dispatch, where they are calls like any other.
+    casts = any(changes_autocast(node) for node in graph.nodes)
+    if casts:
+        known = {name: value for name, value in known.items() if not _is_autocast(graph, name)}
     device = torch.device("cpu")
     mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
     mode.allow_scalar_outputs = True
@@ -118,9 +110,14 @@ def _lower(graph: Graph, known: Mapping[str, Any], pre_dispatch: bool) -> Graph:
 
     with warnings.catch_warnings(), mode, torch.no_grad():
         warnings.simplefilter("ignore")
-        traced = make_fx(call, tracing_mode="real", pre_dispatch=pre_dispatch)(*examples)
+        traced = make_fx(call, tracing_mode="real", pre_dispatch=not casts)(*examples)
     _tidy(traced)
     return _as_graph(traced, graph)
+
+
+def _is_autocast(graph: Graph, name: str) -> bool:
+    node = graph.index[name]
+    return isinstance(node, Node) and node.target in AUTOCAST
 
 
 def _tidy(module: fx.GraphModule) -> None:
@@ -134,45 +131,6 @@ def _tidy(module: fx.GraphModule) -> None:
             else:
                 node.args, node.kwargs = normalised(node.target, node.args, node.kwargs)
     module.graph.eliminate_dead_code()
-
-
-def normalised(
-    overload: OpOverload, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments in the order of the schema, without those that equal their defaults."""
-    given = dict(kwargs)
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
-    schema = overload._schema.arguments
-    for position, argument in enumerate(schema):
-        if position < len(args):
-            value, present = args[position], True
-        else:
-            present = argument.name in given
-            value = given.get(argument.name)
-        if argument.kwarg_only:
-            if present and not _is_default(argument, value):
-                named[argument.name] = value
-        elif present:
-            positional.append(value)
-        elif argument.has_default_value():
-            positional.append(argument.default_value)
-        else:
-            raise GraphError(f"{overload} is called without {argument.name!r}", field="args")
-    for argument in reversed([a for a in schema if not a.kwarg_only]):
-        if not positional or not _is_default(argument, positional[-1]):
-            break
-        positional.pop()
-    return tuple(positional), named
-
-
-def _is_default(argument: Any, value: Any) -> bool:
-    if not argument.has_default_value() or isinstance(value, fx.Node):
-        return False
-    default = argument.default_value
-    if isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)):
-        return list(value) == list(default) and not any(isinstance(v, fx.Node) for v in value)
-    return type(value) is type(default) and bool(value == default)
 
 
 def _as_graph(module: fx.GraphModule, source: Graph) -> Graph:
@@ -230,55 +188,3 @@ def _constant(module: fx.GraphModule, entry: Input) -> Input:
     tensor = getattr(module, entry.name)
     spec = spec_of(tensor, SymbolTable())
     return Input(entry.name, spec, constant_of(tensor), Role.CONSTANT)  # type: ignore[arg-type]
-
-
-# -- values that decide -----------------------------------------------------------------------
-
-
-def _fold(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
-    """The numbers that ``.item()`` and its kin give, where they can be computed beforehand."""
-    wanted = [n for n in graph.nodes if base_name(n.target) in SCALAR_READS]
-    if not wanted:
-        return {}
-    needed = _ancestors(graph, wanted)
-    values: dict[str, Any] = {}
-    device = torch.device("cpu")
-    for entry in graph.inputs:
-        if entry.name in needed and _may_be_used(graph, entry, literal_only):
-            values[entry.name] = make_input(graph, entry)
-    written = {ref.name for node in graph.nodes for ref in _written(node)}
-    with torch.inference_mode():
-        for node in graph.nodes:
-            if node.name not in needed or draws_random(node) or node.name in written:
-                continue
-            if node.target in NO_COMPUTATION or mutated(node):
-                continue
-            if any(ref.name not in values or ref.name in written for ref in node.refs):
-                continue
-            try:
-                value = call_node(node, values, device)
-            except Exception:  # noqa: S112 - not computable beforehand; the lowering itself will tell
-                continue
-            if not isinstance(value, torch.Tensor) or value.numel() <= FOLD_ELEMENTS:
-                values[node.name] = value
-    return {node.name: values[node.name] for node in wanted if node.name in values}
-
-
-def _written(node: Node) -> list[Ref]:
-    return [value for value in mutated(node) if isinstance(value, Ref)]
-
-
-def _may_be_used(graph: Graph, entry: Input, literal_only: bool) -> bool:
-    if isinstance(entry.recipe, (Literal, Constant)):
-        return True
-    spec = entry.spec
-    return not literal_only and spec.elements(graph.bindings) <= FOLD_ELEMENTS  # type: ignore[union-attr]
-
-
-def _ancestors(graph: Graph, wanted: list[Node]) -> set[str]:
-    """Everything that the wanted nodes are computed from, and they themselves."""
-    needed = {node.name for node in wanted}
-    for node in reversed(graph.nodes):
-        if node.name in needed:
-            needed.update(ref.name for ref in node.refs)
-    return needed

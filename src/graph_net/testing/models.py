@@ -33,7 +33,8 @@ class ResidualBlock(nn.Module):
         out = self.activation(self.norm(self.first(x)))
         out = self.second(out)
         out += x
-        return self.activation(out)
+        result: Tensor = self.activation(out)
+        return result
 
 
 class ResidualNet(nn.Module):
@@ -47,7 +48,9 @@ class ResidualNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = F.max_pool2d(F.relu(self.stem(x)), 3, 2, 1)
-        return self.head(torch.flatten(F.adaptive_avg_pool2d(self.blocks(x), 1), 1))
+        pooled = torch.flatten(F.adaptive_avg_pool2d(self.blocks(x), 1), 1)
+        result: Tensor = self.head(pooled)
+        return result
 
 
 class DecoderLayer(nn.Module):
@@ -75,7 +78,8 @@ class DecoderLayer(nn.Module):
         attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         x = x + self.out(attended.transpose(1, 2).reshape(batch, length, width))
         hidden = self.after(x)
-        return x + self.down(F.silu(self.gate(hidden)) * self.up(hidden))
+        result: Tensor = x + self.down(F.silu(self.gate(hidden)) * self.up(hidden))
+        return result
 
 
 def _rotated(x: Tensor) -> Tensor:
@@ -85,6 +89,8 @@ def _rotated(x: Tensor) -> Tensor:
 
 class Decoder(nn.Module):
     """A causal language model: embeddings, rotary decoder layers, logits."""
+
+    frequencies: Tensor
 
     def __init__(self, layers: int = 2, width: int = 32, heads: int = 4, words: int = 50) -> None:
         super().__init__()
@@ -115,7 +121,8 @@ class Encoder(nn.Module):
         self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.encoder(x)  # type: ignore[no-any-return]
+        result: Tensor = self.encoder(x)
+        return result
 
 
 class UNet(nn.Module):
@@ -161,7 +168,8 @@ class Experts(nn.Module):
         every = torch.einsum("td,edf->tef", x, self.weights)
         picked = torch.gather(every, 1, chosen[..., None].expand(-1, -1, x.shape[-1]))
         counts = F.one_hot(chosen, 4).sum((0, 1))
-        return (picked * weights[..., None]).sum(1) + counts.float().mean()
+        result: Tensor = (picked * weights[..., None]).sum(1) + counts.float().mean()
+        return result
 
 
 class Windows(nn.Module):
@@ -191,14 +199,16 @@ class Spectrum(nn.Module):
 class ReadsValues(nn.Module):
     """Reads a number out of a stored buffer and uses it as a size and in a branch."""
 
+    window: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("window", torch.tensor([3, 5]))
 
     def forward(self, x: Tensor) -> Tensor:
         size = int(self.window.max().item())
-        torch._check(size >= 1)
-        torch._check(size <= 8)
+        torch._check(size >= 1)  # type: ignore[no-untyped-call]
+        torch._check(size <= 8)  # type: ignore[no-untyped-call]
         return x[:, :size] * size + torch.ones(size)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from graph_net.formats.graphnet.model_source import parse
+from graph_net.formats.graphnet.model_source import parse, readable
 from graph_net.graph.errors import GraphError
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Symbol
@@ -26,6 +26,11 @@ def read_constraints(source: str) -> Constraints:
     """What a constraints file says; nothing for an empty one."""
     if not source or source.isspace():
         return Constraints()
+    with readable("input_tensor_constraints.py"):
+        return _constraints(source)
+
+
+def _constraints(source: str) -> Constraints:
     lists: dict[str, ast.expr] = {}
     symbols: dict[str, str] = {}
     for statement in parse(source, "input_tensor_constraints.py").body:
@@ -71,7 +76,11 @@ def _examples(tree: ast.expr | None, symbols: dict[str, str]) -> dict[str, int]:
     if isinstance(tree, ast.Dict):
         pairs = list(zip(tree.keys, tree.values, strict=True))
     elif tree is not None:
-        pairs = [(p.elts[0], p.elts[1]) for p in _items(tree) if isinstance(p, ast.Tuple)]
+        pairs = [
+            (pair.elts[0], pair.elts[1])
+            for pair in _items(tree)
+            if isinstance(pair, ast.Tuple) and len(pair.elts) == 2
+        ]
     found: dict[str, int] = {}
     for key, value in pairs:
         if not (
@@ -102,7 +111,7 @@ def _bound(tree: ast.expr) -> int | None:
     match tree:
         case ast.Constant(value=None):
             return None
-        case ast.Constant(value=int(number)):
+        case ast.Constant(value=int(number)) if number is not True and number is not False:
             return number
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
             return -number

@@ -25,6 +25,7 @@ from graph_net.graph.values import (
     Slice,
     TorchConstant,
     Value,
+    items_of,
     plain_float,
 )
 
@@ -80,6 +81,7 @@ class ExpressionReader:
         self.imports: dict[str, str] = {}
         self.numbers = count(1)
         self.depth = 0
+        self.atoms = limits.atoms
         self.expressions: dict[type[ast.expr], Callable[[Any, str | None], Value]] = {
             ast.Constant: self._constant,
             ast.Name: self._name,
@@ -120,9 +122,20 @@ class ExpressionReader:
 
     def _name(self, tree: ast.Name, name: str | None) -> Value:
         try:
-            return self.names[tree.id]
+            value = self.names[tree.id]
         except KeyError:
             return self._named_constant(self.imports.get(tree.id, tree.id), tree)
+        if isinstance(value, (tuple, ListValue, DictValue, Slice)):
+            self._repeat(value, self.depth, tree.lineno)
+        return value
+
+    def _repeat(self, value: Value, depth: int, line: int) -> None:
+        """Count a container that is named again: a few lines could double it beyond measure."""
+        self.atoms -= 1
+        if self.atoms < 0 or depth > self.limits.depth:
+            raise LimitExceeded("a container is too large or nested too deeply", line=line)
+        for item in items_of(value):
+            self._repeat(item, depth + 1, line)
 
     def _named_constant(self, path: str, tree: ast.expr) -> Value:
         owner, _, word = path.rpartition(".")

@@ -6,12 +6,13 @@ import ast
 import math
 from typing import Any
 
-from graph_net.formats.graphnet.model_source import parse
+from graph_net.formats.graphnet.model_source import parse, readable
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.json_codec import recipe_from_json
 from graph_net.graph.limits import Limits
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe
+from graph_net.graph.spec import MAX_RANK, MAX_SIZE
 from graph_net.graph.values import DTYPE_ALIASES, DTYPES, plain_float
 
 _FLOATS = {"inf": math.inf, "nan": math.nan, "None": None, "True": True, "False": False}
@@ -24,6 +25,11 @@ Meta = dict[str, Any]
 
 def read_meta(source: str, file: str, limits: Limits) -> dict[str, Meta]:
     """The attributes of every metadata class, by the name of the tensor it describes."""
+    with readable(file):
+        return _classes(source, file, limits)
+
+
+def _classes(source: str, file: str, limits: Limits) -> dict[str, Meta]:
     found: dict[str, Meta] = {}
     if not source or source.isspace():
         return found
@@ -59,15 +65,18 @@ def shape_of(meta: Meta) -> tuple[int, ...]:
     """The shape a metadata class records."""
     shape = meta.get("shape", [])
     if not isinstance(shape, (list, tuple)) or not all(type(n) is int and n >= 0 for n in shape):
-        raise GraphError(
-            f"the shape {shape!r} is no list of sizes", node=meta["name"], field="shape"
-        )
+        raise GraphError("the shape is no list of sizes", node=meta["name"], field="shape")
+    if len(shape) > MAX_RANK or any(n >= MAX_SIZE for n in shape):
+        raise LimitExceeded("the shape is too long or too large", node=meta["name"], field="shape")
     return tuple(shape)
 
 
 def dtype_of(meta: Meta) -> str:
     """The dtype a metadata class records, without the ``torch.`` in front."""
-    word = str(meta.get("dtype", "torch.float32")).removeprefix("torch.")
+    word = meta.get("dtype", "torch.float32")
+    if not isinstance(word, str):
+        raise GraphError("a dtype is no text", node=meta["name"], field="dtype")
+    word = word.removeprefix("torch.")
     word = DTYPE_ALIASES.get(word, word)
     if word not in DTYPES:
         raise GraphError(f"unknown dtype {word[:40]!r}", node=meta["name"], field="dtype")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from graph_net.formats.graphnet.expressions import BINARY, ExpressionReader
@@ -32,7 +35,19 @@ class Body:
 
 def read_model(source: str, limits: Limits) -> Body:
     """The body of the ``forward`` method in the source of a ``model.py``."""
-    return _Reader(limits).read(parse(source, "model.py"))
+    with readable("model.py"):
+        return _Reader(limits).read(parse(source, "model.py"))
+
+
+@contextmanager
+def readable(file: str) -> Iterator[None]:
+    """Turns what Python raises on absurdly deep or long source into a GraphError."""
+    try:
+        yield
+    except GraphError:
+        raise
+    except (RecursionError, ValueError, OverflowError) as error:
+        raise LimitExceeded(f"{file} is nested too deeply or holds too long a number") from error
 
 
 def parse(source: str, file: str) -> ast.Module:
@@ -79,18 +94,28 @@ class _Reader(ExpressionReader):
         self.taken.update(self.names)
         self.arguments = frozenset(self.names)
         output = self._body(forward.body)
+        locals_ = self._lasting_locals()
         return Body(
             tuple(
                 Argument(
                     argument.arg,
                     _dotted(argument.annotation) if argument.annotation else "",
-                    self.locals.get(argument.arg),
+                    locals_.get(argument.arg),
                 )
                 for argument in given
             ),
             tuple(self.nodes),
             output,
         )
+
+    def _lasting_locals(self) -> dict[str, str]:
+        """The second names of arguments, less those that stand for something else as well."""
+        uses = Counter(self.locals.values())
+        return {
+            name: local
+            for name, local in self.locals.items()
+            if uses[local] == 1 and local not in self.taken
+        }
 
     def _body(self, statements: list[ast.stmt]) -> Value:
         skip = False

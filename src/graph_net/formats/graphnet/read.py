@@ -21,6 +21,7 @@ from graph_net.formats.graphnet.meta_source import (
     stride_of,
 )
 from graph_net.formats.graphnet.model_source import Argument, read_model
+from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr, dim_value
 from graph_net.graph.graph import Graph, Input, Level, Provenance, Role, default_local, role_by_name
@@ -45,7 +46,7 @@ def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph
         specs: dict[tuple[Any, ...], TensorSpec] = {}
         level, provenance = _origin(directory, limits, source)
         inputs = tuple(_input(a, metas, rules, limits, specs) for a in body.arguments)
-        return Graph(
+        graph = Graph(
             inputs=inputs,
             nodes=body.nodes,
             output=body.output,
@@ -54,6 +55,8 @@ def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph
             constraints=rules.relations,
             provenance=provenance,
         )
+        check_sizes(graph, limits)
+        return graph
 
 
 def find_samples(root: Path | str) -> Iterator[Path]:
@@ -111,8 +114,8 @@ def _input(
         raise GraphError("weight_meta.py does not describe this argument", node=name)
     local = argument.local if argument.local != default_local(name) else None
     role = role_by_name(name, argument.annotation.endswith("Parameter"))
-    if "role" in meta:
-        role = Role(meta["role"]) if meta["role"] in _ROLES else role
+    if isinstance(word := meta.get("role"), str) and word in _ROLES:
+        role = Role(word)
     original = meta.get("original_name")
     original = original if isinstance(original, str) else None
     if argument.annotation.endswith(("SymInt", "SymFloat", "SymBool")):
@@ -171,7 +174,7 @@ def _origin(directory: Path, limits: Limits, source: str) -> tuple[Level, Proven
         model=take("model_name") or directory.name,
         category=take("heuristic_tag", "tag"),
         subcategory=take("subcategory"),
-        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        tags=tuple(t for t in tags if isinstance(t, str)) if isinstance(tags, list) else (),
         framework=framework,
         framework_version=take("framework_version"),
         options=tuple((str(key), _frozen(value)) for key, value in fields.items()),

@@ -99,6 +99,19 @@ def layout(head: str, piece: Piece, indent: int) -> list[str]:
     return lines
 
 
+def _locals(graph: Graph) -> dict[str, str]:
+    """What the body calls each argument: a name that nothing else has."""
+    taken = set(graph.index)
+    found: dict[str, str] = {}
+    wishes = [(e.name, e.local) for e in graph.inputs if e.local is not None]
+    wishes += [(e.name, default_local(e.name)) for e in graph.inputs]
+    for name, local in wishes:
+        if name not in found and local not in taken:
+            found[name] = local
+            taken.add(local)
+    return {entry.name: found.get(entry.name, entry.name) for entry in graph.inputs}
+
+
 class _Emitter:
     def __init__(self, graph: Graph, device: str) -> None:
         self.graph = graph
@@ -106,7 +119,7 @@ class _Emitter:
         self.device_type = kind
         where = f", index={index or 0}" if kind == "cuda" or index else ""
         self.device = f'device(type="{kind}"{where})'
-        self.locals = {e.name: e.local or default_local(e.name) for e in graph.inputs}
+        self.locals = _locals(graph)
         self.last = self._last_uses()
 
     def _last_uses(self) -> dict[str, int]:

@@ -1,0 +1,244 @@
+"""What a Graph promises, checked when one is built, whoever builds it.
+
+Names are unique identifiers, targets are on the allow-list, references point backwards, sizes use
+declared symbols, and every number and text can be stored and read back.
+"""
+
+from __future__ import annotations
+
+import keyword
+from types import EllipsisType, NoneType
+from typing import TYPE_CHECKING
+
+from graph_net.graph.errors import GraphError, LimitExceeded
+from graph_net.graph.expr import Expr
+from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.recipe import Literal, Recipe
+from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+from graph_net.graph.targets import ATTRIBUTES, check_target
+from graph_net.graph.values import (
+    INT_BITS,
+    DictValue,
+    Dtype,
+    ListValue,
+    Ref,
+    RunDevice,
+    Slice,
+    TorchConstant,
+    Value,
+    items_of,
+)
+
+if TYPE_CHECKING:
+    from graph_net.graph.graph import Graph, Input, Node, Provenance
+
+_NOTHING: frozenset[str] = frozenset()
+_ATOMS = (NoneType, float, complex, EllipsisType, Dtype, TorchConstant, RunDevice)
+
+
+def check_graph(graph: Graph) -> None:
+    """Raise a GraphError that names node and field unless the graph is well formed."""
+    _Checker(graph).check()
+
+
+def check_sizes(graph: Graph, limits: Limits) -> None:
+    """Raise unless every input has a size, and one that may be made."""
+    for entry in graph.inputs:
+        if isinstance(entry.spec, TensorSpec):
+            try:
+                elements = entry.spec.elements(graph.bindings)
+                entry.spec.strides(graph.bindings)
+            except GraphError as error:
+                raise GraphError(error.reason, node=entry.name[:80], field="shape") from error
+            if elements > limits.tensor_elements:
+                raise LimitExceeded(
+                    f"a tensor of more than {limits.tensor_elements} elements",
+                    node=entry.name[:80],
+                    field="shape",
+                )
+
+
+class _Checker:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.symbols = frozenset(symbol.name for symbol in graph.symbols)
+        self.known: set[str] = set()
+        # Nodes share specifications: each is looked at once, or a small file could cost hours.
+        self.checked: set[int] = set()
+        self.exprs: set[Expr] = set()
+
+    def check(self) -> None:
+        graph = self.graph
+        self._symbols()
+        for entry in graph.inputs:
+            self._input(entry)
+        for node in graph.nodes:
+            self._node(node)
+        try:
+            check_value(graph.output, self.known)
+        except GraphError as error:
+            raise GraphError(error.reason, field="output") from error
+        check_provenance(graph.provenance)
+
+    def _symbols(self) -> None:
+        names: set[str] = set()
+        for symbol in self.graph.symbols:
+            _check_name(symbol.name, names)
+            names.add(symbol.name)
+            bounds = [bound for bound in (symbol.low, symbol.high) if bound is not None]
+            if not all(_is_whole(number) for number in (symbol.example, *bounds)):
+                raise GraphError(
+                    "no whole number of 64 bits", node=symbol.name[:80], field="symbols"
+                )
+        for constraint in self.graph.constraints:
+            self._expr(constraint, None, "constraints")
+
+    def _input(self, entry: Input) -> None:
+        _check_name(entry.name, self.known)
+        if entry.local is not None:
+            _check_identifier(entry.local, entry.name, "local")
+        if entry.original is not None:
+            _check_text(entry.original, entry.name, "original")
+        if not isinstance(entry.spec, (TensorSpec, ScalarSpec)):
+            raise GraphError("neither a tensor nor a number", node=entry.name, field="spec")
+        self._spec(entry.spec, entry.name, "spec")
+        _check_recipe(entry.recipe, entry.name)
+        self.known.add(entry.name)
+
+    def _node(self, node: Node) -> None:
+        name = node.name
+        _check_name(name, self.known)
+        check_target(node.target, name)
+        field = "args"
+        try:
+            check_value(node.args, self.known, -1)
+            field = "kwargs"
+            for _, value in node.kwargs:
+                check_value(value, self.known)
+        except GraphError as error:
+            raise GraphError(error.reason, node=name, field=field) from error
+        if node.kwargs:
+            _check_keywords(node)
+        if node.target == "builtins.getattr":
+            _check_attribute(node)
+        if node.result is not None:
+            self._spec(node.result, name, "result")
+        self.known.add(name)
+
+    def _spec(self, spec: Result, node: str, field: str, depth: int = 0) -> None:
+        if id(spec) in self.checked:
+            return
+        if depth > DEFAULT_LIMITS.depth:
+            raise GraphError("a specification is nested too deeply", node=node, field=field)
+        if isinstance(spec, TensorSpec):
+            for dims in (spec.shape, spec.stride or ()):
+                for dim in dims:
+                    if dim.__class__ is Expr:
+                        self._expr(dim, node, field)
+        elif isinstance(spec, tuple):
+            for item in spec:
+                self._spec(item, node, field, depth + 1)
+        elif isinstance(spec, ScalarSpec):
+            if spec.expr is not None:
+                self._expr(spec.expr, node, field)
+        elif spec is not None:
+            raise GraphError(f"{type(spec).__name__} is no specification", node=node, field=field)
+        self.checked.add(id(spec))
+
+    def _expr(self, expr: Expr, node: str | None, field: str) -> None:
+        if expr in self.exprs:
+            return
+        unknown = expr.symbols - self.symbols
+        if unknown:
+            words = ", ".join(sorted(unknown))
+            raise GraphError(f"undeclared symbols {words[:80]}", node=node, field=field)
+        self.exprs.add(expr)
+
+
+def check_value(value: Value, known: set[str] | frozenset[str], depth: int = 0) -> None:
+    """Raise unless a value can be stored, and refers to known names only."""
+    if isinstance(value, Ref):
+        if value.name not in known:
+            raise GraphError(f"reads {value.name[:80]!r}, which is no earlier value")
+    elif isinstance(value, int):
+        if value.bit_length() > INT_BITS:
+            raise GraphError("a whole number of more than 64 bits")
+    elif isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, (tuple, ListValue, DictValue, Slice)):
+        if depth > DEFAULT_LIMITS.depth:
+            raise GraphError("a value is nested too deeply")
+        for item in items_of(value):
+            check_value(item, known, depth + 1)
+    elif not isinstance(value, _ATOMS):
+        raise GraphError(f"a {type(value).__name__} is no value")
+
+
+def check_provenance(origin: Provenance) -> None:
+    """Raise unless the words on where a graph came from can be stored."""
+    for field in ("library", "model", "category", "subcategory", "framework", "framework_version"):
+        _check_text(getattr(origin, field), field=field)
+    for tag in origin.tags:
+        _check_text(tag, field="tags")
+    for key, value in origin.options:
+        try:
+            _check_text(key)
+            check_value(value, _NOTHING)
+        except GraphError as error:
+            raise GraphError(error.reason, field="options") from error
+
+
+def _is_whole(number: object) -> bool:
+    return type(number) is int and number.bit_length() <= INT_BITS
+
+
+def _check_text(text: str, node: str | None = None, field: str | None = None) -> None:
+    if not isinstance(text, str) or len(text) > DEFAULT_LIMITS.text:
+        raise GraphError("no text of acceptable length", node=node, field=field)
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise GraphError("a text with half a character", node=node, field=field)
+
+
+def _check_identifier(name: str, node: str, field: str) -> None:
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise GraphError(f"{name[:80]!r} is not a usable name", node=node[:80], field=field)
+    if len(name) > DEFAULT_LIMITS.text:
+        raise GraphError("a name is too long", node=node[:80], field=field)
+
+
+def _check_name(name: str, known: set[str]) -> None:
+    _check_identifier(name, name, "name")
+    if name in known:
+        raise GraphError(f"the name {name[:80]!r} is used twice", node=name[:80], field="name")
+
+
+def _check_keywords(node: Node) -> None:
+    seen: set[str] = set()
+    for key, _ in node.kwargs:
+        if not key.isidentifier():
+            raise GraphError(f"bad keyword {key[:80]!r}", node=node.name, field="kwargs")
+        if key in seen:
+            raise GraphError(f"the keyword {key!r} is given twice", node=node.name, field="kwargs")
+        seen.add(key)
+
+
+def _check_attribute(node: Node) -> None:
+    attribute = node.args[1] if len(node.args) == 2 and not node.kwargs else None
+    if not isinstance(attribute, str) or attribute not in ATTRIBUTES:
+        raise GraphError(
+            f"reads the attribute {str(attribute)[:40]!r}", node=node.name, field="args"
+        )
+
+
+def _check_recipe(recipe: Recipe, node: str) -> None:
+    if isinstance(recipe, Literal):
+        if len(recipe.values) > DEFAULT_LIMITS.literal:
+            raise GraphError("too many literal values", node=node, field="recipe")
+        numbers: tuple[object, ...] = recipe.values
+    elif isinstance(recipe, Recipe):
+        numbers = tuple([getattr(recipe, name) for name in recipe.__slots__])
+    else:
+        raise GraphError(f"{type(recipe).__name__} is no recipe", node=node, field="recipe")
+    for number in numbers:
+        if type(number) is int and not _is_whole(number):
+            raise GraphError("a whole number of more than 64 bits", node=node, field="recipe")

@@ -1,0 +1,125 @@
+"""Values that decide: numbers a graph reads back from tensors, and sizes it is called with.
+
+A run without values cannot go on where a number decides a size or a branch. Many such numbers
+can be computed beforehand, from literals that the graph stores or from values that a run would
+draw; sizes that contradict the shapes of the tensors can be corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, product
+from typing import Any
+
+import torch
+
+from graph_net.graph.effects import base_name, draws_random, mutated
+from graph_net.graph.execute import call_node, make_input
+from graph_net.graph.graph import Graph, Input, Node, Role
+from graph_net.graph.recipe import Constant, Literal
+from graph_net.graph.spec import ScalarSpec, TensorSpec
+from graph_net.graph.values import Ref
+
+SCALAR_READS = frozenset(
+    {"item", "tolist", "_local_scalar_dense", "__bool__", "__int__", "__float__", "_is_all_true"}
+)
+AUTOCAST = frozenset(
+    {"torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast"}
+)
+NO_COMPUTATION = AUTOCAST | frozenset(
+    [
+        "torch._C._set_grad_enabled",
+        "torch._C._log_api_usage_once",
+        "torch.autograd.function.FunctionCtx",
+        "torch.autograd.grad_mode._enter_inference_mode",
+        "torch.autograd.grad_mode._exit_inference_mode",
+    ]
+)
+FOLD_ELEMENTS = 1 << 20
+"""Tensors larger than this are not computed beforehand."""
+REPAIR_TRIES = 24
+"""How many combinations of sizes are tried before a graph is given up."""
+
+
+def fold(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
+    """The numbers that ``.item()`` and its kin give, where they can be computed beforehand."""
+    wanted = [n for n in graph.nodes if base_name(n.target) in SCALAR_READS]
+    if not wanted:
+        return {}
+    needed = _ancestors(graph, wanted)
+    values: dict[str, Any] = {}
+    device = torch.device("cpu")
+    for entry in graph.inputs:
+        if entry.name in needed and _may_be_used(graph, entry, literal_only):
+            values[entry.name] = make_input(graph, entry)
+    written = {ref.name for node in graph.nodes for ref in _written(node)}
+    with torch.inference_mode():
+        for node in graph.nodes:
+            if node.name not in needed or draws_random(node) or node.name in written:
+                continue
+            if node.target in NO_COMPUTATION or mutated(node):
+                continue
+            if any(ref.name not in values or ref.name in written for ref in node.refs):
+                continue
+            try:
+                value = call_node(node, values, device)
+            except Exception:  # noqa: S112 - not computable beforehand; the lowering itself will tell
+                continue
+            if not isinstance(value, torch.Tensor) or value.numel() <= FOLD_ELEMENTS:
+                values[node.name] = value
+    return {node.name: values[node.name] for node in wanted if node.name in values}
+
+
+def _written(node: Node) -> list[Ref]:
+    return [value for value in mutated(node) if isinstance(value, Ref)]
+
+
+def _may_be_used(graph: Graph, entry: Input, literal_only: bool) -> bool:
+    if isinstance(entry.recipe, (Literal, Constant)):
+        return True
+    spec = entry.spec
+    return not literal_only and spec.elements(graph.bindings) <= FOLD_ELEMENTS  # type: ignore[union-attr]
+
+
+def _ancestors(graph: Graph, wanted: list[Node]) -> set[str]:
+    """Everything that the wanted nodes are computed from, and they themselves."""
+    needed = {node.name for node in wanted}
+    for node in reversed(graph.nodes):
+        if node.name in needed:
+            needed.update(ref.name for ref in node.refs)
+    return needed
+
+
+def other_sizes(graph: Graph) -> Iterator[Graph]:
+    """The graph with other example values for the numbers it is called with.
+
+    GraphNet's extractor wrote a placeholder for every SymInt. Where that contradicts the shapes of
+    the tensors, the right value is one of their sizes.
+    """
+    used = {ref.name for node in graph.nodes for ref in node.refs}
+    numbers = [e.name for e in graph.inputs if isinstance(e.spec, ScalarSpec) and e.name in used]
+    if not numbers:
+        return
+    candidates = list(dict.fromkeys(_sizes(graph, Role.INPUT)))
+    for values in islice(product(candidates, repeat=len(numbers)), REPAIR_TRIES):
+        chosen = dict(zip(numbers, values, strict=True))
+        yield replace(
+            graph,
+            inputs=tuple(
+                replace(e, recipe=Constant(chosen[e.name])) if e.name in chosen else e
+                for e in graph.inputs
+            ),
+        )
+
+
+def _sizes(graph: Graph, role: Role) -> Iterator[int]:
+    """Sizes of the tensors of a role, those that could be a sequence or an image first."""
+    found = [
+        size
+        for entry in graph.inputs
+        if entry.role is role and isinstance(entry.spec, TensorSpec)
+        for size in entry.spec.sizes(graph.bindings)
+    ]
+    yield from (size for size in found if size > 1)
+    yield 1
