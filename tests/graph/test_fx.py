@@ -61,6 +61,20 @@ def test_devices_are_left_to_the_run() -> None:
     assert node.kwargs["device"] == torch.device("meta")
 
 
+def test_tensors_made_without_a_device_follow_the_run() -> None:
+    class Counting(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + torch.arange(3) + torch.tensor([1.0, 2.0, 3.0])
+
+    graph = graph_of(Counting(), (torch.randn(3),))
+    for level in (graph, to_aten(graph)):
+        made = [n.kwargs.get("device") for n in to_fx(level, "meta").graph.nodes if n.kwargs]
+        assert made == [torch.device("meta")] * len(made)
+    inputs = [torch.empty(3, device="meta")]
+    (output,) = run(graph, inputs, device="meta")
+    assert output.device.type == "meta"
+
+
 def test_state_of_a_module_becomes_inputs() -> None:
     class Holder(nn.Module):
         def __init__(self) -> None:

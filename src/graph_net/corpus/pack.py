@@ -156,6 +156,8 @@ class PackWriter:
             row_group_size=ROW_GROUP,
             use_dictionary=[name for name in COLUMNS if name not in ("name", "id")],
             data_page_size=8 << 20,
+            store_schema=False,  # kilobytes in every part, to say what Parquet's own schema says
+            write_statistics=["name", "id", "nodes"],
         )
         with aside.open("rb") as file:
             os.fsync(file.fileno())

@@ -21,6 +21,13 @@ _TENSOR_TYPES = {
     "ByteTensor": "uint8",
     "BoolTensor": "bool",
 }
+_FACTORIES = frozenset(
+    """
+arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided eye
+full hamming_window hann_window kaiser_window linspace logspace ones rand randint randn randperm
+range scalar_tensor tensor tril_indices triu_indices zeros fftfreq rfftfreq
+""".split()
+)
 _MOVES = frozenset({"method:to", "method:type", "method:cpu", "method:cuda"})
 _ENTER_AUTOCAST = "torch.amp.autocast_mode._enter_autocast"
 
@@ -31,6 +38,14 @@ Kwargs = tuple[tuple[str, Value], ...]
 def names_device(value: Value) -> bool:
     """Whether a string names a device, such as ``cuda:0``."""
     return isinstance(value, str) and value.partition(":")[0] in _DEVICE_WORDS
+
+
+def makes_tensor(target: str) -> bool:
+    """Whether a call makes a tensor out of nothing, on the CPU unless it is told where."""
+    if target.startswith("method:"):
+        return False
+    parts = target.split(".")
+    return (parts[-1] if parts[0] == "torch" else parts[1] if len(parts) > 1 else "") in _FACTORIES
 
 
 def without_devices(target: str, args: Args, kwargs: Kwargs) -> tuple[str, Args, Kwargs]:

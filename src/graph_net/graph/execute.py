@@ -13,7 +13,7 @@ from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node
 from graph_net.graph.recipe import Constant
 from graph_net.graph.resolve import resolve
-from graph_net.graph.runtime import to_python, torch_dtype
+from graph_net.graph.runtime import arguments, to_python, torch_dtype
 from graph_net.graph.spec import ScalarSpec
 from graph_net.graph.tensors import draw
 from graph_net.graph.values import refs
@@ -100,8 +100,7 @@ def interpret(
 
 def call_node(node: Node, values: Mapping[str, Any], device: torch.device) -> Any:
     """What one call gives, its references looked up in ``values``."""
-    args = [to_python(value, values.__getitem__, device) for value in node.args]
-    kwargs = {key: to_python(value, values.__getitem__, device) for key, value in node.kwargs}
+    args, kwargs = arguments(node, values.__getitem__, device)
     return resolve(node.target)(*args, **kwargs)
 
 

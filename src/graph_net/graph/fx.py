@@ -23,7 +23,7 @@ from graph_net.graph.graph import (
 )
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe
 from graph_net.graph.resolve import name_of, resolve
-from graph_net.graph.runtime import SymbolTable, from_python, spec_of, to_python
+from graph_net.graph.runtime import SymbolTable, arguments, from_python, spec_of, to_python
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.targets import check_target
 from graph_net.graph.values import Ref
@@ -47,8 +47,7 @@ def to_fx(graph: Graph, device: torch.device | str = "cpu") -> fx.GraphModule:
         node = made.create_node("placeholder", entry.name, name=local, type_expr=_annotation(entry))
         nodes[entry.name] = node
     for call in graph.nodes:
-        args = tuple(to_python(value, nodes.__getitem__, device) for value in call.args)
-        kwargs = {key: to_python(value, nodes.__getitem__, device) for key, value in call.kwargs}
+        args, kwargs = arguments(call, nodes.__getitem__, device)
         if call.target.startswith("method:"):
             node = made.create_node("call_method", call.target[7:], args, kwargs, call.name)
         else:

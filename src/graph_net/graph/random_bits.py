@@ -103,7 +103,7 @@ class Workspace:
     def lanes(self, words: Array, bits: int) -> Array:
         """The words cut into numbers of 16 or 32 bits, lowest first, as 64-bit integers.
 
-        The order is that of a little-endian machine, which every machine that torch runs on is.
+        The order is that of little-endian machines, the only ones this is meant for.
         """
         narrow = words.view(getattr(self.lib, f"uint{bits}"))
         lanes = self.array("lanes", len(narrow), "int64")

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
+from graph_net.graph.devices import makes_tensor
 from graph_net.graph.errors import GraphError
 from graph_net.graph.expr import Dim, Expr
-from graph_net.graph.graph import Symbol
+from graph_net.graph.graph import Node, Symbol
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import (
     DTYPES,
@@ -65,6 +66,20 @@ def to_python(value: Value, ref: Callable[[str], Any], device: torch.device) -> 
     if isinstance(value, DictValue):
         return {key: to_python(item, ref, device) for key, item in value.items}
     return value
+
+
+def arguments(
+    node: Node, ref: Callable[[str], Any], device: torch.device
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call as torch expects them.
+
+    A graph captured on a CPU makes its tensors there without saying so; anywhere else it is said.
+    """
+    args = tuple([to_python(value, ref, device) for value in node.args])
+    kwargs = {key: to_python(value, ref, device) for key, value in node.kwargs}
+    if device.type != "cpu" and makes_tensor(node.target):
+        kwargs.setdefault("device", device)
+    return args, kwargs
 
 
 def from_python(value: Any, ref: Callable[[Any], Ref | None]) -> Value:

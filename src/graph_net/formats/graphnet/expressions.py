@@ -9,10 +9,16 @@ from itertools import count
 from typing import Any
 
 from graph_net.graph.devices import without_devices
-from graph_net.graph.errors import GraphError, LimitExceeded
+from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.graph import Node
 from graph_net.graph.limits import Limits
-from graph_net.graph.targets import ATTRIBUTES, canonical_target, check_target, is_allowed
+from graph_net.graph.targets import (
+    ATTRIBUTES,
+    canonical_target,
+    check_target,
+    is_allowed,
+    is_overload,
+)
 from graph_net.graph.values import (
     DTYPE_ALIASES,
     DTYPES,
@@ -216,6 +222,13 @@ class ExpressionReader:
             target = f"method:{function.attr}"
         else:
             target = canonical_target(path)
+            if is_overload(target) and not path.startswith("torch.ops."):
+                # `os.system` is spelled like an operator of a namespace `os`.
+                raise UnknownTarget(
+                    f"{path[:120]!r} is not on the allow-list of call targets",
+                    field="target",
+                    line=tree.lineno,
+                )
         kwargs = tuple([(self._keyword(k), self.value(k.value)) for k in tree.keywords])
         args = owner + tuple([self.value(argument) for argument in tree.args])
         if not is_allowed(target) and target != "method:cuda":
@@ -239,6 +252,8 @@ class ExpressionReader:
         if target == "slice" and not kwargs and 1 <= len(args) <= 3:
             start, stop, step = (None, *args, None) if len(args) == 1 else (*args, None)[:3]
             return Slice(start, stop, step)
+        if target == "getattr" and (len(args) != 2 or args[1] not in ATTRIBUTES):
+            raise GraphError(f"reads the attribute {str(args[1:])[:80]}", line=tree.lineno)
         if target in _BUILTIN_NAMES:
             return self.node(f"builtins.{target}", args, kwargs, name, tree)
         for prefix, module in _FX_GLOBALS.items():

@@ -133,13 +133,16 @@ def stride_of(meta: Meta) -> tuple[Dim, ...]:
     stride = meta["stride"]
     if not isinstance(stride, list) or not all(type(n) in (int, str) for n in stride):
         raise GraphError("no list of steps", node=meta["name"], field="stride")
-    return tuple(Expr(step) if isinstance(step, str) else step for step in stride)
+    try:
+        return tuple(Expr(step) if isinstance(step, str) else step for step in stride)
+    except GraphError as error:
+        raise GraphError(error.reason, node=meta["name"], field="stride") from error
 
 
 def scalar_of(meta: Meta) -> Constant:
     """The recorded example value of a SymInt argument."""
     data = meta.get("data")
-    value = data[0] if isinstance(data, (list, tuple)) and data else data
+    value = data[0] if isinstance(data, (list, tuple)) and len(data) == 1 else data
     if not isinstance(value, (int, float, bool)):
         raise GraphError("a SymInt argument has no example value", node=meta["name"], field="data")
     return Constant(value)
@@ -175,6 +178,10 @@ def _literal(tree: ast.expr, limits: Limits) -> Any:
             a = _literal(left, limits)
             if isinstance(a, (int, float)):
                 return a + b if isinstance(tree.op, ast.Add) else a - b
+        case ast.Call(func=ast.Name(id="complex"), args=[real, imaginary]):
+            parts = _literal(real, limits), _literal(imaginary, limits)
+            if all(isinstance(part, (int, float)) for part in parts):
+                return complex(*parts)
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]) if (
             word in ("inf", "-inf", "nan")
         ):

@@ -69,23 +69,12 @@ class _Reader(ExpressionReader):
         self.locals: dict[str, str] = {}
 
     def read(self, module: ast.Module) -> Body:
-        forward = None
-        for statement in module.body:
-            if isinstance(statement, ast.Import):
-                for alias in statement.names:
-                    self.imports[alias.asname or alias.name.partition(".")[0]] = alias.name
-            elif isinstance(statement, ast.ImportFrom):
-                for alias in statement.names:
-                    self.imports[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
-            elif isinstance(statement, ast.ClassDef) and forward is None:
-                for item in statement.body:
-                    if isinstance(item, ast.FunctionDef) and item.name == "forward":
-                        forward = item
-        if forward is None:
-            raise GraphError("model.py has no class with a forward method")
+        forward = self._forward(module)
         signature = forward.args
         if signature.vararg or signature.kwarg or signature.kwonlyargs:
             raise GraphError("forward takes * or keyword-only arguments", line=forward.lineno)
+        if signature.defaults or not (signature.posonlyargs or signature.args):
+            raise GraphError("forward has defaults, or no self", line=forward.lineno)
         given = [*signature.posonlyargs, *signature.args][1:]
         if len(given) > self.limits.inputs:
             raise LimitExceeded(f"{len(given)} arguments; {self.limits.inputs} are allowed")
@@ -107,6 +96,33 @@ class _Reader(ExpressionReader):
             tuple(self.nodes),
             output,
         )
+
+    def _forward(self, module: ast.Module) -> ast.FunctionDef:
+        """The one method of the one class; code around it could change what it means."""
+        classes = []
+        for statement in module.body:
+            if isinstance(statement, ast.Import):
+                for alias in statement.names:
+                    top = alias.name.partition(".")[0]
+                    self.imports[alias.asname or top] = alias.name if alias.asname else top
+            elif isinstance(statement, ast.ImportFrom):
+                for alias in statement.names:
+                    self.imports[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
+            elif isinstance(statement, ast.ClassDef):
+                classes.append(statement)
+            elif not _is_text(statement):
+                raise self.unreadable(statement)
+        body = [item for item in classes[0].body if not _is_text(item)] if classes else []
+        match body:
+            case [ast.FunctionDef(name="forward", decorator_list=[]) as forward]:
+                pass
+            case [] | [ast.Pass()]:
+                raise GraphError("model.py has no class with a forward method")
+            case [_, other, *_] | [other]:
+                raise GraphError("the class holds more than a plain forward", line=other.lineno)
+        for extra in (*classes[0].decorator_list, *classes[1:]):
+            raise self.unreadable(extra)
+        return forward
 
     def _lasting_locals(self) -> dict[str, str]:
         """The second names of arguments, less those that stand for something else as well."""
@@ -214,6 +230,11 @@ def _alias_of(statements: list[ast.stmt], position: int, place: ast.expr) -> str
     ):
         return following.targets[0].id
     return None
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _dotted(tree: ast.expr) -> str:

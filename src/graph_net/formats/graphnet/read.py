@@ -26,6 +26,7 @@ from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr, dim_value
 from graph_net.graph.graph import Graph, Input, Level, Provenance, Role, default_local, role_by_name
 from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import DictValue, ListValue, Value, plain_float
 
@@ -39,12 +40,12 @@ def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph
     directory = Path(directory)
     with _collector_paused():
         source = _text(directory / "model.py", limits, required=True)
+        level, provenance = _origin(directory, limits, source)
         body = read_model(source, limits)
         metas = read_meta(_text(directory / "weight_meta.py", limits), "weight_meta.py", limits)
         metas |= read_meta(_text(directory / "input_meta.py", limits), "input_meta.py", limits)
         rules = read_constraints(_text(directory / "input_tensor_constraints.py", limits))
         specs: dict[tuple[Any, ...], TensorSpec] = {}
-        level, provenance = _origin(directory, limits, source)
         inputs = tuple(_input(a, metas, rules, limits, specs) for a in body.arguments)
         graph = Graph(
             inputs=inputs,
@@ -122,11 +123,26 @@ def _input(
         value = scalar_of(meta)
         kind = argument.annotation.rpartition("Sym")[2].lower()
         return Input(name, ScalarSpec(kind), value, role, local, original)
+    try:
+        spec, recipe = _tensor(meta, rules.shapes.get(name), rules, limits, specs)
+    except GraphError as error:
+        if error.node is not None:
+            raise
+        raise type(error)(error.reason, node=name, field=error.field, line=error.line) from error
+    return Input(name, spec, recipe, role, local, original)
+
+
+def _tensor(
+    meta: Meta,
+    symbolic: tuple[Dim, ...] | None,
+    rules: Constraints,
+    limits: Limits,
+    specs: dict[tuple[Any, ...], TensorSpec],
+) -> tuple[TensorSpec, Recipe]:
     sizes = shape_of(meta)
     shape: tuple[Dim, ...] = sizes
     dtype = dtype_of(meta)
     recipe = recipe_of(meta, dtype, sizes, limits)
-    symbolic = rules.shapes.get(name)
     if symbolic is not None and any(isinstance(dim, Expr) for dim in symbolic):
         bindings = {symbol.name: symbol.example for symbol in rules.symbols}
         if tuple(dim_value(dim, bindings) for dim in symbolic) == shape:
@@ -137,7 +153,7 @@ def _input(
         spec = specs[key] = TensorSpec(shape, dtype)
     if "stride" in meta:
         spec = TensorSpec(shape, dtype, stride_of(meta))
-    return Input(name, spec, recipe, role, local, original)
+    return spec, recipe
 
 
 # Fields that every sample has and that say nothing about it.
@@ -145,8 +161,9 @@ _CONSTANT_FIELDS = {"num_devices_required": 1, "num_nodes_required": 1}
 
 
 def _origin(directory: Path, limits: Limits, source: str) -> tuple[Level, Provenance]:
+    text = _text(directory / MARKER, limits)
     try:
-        fields = json.loads(_text(directory / MARKER, limits) or "{}")
+        fields = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
         raise GraphError(f"{MARKER} is not JSON: {error}") from error
     if not isinstance(fields, dict):

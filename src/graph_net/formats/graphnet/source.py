@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node, Role, default_local
 from graph_net.graph.spec import ScalarSpec
-from graph_net.graph.targets import is_overload
+from graph_net.graph.targets import BUILTINS, is_overload
 from graph_net.graph.values import (
     DictValue,
     Dtype,
@@ -56,8 +57,8 @@ Piece = str | _Call
 
 def model_source(graph: Graph, device: str = "cpu") -> str:
     """The text of ``model.py``: one class with one method that computes the graph."""
-    body = _Emitter(graph, device).lines()
-    text = "\n".join(body)
+    emitter = _Emitter(graph, device)
+    text = "\n".join(emitter.lines())
     imports = ["import torch"]
     if "device(" in text:
         imports.append("from torch import device")
@@ -67,6 +68,10 @@ def model_source(graph: Graph, device: str = "cpu") -> str:
         imports.append("import operator")
     if "math." in text:
         imports.append("import math")
+    globals_ = {"self", "slice", "complex", *BUILTINS, *(line.split()[-1] for line in imports)}
+    for name in (*graph.index, *emitter.locals.values()):
+        if name in globals_:
+            raise GraphError("the source of this graph needs that name itself", node=name)
     return "\n\n".join(imports) + "\n\n\nclass GraphModule(torch.nn.Module):\n" + text + "\n"
 
 
@@ -83,9 +88,15 @@ def layout(head: str, piece: Piece, indent: int) -> list[str]:
     """Lines of ``head`` and an expression, broken as Black would where they are too long."""
     margin = INDENT * indent
     flat = piece if isinstance(piece, str) else piece.flat()
-    if len(margin) + len(head) + len(flat) <= WIDTH or isinstance(piece, str) or not piece.parts:
-        return [f"{margin}{head}{flat}"]
     inner = margin + INDENT
+    if len(margin) + len(head) + len(flat) <= WIDTH:
+        return [f"{margin}{head}{flat}"]
+    if isinstance(piece, str) or not piece.parts:
+        room = WIDTH - len(margin)
+        fits = len(head) < room and (len(flat) + 4 <= room or not isinstance(piece, str))
+        if head.endswith(" = ") and fits:
+            return [f"{margin}{head}(", inner + flat, f"{margin})"]
+        return [f"{margin}{head}{flat}"]
     inside = ", ".join(p if isinstance(p, str) else p.flat() for p in piece.parts)
     comma = "," if piece.one_comma and len(piece.parts) == 1 else ""
     if len(inner) + len(inside) <= WIDTH and not comma:
@@ -97,6 +108,24 @@ def layout(head: str, piece: Piece, indent: int) -> list[str]:
         lines.extend(broken)
     lines.append(margin + piece.closing)
     return lines
+
+
+def _freeing(names: list[str], margin: str) -> list[str]:
+    """``a = b = c = None``, broken before the name that would not fit, as Black does."""
+    lines: list[str] = []
+    line = margin
+    for position, name in enumerate(names):
+        rest = " = ".join([*names[position:], "None"])
+        if len(line) + len(rest) <= WIDTH:
+            return [*lines, line + rest]
+        if position == 0 or len(line) + len(name) + 4 <= WIDTH:
+            line += f"{name} = "
+        else:
+            lines += [f"{line}(", f"{margin}{INDENT}{name}"]
+            line = f"{margin}) = "
+    if len(line) + 4 <= WIDTH:
+        return [*lines, f"{line}None"]
+    return [*lines, f"{line}(", f"{margin}{INDENT}None", f"{margin})"]
 
 
 def _locals(graph: Graph) -> dict[str, str]:
@@ -147,7 +176,7 @@ class _Emitter:
                 if self.last.get(name) == i
             )
             if freed:
-                found.append(INDENT * 2 + "".join(f"{self._name(n)} = " for n in freed) + "None")
+                found += _freeing([self._name(n) for n in freed], INDENT * 2)
         return found + layout("return ", self._piece(self.graph.output), 2)
 
     def _statement(self, position: int, node: Node) -> list[str]:

@@ -33,24 +33,27 @@ def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> No
     else lies there (subgraphs, say) stays.
     """
     directory = Path(directory)
+    source = model_source(graph, device)
+    given = graph.provenance.option("graph_hash")
+    files = {
+        "model.py": source,
+        "weight_meta.py": _weight_meta(graph, device),
+        "input_meta.py": "",
+        "input_tensor_constraints.py": _constraints(graph),
+        "graph_hash.txt": given if isinstance(given, str) else sha256(source.encode()).hexdigest(),
+        MARKER: json.dumps(_marker(graph), indent=4),
+    }
     aside = directory.with_name(f".{directory.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
-    source = model_source(graph, device)
-    (aside / "model.py").write_text(source, "utf-8")
-    (aside / "weight_meta.py").write_text(_weight_meta(graph, device), "utf-8")
-    (aside / "input_meta.py").write_text("", "utf-8")
-    (aside / "input_tensor_constraints.py").write_text(_constraints(graph), "utf-8")
-    given = graph.provenance.option("graph_hash")
-    graph_hash = given if isinstance(given, str) else sha256(source.encode()).hexdigest()
-    (aside / "graph_hash.txt").write_text(graph_hash, "utf-8")
-    (aside / MARKER).write_text(json.dumps(_marker(graph), indent=4), "utf-8")
+    for name, text in files.items():
+        (aside / name).write_text(text, "utf-8")
     if not directory.is_dir():
         aside.rename(directory)
         return
     (directory / MARKER).unlink(missing_ok=True)
-    for file in sorted(aside.iterdir(), key=lambda file: file.name == MARKER):
-        file.replace(directory / file.name)
+    for name in files:  # the marker is the last of them
+        (aside / name).replace(directory / name)
     aside.rmdir()
 
 
@@ -121,8 +124,8 @@ def _number(value: Any) -> str:
         return 'float("nan")'
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return f'float("{value}")'
-    if isinstance(value, complex):
-        return repr(value)
+    if isinstance(value, complex):  # repr loses the sign of a zero, and has no infinities
+        return f"complex({_number(value.real)}, {_number(value.imag)})"
     return literal(value)
 
 
