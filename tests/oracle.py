@@ -11,6 +11,7 @@ import ast
 import hashlib
 import json
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,9 +106,8 @@ def execute(directory: Path, inputs: Sequence[Any], seed: int = 0) -> Any:
 
 def execute_source(source: str, inputs: Sequence[Any], seed: int = 0) -> Any:
     """Like ``execute``, for the text of a ``model.py``."""
-    for quote in "'\"":
-        source = source.replace(f"type={quote}cuda{quote}, index=0", f"type={quote}cpu{quote}")
-        source = source.replace(f"{quote}cuda{quote}", f"{quote}cpu{quote}")
+    source = re.sub(r"(['\"])cuda(:\d+)?\1(, index=\d+)?", "'cpu'", source)
+    source = source.replace(".cuda(", ".cpu(")
     namespace = dict(FX_GLOBALS)
     exec(compile(source, "model.py", "exec"), namespace)
     with torch.random.fork_rng(), torch.no_grad():

@@ -21,9 +21,9 @@ from graph_net.graph import (
     TensorSpec,
 )
 from graph_net.graph.execute import digest, flat_outputs, run
+from graph_net.graph.schema import normalised
 from graph_net.graph.targets import is_aten_level
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.schema import normalised
 from graph_net.testing.models import CASES, Decoder, case_graph, graph_of
 
 FLOATS = TensorSpec((2, 8), "float32")

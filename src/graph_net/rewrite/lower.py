@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
@@ -26,23 +25,11 @@ from graph_net.graph.execute import fake_inputs, interpret
 from graph_net.graph.fx import constant_of, from_fx
 from graph_net.graph.graph import Graph, Input, Level, Node, Role
 from graph_net.graph.runtime import SymbolTable, spec_of
+from graph_net.graph.schema import tidy
 from graph_net.graph.targets import is_aten_level
 from graph_net.graph.values import Ref, Value, map_refs
 from graph_net.rewrite.known import AUTOCAST, NO_COMPUTATION, fold, other_sizes
-from graph_net.rewrite.schema import normalised
 
-ASSERTIONS = frozenset(
-    [
-        "_assert_tensor_metadata",
-        "_assert_scalar",
-        "_assert_async",
-        "sym_constrain_range",
-        "_functional_assert_async",
-        "sym_constrain_range_for_size",
-        "_functional_assert_scalar",
-        "_functional_sym_constrain_range",
-    ]
-)
 SPECIALISED = "specialised_values"
 REPAIRED = "repaired_sizes"
 
@@ -111,26 +98,13 @@ def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
     with warnings.catch_warnings(), mode, torch.no_grad():
         warnings.simplefilter("ignore")
         traced = make_fx(call, tracing_mode="real", pre_dispatch=not casts)(*examples)
-    _tidy(traced)
+    tidy(traced)
     return _as_graph(traced, graph)
 
 
 def _is_autocast(graph: Graph, name: str) -> bool:
     node = graph.index[name]
     return isinstance(node, Node) and node.target in AUTOCAST
-
-
-def _tidy(module: fx.GraphModule) -> None:
-    """Drop assertions and what nobody reads; bring arguments into the schema's own form."""
-    for node in reversed(module.graph.nodes):
-        if node.op != "call_function":
-            continue
-        if isinstance(node.target, OpOverload):
-            if node.target._opname in ASSERTIONS and not node.users:
-                module.graph.erase_node(node)
-            else:
-                node.args, node.kwargs = normalised(node.target, node.args, node.kwargs)
-    module.graph.eliminate_dead_code()
 
 
 def _as_graph(module: fx.GraphModule, source: Graph) -> Graph:

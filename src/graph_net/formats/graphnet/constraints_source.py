@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 
 from graph_net.formats.graphnet.model_source import parse, readable
@@ -38,7 +39,8 @@ def _constraints(source: str) -> Constraints:
             continue
         match statement:
             case ast.Assign(
-                targets=[ast.Name(id=name)], value=ast.Call(args=[ast.Constant(value=str(word))])
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Name(id="Symbol"), args=[ast.Constant(value=str(word))]),
             ):
                 symbols[name] = word
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.startswith(_PREFIX):
@@ -48,6 +50,7 @@ def _constraints(source: str) -> Constraints:
                     f"cannot read {ast.unparse(statement)[:80]!r} as a constraint",
                     line=statement.lineno,
                 )
+    lines = re.split(r"\r\n|\r|\n", source)
     examples = _examples(lists.get("symbol2example_value"), symbols)
     ranges = _ranges(lists.get("symbol_ranges"))
     declared = [
@@ -59,11 +62,11 @@ def _constraints(source: str) -> Constraints:
             for name in declared
         ),
         tuple(
-            Expr(ast.unparse(item))
+            _expr(item, lines)
             for item in _items(lists.get("relations"))
             if not isinstance(item, ast.Constant)
         ),
-        dict(_shape(item) for item in _items(lists.get("input_shapes"))),
+        dict(_shape(item, lines) for item in _items(lists.get("input_shapes"))),
     )
 
 
@@ -118,15 +121,30 @@ def _bound(tree: ast.expr) -> int | None:
     raise GraphError("a bound is no whole number", field="constraints")
 
 
-def _shape(tree: ast.expr) -> tuple[str, tuple[Dim, ...]]:
+def _shape(tree: ast.expr, lines: list[str]) -> tuple[str, tuple[Dim, ...]]:
     match tree:
-        case ast.Tuple(elts=[ast.List(elts=dims) | ast.Tuple(elts=dims), ast.Constant(value=name)]):
-            return str(name), tuple([_dim(dim) for dim in dims])
+        case ast.Tuple(
+            elts=[ast.List(elts=dims) | ast.Tuple(elts=dims), ast.Constant(value=str(name))]
+        ):
+            return name, tuple([_dim(dim, lines) for dim in dims])
         case _:
             raise GraphError(f"no input shape: {ast.unparse(tree)[:80]!r}", line=tree.lineno)
 
 
-def _dim(tree: ast.expr) -> Dim:
+def _dim(tree: ast.expr, lines: list[str]) -> Dim:
     if tree.__class__ is ast.Constant and type(tree.value) is int:
         return tree.value
-    return Expr(ast.unparse(tree))
+    return _expr(tree, lines)
+
+
+def _expr(tree: ast.expr, lines: list[str]) -> Expr:
+    """An expression as it is spelled, so that what is written reads back the same."""
+    if tree.__class__ is ast.Name:
+        return Expr(tree.id)
+    line = lines[tree.lineno - 1]
+    try:
+        if tree.end_lineno == tree.lineno and line.isascii():
+            return Expr(line[tree.col_offset : tree.end_col_offset])
+        return Expr(ast.unparse(tree))
+    except GraphError as error:
+        raise GraphError(error.reason, field="constraints", line=tree.lineno) from error

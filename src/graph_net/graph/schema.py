@@ -1,4 +1,4 @@
-"""Arguments of an operator in the form its schema gives them."""
+"""Traced operators in one form: arguments as the schema has them, nothing that computes nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,25 @@ from torch import fx
 from torch._ops import OpOverload
 
 from graph_net.graph.errors import GraphError
+
+ASSERTIONS = frozenset(
+    """
+_assert_tensor_metadata _assert_scalar _assert_async sym_constrain_range _functional_assert_async
+sym_constrain_range_for_size _functional_assert_scalar _functional_sym_constrain_range
+""".split()
+)
+
+
+def tidy(module: fx.GraphModule) -> None:
+    """Drop assertions and what nobody reads; bring arguments into the schema's own form."""
+    for node in reversed(module.graph.nodes):
+        if node.op != "call_function" or not isinstance(node.target, OpOverload):
+            continue
+        if node.target._opname in ASSERTIONS and not node.users:
+            module.graph.erase_node(node)
+        else:
+            node.args, node.kwargs = normalised(node.target, node.args, node.kwargs)
+    module.graph.eliminate_dead_code()
 
 
 def normalised(
