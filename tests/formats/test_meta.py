@@ -15,6 +15,7 @@ from graph_net.graph import (
     DEFAULT_LIMITS,
     Bernoulli,
     Constant,
+    Expr,
     Integers,
     Literal,
     Normal,
@@ -72,7 +73,7 @@ FIELDS: dict[str, tuple[dict[str, str], Recipe]] = {
     "complex numbers": ({"dtype": COMPLEX}, Normal(0.0, 1.0)),
     "literal complex numbers": (
         {"dtype": COMPLEX, "data": "[1j, (1+2j), (-1.5-0.5j), 3, -2j, complex(-0.0, 1.0)]"},
-        Literal((1j, 1 + 2j, -1.5 - 0.5j, 3 + 0j, -2j, 1j))),
+        Literal((1j, 1 + 2j, -1.5 - 0.5j, 3 + 0j, -2j, complex(-0.0, 1.0)))),
 }  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def test_every_recipe_makes_a_finite_tensor_or_its_literal(
     assert str(tensor.dtype) == f"torch.{dtype}"
     if not isinstance(recipe, Literal):
         assert tensor.isfinite().all()
-        assert tensor.abs().max() <= 100
+        assert tensor.to(torch.complex64).abs().max() <= 100
 
 
 def test_std_zero_makes_a_constant() -> None:
@@ -131,7 +132,7 @@ def test_names_roles_and_numbers_of_a_sample(tmp_path: Path) -> None:
     source = meta(original_name='"L_self_buffers_mean_"')
     x, i, b, s = read_sample(write(tmp_path / "sample", weight_meta=source)).inputs
     assert (x.original, i.original) == ("L_self_buffers_mean_", None)
-    assert (x.spec, x.role) == (TensorSpec((2, 3), "float32"), Role.INPUT)
+    assert (x.spec, x.role) == (TensorSpec((Expr("S0"), 3), "float32"), Role.INPUT)
     assert (b.spec, b.recipe) == (TensorSpec((1,), "float32"), Literal((1.0,)))
     assert (s.spec, s.recipe) == (ScalarSpec("int"), Constant(1))
 

@@ -247,7 +247,8 @@ def test_reading_runs_and_imports_nothing_that_the_bytes_name(word: str) -> None
     assert heard == []
 
 
-def test_the_audit_would_hear_an_import(_ears: None) -> None:
+@pytest.mark.usefixtures("_ears")
+def test_the_audit_would_hear_an_import() -> None:
     heard = LISTENERS[threading.get_ident()] = []
     with suppress(ImportError):
         __import__("no_such_module_anywhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -10,8 +11,11 @@ from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.graph import Graph
 
-out = Console()
-err = Console(stderr=True)
+WIDE = 160
+"""Columns where no terminal says how many it has: a pipe, a file, a log."""
+
+out = Console(width=None if sys.stdout.isatty() else WIDE)
+err = Console(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 GRAPH_HELP = "A sample directory, or a pack with the name (or id) of a graph: PACK:NAME."
 

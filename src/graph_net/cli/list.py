@@ -35,18 +35,19 @@ def list_pack(
         typer.echo(jsonlib.dumps(rows, indent=1))
         return
     table = Table()
-    for column in ("name", "library", "category", "level"):
-        table.add_column(column, overflow="fold")
+    table.add_column("name", overflow="fold", min_width=24)
+    table.add_column("category", overflow="fold")
+    table.add_column("level")
     for column in ("nodes", "parameters", "tensors"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("id", no_wrap=True)
     for row in rows:
-        words = (row["name"], row["library"], row["category"], row["level"])
+        words = (row["name"], row["category"], row["level"])
         numbers = (
             f"{row['nodes']:,}",
             short_count(row["parameters"]),
             short_bytes(row["tensor_bytes"]),
         )
-        table.add_row(*(escape(word or "") for word in words), *numbers, row["id"][:12])
+        table.add_row(*(escape(word or "") for word in words), *numbers, row["id"][:8])
     out.print(table)
     err.print(f"{len(rows)} graphs")

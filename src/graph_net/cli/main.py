@@ -8,6 +8,7 @@ import traceback
 import typer
 
 from graph_net import __version__
+from graph_net.cli.collect import collect_zoos
 from graph_net.cli.common import err
 from graph_net.cli.export import export_pack
 from graph_net.cli.import_ import import_samples
@@ -27,6 +28,7 @@ app.command("list")(list_pack)
 app.command("import")(import_samples)
 app.command("export")(export_pack)
 app.command("run")(run_graph)
+app.command("collect")(collect_zoos)
 
 
 def _version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -51,31 +52,40 @@ class Pack:
         self.parts = (
             [self.path] if self.path.is_file() else sorted(self.path.glob(f"part-*{SUFFIX}"))
         )
-        try:
+        with self._readable():
             self.dataset = ds.dataset([str(part) for part in self.parts], format="parquet")
-        except (pa.ArrowInvalid, OSError) as error:
-            raise PackError(f"{self.path} cannot be read: {str(error).splitlines()[0]}") from error
         missing = set(SCHEMA.names) - set(self.dataset.schema.names)
         if missing:
             raise PackError(f"{self.path} is no pack: it lacks {', '.join(sorted(missing))}")
 
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError) as error:
+            raise PackError(f"{self.path} cannot be read: {str(error).splitlines()[0]}") from error
+
+    def _table(self, columns: Iterable[str], chosen: pc.Expression | None = None) -> pa.Table:
+        with self._readable():
+            return self.dataset.to_table(columns=list(columns), filter=chosen)
+
     def __len__(self) -> int:
-        return int(self.dataset.count_rows())
+        with self._readable():
+            return int(self.dataset.count_rows())
 
     def names(self) -> list[str]:
         """The names of all graphs, in stored order."""
-        return list(self.dataset.to_table(columns=["name"])["name"].to_pylist())
+        return list(self._table(["name"])["name"].to_pylist())
 
     def rows(self, columns: Iterable[str] = COLUMNS) -> pa.Table:
         """Columns of all graphs; the graphs themselves are not read."""
-        return self.dataset.to_table(columns=list(columns))
+        return self._table(columns)
 
     def graph(self, name: str) -> Graph:
         """One graph by its name, or by an unambiguous beginning of its id."""
-        table = self.dataset.to_table(filter=pc.field("name") == name, columns=["name", "graph"])
+        table = self._table(["name", "graph"], pc.field("name") == name)
         if table.num_rows == 0 and len(name) >= 6:
-            matches = pc.starts_with(pc.field("id"), name)
-            table = self.dataset.to_table(filter=matches, columns=["name", "graph"])
+            table = self._table(["name", "graph"], pc.starts_with(pc.field("id"), name))
         if table.num_rows == 0:
             raise PackError(f"{self.path} has no graph {name!r}; {_suggestion(name, self.names())}")
         if table.num_rows > 1:
@@ -86,9 +96,14 @@ class Pack:
     def graphs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Graph]]:
         """Graphs with their names, a few in memory at a time; all of them, or those named."""
         chosen = None if names is None else pc.field("name").isin(list(names))
-        for batch in self.dataset.to_batches(
+        batches = self.dataset.to_batches(
             filter=chosen, columns=["name", "graph"], batch_size=64, batch_readahead=1
-        ):
+        )
+        while True:
+            with self._readable():
+                batch = next(batches, None)
+            if batch is None:
+                return
             for name, data in zip(batch["name"], batch["graph"], strict=True):
                 yield name.as_py(), self._decode(name.as_py(), data.as_py())
 
@@ -144,7 +159,7 @@ class PackWriter:
         """Write what was added as a part."""
         if not self._rows:
             return
-        number = len(list(self.path.glob(f"part-*{SUFFIX}")))
+        number = 1 + max((_number(part) for part in self.path.glob(f"part-*{SUFFIX}")), default=-1)
         target = self.path / f"part-{number:05d}{SUFFIX}"
         aside = self.path / f".{target.name}.{os.getpid()}"
         table = pa.Table.from_pylist(self._rows, schema=SCHEMA)
@@ -164,6 +179,11 @@ class PackWriter:
         aside.rename(target)
         _sync_directory(self.path)
         self._rows, self._bytes = [], 0
+
+
+def _number(part: Path) -> int:
+    digits = part.stem.removeprefix("part-")
+    return int(digits) if digits.isdecimal() else -1
 
 
 def _sync_directory(path: Path) -> None:

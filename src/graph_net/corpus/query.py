@@ -7,6 +7,8 @@ from typing import Any
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack, PackError
 
+_HINT = f"Columns: {', '.join(COLUMNS)}"
+
 
 def select(
     pack: Pack, where: str | None = None, order: str = "name", limit: int | None = None
@@ -22,16 +24,17 @@ def select(
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         question = f"SELECT {', '.join(COLUMNS)} FROM pack"  # noqa: S608 - fixed names
         if where:
-            question += f" WHERE ({where})"
-        question += f" ORDER BY {order}"
+            question += f" WHERE ({where}\n)"  # a comment at the end of it ends there
+        question += f" ORDER BY {order}\n"
         if limit is not None:
             question += f" LIMIT {int(limit)}"
         try:
+            if len(connection.extract_statements(question)) != 1:
+                raise PackError(f"cannot answer {where!r}: it is more than a condition. {_HINT}")
             found = connection.execute(question)
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
         except duckdb.Error as error:
+            asked = f"{where!r} ordered by {order!r}" if where else f"order {order!r}"
             reason = str(error).splitlines()[0]
-            raise PackError(
-                f"cannot answer {where!r}: {reason}. Columns: {', '.join(COLUMNS)}"
-            ) from error
+            raise PackError(f"cannot answer {asked}: {reason}. {_HINT}") from error

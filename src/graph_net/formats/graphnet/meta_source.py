@@ -164,7 +164,9 @@ def _literal(tree: ast.expr, limits: Limits) -> Any:
                 item.value if isinstance(item, ast.Constant) else _literal(item, limits)
                 for item in items
             ]
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+        case ast.UnaryOp(
+            op=ast.USub(), operand=ast.Constant(value=int() | float() | complex() as value)
+        ):
             return -value
         case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=ast.Name(id=word)) if word in _FLOATS:
             number = _FLOATS[word]

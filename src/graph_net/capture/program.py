@@ -1,0 +1,124 @@
+"""``torch.export``'s programs as level-``aten`` Graphs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+
+from graph_net.graph.errors import GraphError
+from graph_net.graph.fx import from_fx, input_of
+from graph_net.graph.graph import Graph, Input, Level, Provenance, Role
+from graph_net.graph.runtime import SymbolTable
+from graph_net.graph.schema import tidy
+
+_ROLES = {
+    InputKind.PARAMETER: Role.PARAMETER,
+    InputKind.BUFFER: Role.BUFFER,
+    InputKind.CONSTANT_TENSOR: Role.CONSTANT,
+    InputKind.USER_INPUT: Role.INPUT,
+}
+_INLINED = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
+
+
+def graph_of_program(program: ExportedProgram, provenance: Provenance) -> Graph:
+    """The Graph of an exported program: its state as inputs with statistics, its user outputs."""
+    module = program.graph_module
+    inline_regions(module)
+    tidy(module)
+    reader = _StateReader(program)
+    graph = from_fx(module, level=Level.ATEN, roles=reader.roles, provenance=provenance)
+    return Graph(
+        inputs=tuple(reader.described(entry) for entry in graph.inputs),
+        nodes=graph.nodes,
+        output=graph.output,
+        level=Level.ATEN,
+        symbols=graph.symbols,
+        provenance=provenance,
+    )
+
+
+class _StateReader:
+    """Says for each placeholder what it was to the model, and what its values were like."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self.state = {**dict(program.state_dict), **dict(program.constants)}
+        self.targets: dict[str, str] = {}
+        self.roles: dict[str, Role] = {}
+        for spec in program.graph_signature.input_specs:
+            if spec.kind not in _ROLES:
+                raise GraphError(f"an input of kind {spec.kind.name} cannot be stored")
+            name = spec.arg.name
+            self.roles[name] = _ROLES[spec.kind]
+            if spec.target is not None:
+                self.targets[name] = spec.target
+            if isinstance(spec.arg, ConstantArgument):
+                self._set_constant(program.graph_module, name, spec.arg.value)
+        kinds = {spec.kind for spec in program.graph_signature.output_specs}
+        if kinds - {OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION}:
+            raise GraphError("outputs other than the model's own cannot be stored")
+
+    def _set_constant(self, module: fx.GraphModule, name: str, value: Any) -> None:
+        """A Python argument was burnt into the graph; its placeholder is a leftover."""
+        for node in module.graph.find_nodes(op="placeholder"):
+            if node.name == name and not node.users:
+                module.graph.erase_node(node)
+                del self.roles[name]
+
+    def described(self, entry: Input) -> Input:
+        """The input with the name it had in the model, and statistics if it had values."""
+        target = self.targets.get(entry.name)
+        value = self.state.get(target) if target is not None else None
+        if isinstance(value, torch.Tensor):
+            real = input_of(entry.name, value, SymbolTable(), entry.role)
+            entry = Input(entry.name, entry.spec, real.recipe, entry.role, entry.local, target)
+        return entry
+
+
+def inline_regions(module: fx.GraphModule) -> None:
+    """Put the bodies of grad-mode and (disabled) autocast regions where they are called."""
+    for node in list(module.graph.nodes):
+        if node.op != "call_function" or getattr(node.target, "__name__", "") not in _INLINED:
+            continue
+        submodule = next(a for a in node.args if isinstance(a, fx.Node) and a.op == "get_attr")
+        position = node.args.index(submodule)
+        if node.target.__name__ == "wrap_with_autocast" and node.args[2] is not False:
+            raise GraphError("an autocast region is switched on", node=node.name)
+        body = getattr(module, str(submodule.target))
+        inline_regions(body)
+        _inline(module, node, body, node.args[position + 1 :])
+        if not submodule.users:
+            module.graph.erase_node(submodule)
+
+
+def _inline(
+    module: fx.GraphModule, call: fx.Node, body: fx.GraphModule, args: tuple[Any, ...]
+) -> None:
+    values: dict[fx.Node, Any] = {}
+    given = iter(args)
+    result: Any = None
+    with module.graph.inserting_before(call):
+        for node in body.graph.nodes:
+            if node.op == "placeholder":
+                values[node] = next(given)
+            elif node.op == "output":
+                result = fx.map_arg(node.args[0], values.__getitem__)
+            else:
+                if node.op == "get_attr":
+                    name = re.sub(r"\W", "_", f"{call.name}_{node.target}")
+                    setattr(module, name, getattr(body, str(node.target)))
+                    values[node] = module.graph.get_attr(name)
+                    values[node].meta = dict(node.meta)
+                else:
+                    values[node] = module.graph.node_copy(node, values.__getitem__)
+    for user in list(call.users):
+        if isinstance(result, (tuple, list)):
+            user.replace_all_uses_with(result[int(user.args[1])])  # type: ignore[arg-type]
+            module.graph.erase_node(user)
+    if not isinstance(result, (tuple, list)):
+        call.replace_all_uses_with(result)
+    module.graph.erase_node(call)

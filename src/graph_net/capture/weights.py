@@ -1,0 +1,108 @@
+"""Models without weights: built so that no parameter is ever filled, captured as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map
+
+LARGE = 1 << 16
+"""Tensors with fewer elements are made for real: tables of positions and frequencies are small,
+and a model may look at them while it is built."""
+_FACTORIES = frozenset({torch.empty, torch.rand, torch.randn, torch.zeros, torch.ones})
+
+
+class _LargeOnMeta(TorchFunctionMode):
+    """Makes large tensors without memory, and skips the initialisation of parameters."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        if func in _FACTORIES and kwargs.get("device") is None and _elements(args, kwargs) >= LARGE:
+            kwargs = {**kwargs, "device": "meta"}
+        return func(*args, **kwargs)
+
+
+def _elements(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    size = kwargs.get("size", args[0] if len(args) == 1 else args)
+    try:
+        return prod(size) if isinstance(size, (tuple, list, torch.Size)) else int(size)
+    except (TypeError, ValueError):
+        return 0
+
+
+@contextmanager
+def without_weights() -> Iterator[None]:
+    """Inside, modules are built with parameters that have shapes and no memory; buffers are real.
+
+    Building on the meta device altogether would lose the values of buffers, and building under
+    fake tensors fails for models that look at a value while they are built.
+    """
+    original = nn.Module.register_parameter
+
+    def register(module: nn.Module, name: str, param: nn.Parameter | None) -> None:
+        original(module, name, param)
+        made = module._parameters.get(name)
+        if made is not None and made.device.type != "meta":
+            empty = made.detach().to("meta")
+            module._parameters[name] = nn.Parameter(empty, requires_grad=made.requires_grad)
+
+    nn.Module.register_parameter = register  # type: ignore[method-assign, assignment]
+    try:
+        with _LargeOnMeta():
+            yield
+    finally:
+        nn.Module.register_parameter = original  # type: ignore[method-assign]
+
+
+def with_fake_inputs(inputs: Any, mode: FakeTensorMode) -> Any:
+    """A nest of inputs, its memory-less tensors replaced by fake tensors of one mode."""
+
+    def fake(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor) and leaf.device.type == "meta":
+            with mode:
+                return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype)
+        return leaf
+
+    return tree_map(fake, inputs)
+
+
+def with_fake_weights(model: nn.Module, mode: FakeTensorMode) -> nn.Module:
+    """The model, its memory-less parameters and buffers replaced by fake tensors of one mode."""
+    made: dict[int, torch.Tensor] = {}
+
+    def fake(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) not in made:  # tied weights stay tied
+            with mode:
+                made[id(tensor)] = torch.empty_strided(
+                    tensor.shape, tensor.stride(), dtype=tensor.dtype
+                )
+        return made[id(tensor)]
+
+    parameters: dict[int, nn.Parameter] = {}
+    for module in model.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None and parameter.device.type == "meta":
+                if id(parameter) not in parameters:
+                    parameters[id(parameter)] = nn.Parameter(
+                        fake(parameter), requires_grad=parameter.requires_grad
+                    )
+                module._parameters[name] = parameters[id(parameter)]
+        for name, buffer in module._buffers.items():
+            if buffer is not None and buffer.device.type == "meta":
+                module._buffers[name] = fake(buffer)
+    return model

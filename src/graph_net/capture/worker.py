@@ -1,0 +1,181 @@
+"""One model captured in a process of its own; what came of it lies in two files.
+
+The result of an entry is ``KEY.json`` (what happened) and ``KEY.bin`` (the graphs, one after
+another, lengths in the JSON). Each is written aside and renamed, the JSON last: it marks a
+complete result, so a killed collection resumes without losing or repeating what was finished.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from graph_net.capture.zoo.zoo import Entry, Zoo
+from graph_net.graph import Graph, GraphError, Provenance, from_bytes, to_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one model may cost."""
+
+    seconds: int = 180
+    gigabytes: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of an entry."""
+
+    entry: Entry
+    ok: bool
+    reason: str = ""
+    way: str = ""
+    refused: tuple[str, ...] = ()
+    seconds: float = 0.0
+    peak_bytes: int = 0
+    lengths: tuple[int, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """The reason with everything that varies from model to model masked."""
+        return signature(self.reason)
+
+
+def signature(reason: str) -> str:
+    """A text with numbers and names masked, so that equal failures look equal."""
+    text = re.sub(r"'[^']*'|\"[^\"]*\"", "'…'", reason)
+    return re.sub(r"\d+(\.\d+)?", "#", text)[:160]
+
+
+class Spool:
+    """A directory of results, one for each entry."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+
+    def key(self, entry: Entry) -> str:
+        """A file name for an entry."""
+        word = re.sub(r"\W+", "_", f"{entry.library}-{entry.name}")[:80]
+        return f"{word}-{sha256(f'{entry.library}/{entry.name}'.encode()).hexdigest()[:8]}"
+
+    def result(self, entry: Entry) -> Result | None:
+        """What is known of an entry."""
+        try:
+            tree = json.loads((self.path / f"{self.key(entry)}.json").read_text("utf-8"))
+        except (FileNotFoundError, ValueError):
+            return None
+        tree["entry"] = Entry(**{**tree["entry"], "tags": tuple(tree["entry"]["tags"])})
+        return Result(
+            **{**tree, "refused": tuple(tree["refused"]), "lengths": tuple(tree["lengths"])}
+        )
+
+    def graphs(self, result: Result) -> list[Graph]:
+        """The graphs of a result."""
+        data = (self.path / f"{self.key(result.entry)}.bin").read_bytes()
+        found, place = [], 0
+        for length in result.lengths:
+            found.append(from_bytes(data[place : place + length]))
+            place += length
+        return found
+
+    def put(self, result: Result, blobs: list[bytes]) -> None:
+        """Store a result and its graphs."""
+        key = self.key(result.entry)
+        if blobs:
+            self._write(f"{key}.bin", b"".join(blobs))
+        self._write(f"{key}.json", json.dumps(asdict(result)).encode())
+
+    def _write(self, name: str, data: bytes) -> None:
+        aside = self.path / f".{name}.{os.getpid()}"
+        aside.write_bytes(data)
+        aside.rename(self.path / name)
+
+
+def capture_entry(zoo: Zoo, entry: Entry, spool: Spool) -> None:
+    """Build, capture, check and store one entry; runs in the process that may die of it."""
+    from graph_net.capture.capture import capture
+    from graph_net.capture.check import check_graph_runs
+    from graph_net.capture.weights import without_weights
+
+    start = time.monotonic()
+    origin = Provenance(
+        library=entry.library,
+        model=entry.name,
+        category=entry.category,
+        subcategory=entry.subcategory,
+        tags=entry.tags,
+    )
+    try:
+        with without_weights():
+            call = zoo.build(entry)
+        captured = capture(call.model, call.args, call.kwargs, provenance=origin)
+        for graph in captured.graphs:
+            check_graph_runs(graph)
+        blobs = [to_bytes(graph) for graph in captured.graphs]
+        result = Result(
+            entry,
+            True,
+            way=captured.way,
+            refused=captured.refused,
+            seconds=time.monotonic() - start,
+            peak_bytes=peak_bytes(),
+            lengths=tuple(len(blob) for blob in blobs),
+        )
+        spool.put(result, blobs)
+    except Exception as error:
+        known = isinstance(error, GraphError)
+        reason = str(error) if known else f"{type(error).__name__}: {error}"
+        spool.put(_failure(entry, reason, time.monotonic() - start), [])
+
+
+def _failure(entry: Entry, reason: str, seconds: float) -> Result:
+    line = " ".join(reason.split())[:500]
+    return Result(entry, False, line, seconds=seconds, peak_bytes=peak_bytes())
+
+
+def peak_bytes() -> int:
+    """The most memory this process held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def start(zoo: Zoo, entry: Entry, spool: Spool, budget: Budget) -> int:
+    """Fork a process that captures an entry within its budget; its id."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.alarm(budget.seconds)
+        most = int(budget.gigabytes * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(quiet, stream)
+        capture_entry(zoo, entry, spool)
+    finally:
+        os._exit(0)
+
+
+def finish(entry: Entry, spool: Spool, status: int, seconds: float) -> Result:
+    """What a finished process left behind, or why it left nothing."""
+    result = spool.result(entry)
+    if result is None:
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            why = "ran out of time" if number == signal.SIGALRM else f"died of signal {number}"
+        else:
+            why = f"ended with status {os.waitstatus_to_exitcode(status)} and no result"
+        result = Result(entry, False, why, seconds=seconds)
+        spool.put(result, [])
+    return result

@@ -1,0 +1,76 @@
+"""``graph-net collect``: model zoos into a pack of graphs."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.capture.collect import collect
+from graph_net.capture.worker import Budget, Result, Spool
+from graph_net.capture.zoo import available, load
+from graph_net.cli.common import err, out
+from graph_net.cli.progress import progress
+from graph_net.corpus.gather import gather
+
+
+def collect_zoos(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write.")],
+    zoos: Annotated[
+        str, typer.Option(help="Names of zoos, comma-separated; every installed one by default.")
+    ] = "",
+    work: Annotated[
+        Path, typer.Option(help="Where results wait; the same place again resumes.")
+    ] = Path("build/collect"),
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
+    limit: Annotated[int | None, typer.Option(help="At most so many models of each zoo.")] = None,
+    seconds: Annotated[int, typer.Option(help="Time limit for one model.")] = 180,
+    gigabytes: Annotated[float, typer.Option(help="Memory limit for one model.")] = 10.0,
+    retry: Annotated[bool, typer.Option(help="Try models again that failed before.")] = False,
+    pack: Annotated[bool, typer.Option(help="Write the pack at the end.")] = True,
+) -> None:
+    """Capture every model of the zoos, each in a process of its own, and pack the graphs.
+
+    Resumes: models with a result are passed over (--retry takes the failed ones again). Models
+    come in an order that is shuffled once, so that a part of a run is a fair sample.
+    """
+    names = [name for name in zoos.split(",") if name] or [n for n, ok in available().items() if ok]
+    spool = Spool(work)
+    budget = Budget(seconds, gigabytes)
+    for name in names:
+        zoo = load(name)
+        entries = sorted(zoo.entries(), key=lambda entry: entry.name)
+        random.Random(0).shuffle(entries)  # noqa: S311 - an order, not a secret
+        results = {entry: spool.result(entry) for entry in entries[:limit]}
+        wanted = [e for e, r in results.items() if r is None or (retry and not r.ok)]
+        found = [r for e, r in results.items() if r is not None and e not in set(wanted)]
+        with progress(name, len(wanted)) as advance:
+            for result in collect(zoo, wanted, spool, jobs or os.cpu_count() or 1, budget):
+                found.append(result)
+                advance()
+        _report(name, found)
+    if pack:
+        count = gather(spool, output)
+        err.print(f"{count} distinct graphs in {output}")
+
+
+def _report(name: str, results: list[Result]) -> None:
+    failed = [result for result in results if not result.ok]
+    err.print(f"{name}: {len(results) - len(failed)} captured, {len(failed)} failed")
+    if not failed:
+        return
+    table = Table(title=f"{name}: failed", title_justify="left")
+    table.add_column("why", overflow="fold")
+    table.add_column("models", justify="right")
+    table.add_column("for example", overflow="fold")
+    clusters = Counter(result.signature for result in failed)
+    for signature, count in clusters.most_common(20):
+        example = next(r.entry.name for r in failed if r.signature == signature)
+        table.add_row(escape(signature), str(count), escape(example))
+    out.print(table)

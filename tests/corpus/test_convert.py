@@ -1,0 +1,151 @@
+"""Many sample directories read at once: one that kills its process does not stop the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from corpus.some_graphs import some_graph
+
+from graph_net.corpus.columns import row_of
+from graph_net.corpus.convert import Outcome, SampleResult, read_directories, read_one
+from graph_net.formats.graphnet import read_sample
+from graph_net.formats.graphnet.write import write_sample
+
+
+def samples_in(directory: Path, count: int) -> dict[str, Path]:
+    found = {f"s{number}": directory / f"s{number}" for number in range(count)}
+    for number, path in enumerate(found.values()):
+        write_sample(some_graph(number), path)
+    return found
+
+
+def results_of(samples: dict[str, Path], jobs: int) -> dict[str, SampleResult]:
+    results = list(read_directories(samples, jobs))
+    assert len(results) == len(samples)
+    return {result.name: result for result in results}
+
+
+def test_a_sample_becomes_a_row(tmp_path: Path) -> None:
+    write_sample(some_graph(3), tmp_path / "s")
+    result = read_one("name", str(tmp_path / "s"))
+    assert result.row == row_of("name", read_sample(tmp_path / "s"))
+    assert result.sample_bytes == sum(file.stat().st_size for file in (tmp_path / "s").iterdir())
+    assert result.reason == ""
+
+
+def test_a_bad_sample_becomes_a_reason(tmp_path: Path) -> None:
+    write_sample(some_graph(3), tmp_path / "s")
+    (tmp_path / "s" / "model.py").write_text("class A:\n    def forward(self): return exit()\n")
+    result = read_one("name", str(tmp_path / "s"))
+    assert result.row is None
+    assert "'exit' is not on the allow-list of call targets (line 2" in result.reason
+    assert "model.py is missing" in read_one("name", str(tmp_path / "nowhere")).reason
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_all_are_read_and_the_bad_are_refused(tmp_path: Path, jobs: int) -> None:
+    samples = samples_in(tmp_path, 12)
+    (samples["s5"] / "model.py").write_text("import os\n")
+    results = results_of(samples, jobs)
+    assert set(results) == set(samples)
+    assert [name for name, result in results.items() if result.row is None] == ["s5"]
+    for name, path in samples.items():
+        if name != "s5":
+            assert results[name].row == row_of(name, read_sample(path))
+
+
+def test_no_samples_give_no_results() -> None:
+    assert list(read_directories({}, 2)) == []
+
+
+# -- processes that die -------------------------------------------------------------------------
+
+
+def set_trap(sample: Path, acts: str) -> None:
+    """Make a sample's model.py a pipe, whose readers are killed or given what it held, in turn."""
+    pipe = sample / "model.py"
+    source = pipe.read_bytes()
+    pipe.unlink()
+    os.mkfifo(pipe)
+
+    def play() -> None:
+        for act in acts.split():
+            handle = os.open(pipe, os.O_WRONLY)  # returns when a reader has opened it
+            if act == "kill":
+                victim = reader_of(pipe)
+                os.kill(victim, signal.SIGKILL)
+                while reads(victim, pipe):
+                    time.sleep(0.001)
+            else:
+                os.write(handle, source)
+            os.close(handle)
+
+    threading.Thread(target=play, daemon=True).start()
+
+
+def reads(process: int, pipe: Path) -> bool:
+    try:
+        links = list(Path(f"/proc/{process}/fd").iterdir())
+        return any(os.readlink(link) == str(pipe) for link in links)
+    except OSError:
+        return False
+
+
+def reader_of(pipe: Path) -> int:
+    """The other process that has a file open."""
+    numbers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+    (found,) = (n for n in numbers if n != os.getpid() and reads(n, pipe))
+    return found
+
+
+linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+
+
+@linux
+def test_a_sample_that_kills_its_reader_twice_is_refused_alone(tmp_path: Path) -> None:
+    samples = samples_in(tmp_path, 20)
+    set_trap(samples["s3"], "kill kill")
+    results = results_of(samples, 2)
+    assert set(results) == set(samples)
+    assert [name for name, result in results.items() if result.row is None] == ["s3"]
+    assert results["s3"].reason == "reading it killed the process"
+
+
+@linux
+def test_a_sample_whose_reader_was_killed_once_is_read_again(tmp_path: Path) -> None:
+    samples = samples_in(tmp_path, 20)
+    expected = row_of("s19", read_sample(samples["s19"]))
+    set_trap(samples["s19"], "kill give")
+    results = results_of(samples, 2)
+    assert all(result.row is not None for result in results.values())
+    assert results["s19"].row == expected
+
+
+# -- the outcome --------------------------------------------------------------------------------
+
+
+def test_reasons_are_grouped_without_their_lines() -> None:
+    outcome = Outcome(read=7, skipped=1, sample_bytes=10, pack_bytes=2)
+    outcome.refuse("a", "unknown name 'q' (line 3)")
+    outcome.refuse("b", "a paddle sample")
+    outcome.refuse("c", "unknown name 'q' (line 44)")
+    assert outcome.reasons() == [
+        ("unknown name 'q' (line …)", ["a", "c"]),
+        ("a paddle sample", ["b"]),
+    ]
+    assert outcome.as_json() == {
+        "read": 7,
+        "already_there": 1,
+        "refused": [
+            {"sample": "a", "reason": "unknown name 'q' (line 3)"},
+            {"sample": "b", "reason": "a paddle sample"},
+            {"sample": "c", "reason": "unknown name 'q' (line 44)"},
+        ],
+        "sample_bytes": 10,
+        "pack_bytes": 2,
+    }
