@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_leaves
 
 from graph_net.capture.program import graph_of_program
 from graph_net.capture.weights import with_fake_inputs, with_fake_weights
@@ -86,7 +87,8 @@ def _by_export(
         program = torch.export.export(
             model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
         )
-    return (graph_of_program(program, provenance),)
+    leaves = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    return (graph_of_program(program, provenance, leaves),)
 
 
 def _by_dynamo(

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from torch.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    OutputKind,
+    TensorArgument,
+)
 
 from graph_net.graph.errors import GraphError
-from graph_net.graph.fx import from_fx, input_of
+from graph_net.graph.fx import from_fx, recipe_of
 from graph_net.graph.graph import Graph, Input, Level, Provenance, Role
-from graph_net.graph.runtime import SymbolTable
 from graph_net.graph.schema import tidy
 
 _ROLES = {
@@ -25,12 +31,18 @@ _ROLES = {
 _INLINED = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
 
 
-def graph_of_program(program: ExportedProgram, provenance: Provenance) -> Graph:
-    """The Graph of an exported program: its state as inputs with statistics, its user outputs."""
+def graph_of_program(
+    program: ExportedProgram, provenance: Provenance, examples: Sequence[torch.Tensor] = ()
+) -> Graph:
+    """The Graph of an exported program: its state as inputs with statistics, its user outputs.
+
+    ``examples`` are the tensors it was called with, in order; their values make the recipes of
+    the user inputs.
+    """
     module = program.graph_module
     inline_regions(module)
     tidy(module)
-    reader = _StateReader(program)
+    reader = _StateReader(program, examples)
     graph = from_fx(module, level=Level.ATEN, roles=reader.roles, provenance=provenance)
     return Graph(
         inputs=tuple(reader.described(entry) for entry in graph.inputs),
@@ -45,9 +57,11 @@ def graph_of_program(program: ExportedProgram, provenance: Provenance) -> Graph:
 class _StateReader:
     """Says for each placeholder what it was to the model, and what its values were like."""
 
-    def __init__(self, program: ExportedProgram) -> None:
-        self.state = {**dict(program.state_dict), **dict(program.constants)}
+    def __init__(self, program: ExportedProgram, examples: Sequence[torch.Tensor]) -> None:
+        given = iter(examples)
+        self.state: dict[str, Any] = {**dict(program.state_dict), **dict(program.constants)}
         self.targets: dict[str, str] = {}
+        self.examples: dict[str, torch.Tensor | None] = {}
         self.roles: dict[str, Role] = {}
         for spec in program.graph_signature.input_specs:
             if spec.kind not in _ROLES:
@@ -57,12 +71,14 @@ class _StateReader:
             if spec.target is not None:
                 self.targets[name] = spec.target
             if isinstance(spec.arg, ConstantArgument):
-                self._set_constant(program.graph_module, name, spec.arg.value)
+                self._drop(program.graph_module, name)
+            elif spec.kind is InputKind.USER_INPUT and isinstance(spec.arg, TensorArgument):
+                self.examples[name] = next(given, None)
         kinds = {spec.kind for spec in program.graph_signature.output_specs}
         if kinds - {OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION}:
             raise GraphError("outputs other than the model's own cannot be stored")
 
-    def _set_constant(self, module: fx.GraphModule, name: str, value: Any) -> None:
+    def _drop(self, module: fx.GraphModule, name: str) -> None:
         """A Python argument was burnt into the graph; its placeholder is a leftover."""
         for node in module.graph.find_nodes(op="placeholder"):
             if node.name == name and not node.users:
@@ -70,13 +86,12 @@ class _StateReader:
                 del self.roles[name]
 
     def described(self, entry: Input) -> Input:
-        """The input with the name it had in the model, and statistics if it had values."""
+        """The input with the name it had in the model, and a recipe like the values it had."""
         target = self.targets.get(entry.name)
-        value = self.state.get(target) if target is not None else None
+        value = self.examples.get(entry.name) if target is None else self.state.get(target)
         if isinstance(value, torch.Tensor):
-            real = input_of(entry.name, value, SymbolTable(), entry.role)
-            entry = Input(entry.name, entry.spec, real.recipe, entry.role, entry.local, target)
-        return entry
+            entry = replace(entry, recipe=recipe_of(value))
+        return entry if target is None else replace(entry, original=target)
 
 
 def inline_regions(module: fx.GraphModule) -> None:

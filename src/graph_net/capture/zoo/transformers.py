@@ -169,7 +169,9 @@ def _arguments(name: str, model_type: str) -> list[str]:
     bodies = _classes(model_type_to_module_name(model_type))
     for _ in range(5):
         bases, body = bodies.get(name, ("", ""))
-        call = re.search(r"\n    def forward\(\s*self,?(.*?)\n    \)|\n    def forward\((.*?)\)", body, re.S)
+        call = re.search(
+            r"\n    def forward\(\s*self,?(.*?)\n    \)|\n    def forward\((.*?)\)", body, re.S
+        )
         if call:
             return re.findall(r"(\w+)\s*(?=:|=|,|$)", re.sub(r":[^,=]*", ":", call[1] or call[2]))
         name = bases.split(",")[0].strip()

@@ -98,8 +98,13 @@ class Inputs:
 
     def input_features(self) -> torch.Tensor:
         mels = self.look(
-            "num_mel_bins", "feature_projection_input_dim", "input_feat_per_channel",
-            "input_feat_size", "input_dim", default=80, first="audio",
+            "num_mel_bins",
+            "feature_projection_input_dim",
+            "input_feat_per_channel",
+            "input_feat_size",
+            "input_dim",
+            default=80,
+            first="audio",
         )
         first = next((m for m in self.model.modules() if isinstance(m, nn.Conv1d)), None)
         if first is not None and first.in_channels == mels:
@@ -116,8 +121,14 @@ class Inputs:
 
 
 ALWAYS = (
-    "input_ids", "attention_mask", "decoder_input_ids", "bbox", "pixel_values", "input_features",
-    "input_values", "past_values",
+    "input_ids",
+    "attention_mask",
+    "decoder_input_ids",
+    "bbox",
+    "pixel_values",
+    "input_features",
+    "input_values",
+    "past_values",
 )
 
 
