@@ -1,6 +1,6 @@
 """Graphs to fill packs with, and a program that fills one until it is killed.
 
-    python some_graphs.py PACK EVERY    adds graph-0, graph-1, … and prints how many are on disk
+python some_graphs.py PACK EVERY    adds graph-0, graph-1, … and prints how many are on disk
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from corpus.some_graphs import some_graph
 
+from corpus.some_graphs import some_graph
 from graph_net.corpus.columns import row_of
 from graph_net.corpus.convert import Outcome, SampleResult, read_directories, read_one
 from graph_net.formats.graphnet import read_sample

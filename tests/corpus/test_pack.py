@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from corpus.some_graphs import some_graph
 
+from corpus.some_graphs import some_graph
 from graph_net.corpus import pack as pack_module
 from graph_net.corpus.columns import COLUMNS, SCHEMA, row_of
 from graph_net.corpus.pack import Pack, PackError, PackWriter, is_pack
@@ -133,14 +133,14 @@ def test_bytes_that_are_no_graph_name_the_graph(tmp_path: Path) -> None:
     for name in ("bad", "cut"):
         with pytest.raises(GraphError, match=f"^{name}: "):
             pack.graph(name)
-    with pytest.raises(GraphError, match="^bad: "):
+    with pytest.raises(GraphError, match=r"^bad: "):
         list(pack.graphs())
 
 
 def test_limits_hold_for_graphs_in_packs(tmp_path: Path) -> None:
     written(tmp_path / "pack")
     assert Pack(tmp_path / "pack", Limits(nodes=3)).graph("model-2")
-    with pytest.raises(GraphError, match="^model-4: "):
+    with pytest.raises(GraphError, match=r"^model-4: "):
         Pack(tmp_path / "pack", Limits(nodes=3)).graph("model-4")
 
 
@@ -172,7 +172,7 @@ def test_a_condition_reaches_nothing_outside(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "pack")
-    with pytest.raises(PackError, match="cannot answer .*Columns: name, id, "):
+    with pytest.raises(PackError, match=r"cannot answer .*Columns: name, id, "):
         select(Pack(tmp_path / "pack"), where)
     assert [file.name for file in tmp_path.iterdir()] == ["pack"]
     assert len(Pack(tmp_path / "pack")) == 5
@@ -180,7 +180,7 @@ def test_a_condition_reaches_nothing_outside(
 
 def test_a_bad_order_is_named(tmp_path: Path) -> None:
     written(tmp_path / "pack")
-    with pytest.raises(PackError, match="cannot answer .*'size DESC'"):
+    with pytest.raises(PackError, match=r"cannot answer .*'size DESC'"):
         select(Pack(tmp_path / "pack"), order="size DESC")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import oracle
 import torch
+
+import oracle
 from formats.constructs import source_of
 
 ARGUMENTS = {
@@ -16,12 +17,12 @@ ARGUMENTS = {
 }
 
 
-def write(directory: Path, body: str = "return (x, i, b, s)", **files: str | bytes) -> Path:
+def write(directory: Path, body: str = "return (x, i, b, s)", **files: str) -> Path:
     """A good sample with this body of its forward, in which some files are replaced."""
     oracle.write_files(directory, source_of(body), ARGUMENTS)
     for name, content in files.items():
         path = directory / (f"{name}.py" if name != "graph_net" else "graph_net.json")
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        path.write_text(content)
     return directory
 
 

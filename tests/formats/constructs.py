@@ -31,7 +31,8 @@ CONSTRUCTS = (
     # -- assignments
     Construct("a call", "y = torch.relu(x)\nreturn (y,)", "y = torch.relu(x)", "(y,)"),
     Construct("no call", "return (x, i)", "", "(x, i)"),
-    Construct("an alias", "y = x\nz = y\nreturn torch.relu(z)", "relu_v1 = torch.relu(x)", "relu_v1"),
+    Construct("an alias", "y = x\nz = y\nreturn torch.relu(z)",
+              "relu_v1 = torch.relu(x)", "relu_v1"),
     Construct(
         "a freed value",
         "y = torch.relu(x);  x = None\nz = y.abs();  y = None\nreturn (z,)",
@@ -153,12 +154,14 @@ CONSTRUCTS = (
     Construct(
         "a method of a call",
         "return torch.relu(x).mean(0).sum((0, 1))",
-        "relu_v1 = torch.relu(x)\nmean_v2 = method:mean(relu_v1, 0)\nsum_v3 = method:sum(mean_v2, (0, 1))",
+        "relu_v1 = torch.relu(x)\nmean_v2 = method:mean(relu_v1, 0)\n"
+        "sum_v3 = method:sum(mean_v2, (0, 1))",
         "sum_v3",
     ),
     Construct(
         "private names",
-        "y = torch._C._nn.gelu(x, approximate = 'tanh')\nz = torch.functional.einsum('ijk->kj', y)\n"
+        "y = torch._C._nn.gelu(x, approximate = 'tanh')\n"
+        "z = torch.functional.einsum('ijk->kj', y)\n"
         "return torch._C._fft.fft_rfft(z)",
         "y = torch.nn.functional.gelu(x, approximate='tanh')\nz = torch.einsum('ijk->kj', y)\n"
         "rfft_v1 = torch.fft.rfft(z)",
@@ -196,7 +199,8 @@ CONSTRUCTS = (
     ),
     Construct(
         "arithmetic on sizes",
-        "size = x.size();  n = size[1]\nm = (n + 3) // 2 * s\nreturn x.new_zeros(m, n % 2 + 1, -s + 9)",
+        "size = x.size();  n = size[1]\nm = (n + 3) // 2 * s\n"
+        "return x.new_zeros(m, n % 2 + 1, -s + 9)",
         "size = method:size(x)\nn = operator.getitem(size, 1)\nadd_v1 = operator.add(n, 3)\n"
         "floordiv_v2 = operator.floordiv(add_v1, 2)\nm = operator.mul(floordiv_v2, s)\n"
         "mod_v3 = operator.mod(n, 2)\nadd_v4 = operator.add(mod_v3, 1)\nneg_v5 = operator.neg(s)\n"

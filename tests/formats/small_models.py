@@ -1,4 +1,4 @@
-"""Models for constructs that ``graph_net.testing.models`` has not, each small and in plain torch."""
+"""Models for constructs that ``graph_net.testing.models`` has not, small and in plain torch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Attention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = self.qkv(self.norm(x)).unflatten(-1, (3, 4, -1)).permute(2, 0, 3, 1, 4).unbind(0)
         x = x + F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
-        return x + self.mlp(x)
+        out: Tensor = x + self.mlp(x)
+        return out
 
 
 class Gpt(nn.Module):
@@ -44,7 +45,8 @@ class Gpt(nn.Module):
         q, k, v = self.qkv(x).split(32, dim=-1)
         mask = torch.full((length, length), float("-inf"), device=ids.device).triu(1)
         scores = q @ k.transpose(-2, -1) / 32**0.5 + mask
-        return (scores.softmax(-1) @ v).masked_fill(ids[..., None] == 0, -float("inf"))
+        attended: Tensor = scores.softmax(-1) @ v
+        return attended.masked_fill(ids[..., None] == 0, -float("inf"))
 
 
 class Routed(nn.Module):
@@ -67,6 +69,8 @@ class Routed(nn.Module):
 
 class Rotary(nn.Module):
     """Rotary positions as complex numbers from a stored buffer."""
+
+    turns: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,6 +125,9 @@ class Sizes(nn.Module):
 class ReadsNumbers(nn.Module):
     """Numbers read out of buffers that are stored literally."""
 
+    steps: Tensor
+    scale: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("steps", torch.tensor([2, 4, 6]))
@@ -128,8 +135,8 @@ class ReadsNumbers(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         size = int(self.steps[1].item())
-        torch._check(size >= 1)
-        torch._check(size <= 6)
+        torch._check(size >= 1)  # type: ignore[no-untyped-call]
+        torch._check(size <= 6)  # type: ignore[no-untyped-call]
         return torch.zeros(size) + self.scale.item(), x[:, :size] * size
 
 
@@ -143,7 +150,8 @@ class Autocast(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         with torch.autocast("cpu", dtype=torch.bfloat16):
             inside: Tensor = self.linear(x)
-        return inside.float() + self.linear(x)
+        outside: Tensor = self.linear(x)
+        return inside.float() + outside
 
 
 class Breaks(nn.Module):
@@ -164,7 +172,8 @@ class Half(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         here = torch.linspace(0, 1, 16, device=x.device, dtype=torch.float16)
-        return self.net(x.to(device=x.device, dtype=torch.float16)) + here.to(x.device)
+        out: Tensor = self.net(x.to(device=x.device, dtype=torch.float16))
+        return out + here.to(x.device)
 
 
 @dataclass(frozen=True, slots=True)

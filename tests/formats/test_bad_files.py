@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+
 from formats.bad_samples import meta, write
 from formats.constructs import source_of
-
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.graph import GraphError, LimitExceeded, Limits, Role
 
@@ -64,7 +64,10 @@ def test_what_is_no_python(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["model", "weight_meta", "input_tensor_constraints", "graph_net"])
 def test_what_is_no_utf8(tmp_path: Path, name: str) -> None:
-    error = refusal(write(tmp_path / "sample", **{name: b"\xff\xfe\x00"}))
+    directory = write(tmp_path / "sample")
+    (path,) = directory.glob(f"{name}.*")
+    path.write_bytes(b"\xff\xfe\x00")
+    error = refusal(directory)
     assert f"{name}." in str(error)
     assert "is not UTF-8 text" in str(error)
 
@@ -166,7 +169,12 @@ def test_metadata_that_makes_no_tensor(
 
 @pytest.mark.parametrize(
     "source",
-    ["print(1)\n", "class M:\n    def f(self):\n        pass\n", "class M:\n    a.b = 1\n", "x = 1\n"],
+    [
+        "print(1)\n",
+        "class M:\n    def f(self):\n        pass\n",
+        "class M:\n    a.b = 1\n",
+        "x = 1\n",
+    ],
 )
 def test_metadata_that_is_more_than_attributes(tmp_path: Path, source: str) -> None:
     error = refusal(write(tmp_path / "sample", weight_meta=source))

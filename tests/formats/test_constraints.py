@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from formats.bad_samples import write
 
+from formats.bad_samples import write
 from graph_net.formats.graphnet import read_sample
 from graph_net.formats.graphnet.constraints_source import Constraints, read_constraints
 from graph_net.graph import Expr, GraphError, Symbol, TensorSpec
@@ -67,7 +67,12 @@ def test_symbols_that_are_not_listed_are_still_declared() -> None:
 
 @pytest.mark.parametrize(
     ("bounds", "low", "high"),
-    [("(1, 8)", 1, 8), ("(None, 8)", None, 8), ("(-2, None)", -2, None), ("(None, None)", None, None)],
+    [
+        ("(1, 8)", 1, 8),
+        ("(None, 8)", None, 8),
+        ("(-2, None)", -2, None),
+        ("(None, None)", None, None),
+    ],
 )
 def test_ranges(bounds: str, low: int | None, high: int | None) -> None:
     source = WHOLE + f"{PREFIX}symbol_ranges = {{S0: {bounds}}}\n"
@@ -133,7 +138,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_constraint(tmp_path: Path, source: str) -> None:
-    with pytest.raises(GraphError, match="line|field constraints"):
+    with pytest.raises(GraphError, match=r"line|field constraints"):
         read_sample(write(tmp_path / "sample", input_tensor_constraints=source))
     assert not Path("SENTINEL").exists()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from formats.bad_samples import meta, write
 
+from formats.bad_samples import meta, write
 from graph_net.formats.graphnet import read_sample
 from graph_net.formats.graphnet.meta_source import dtype_of, read_meta, recipe_of, shape_of
 from graph_net.graph import (
@@ -104,9 +104,9 @@ def test_std_zero_makes_a_constant() -> None:
 def test_bounds_hold() -> None:
     dtype, _, recipe = recipe_for(std="9.0", min_val="-0.5", max_val="0.5")
     drawn = draw(recipe, (10_000,), dtype, name="x")
-    assert (drawn.min(), drawn.max()) == (-0.5, 0.5)
+    assert (drawn.min().item(), drawn.max().item()) == (-0.5, 0.5)
     dtype, _, recipe = recipe_for(dtype=INT, min_val="3", max_val="5")
-    assert draw(recipe, (1000,), dtype, name="x").unique().tolist() == [3, 4, 5]
+    assert set(draw(recipe, (1000,), dtype, name="x").tolist()) == {3, 4, 5}
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from formats.bad_samples import write
 from formats.constructs import FIRST_LINE, IMPORTS, source_of
-
 from graph_net.formats.graphnet import read_sample
 from graph_net.graph import GraphError
 

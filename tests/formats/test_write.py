@@ -7,13 +7,12 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import oracle
 import pytest
 import torch
 
-from graph_net.formats.graphnet import read_sample
+import oracle
+from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.formats.graphnet.source import model_source
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import (
@@ -35,6 +34,7 @@ from graph_net.graph import (
     Recipe,
     Ref,
     Role,
+    RunDevice,
     ScalarSpec,
     Slice,
     Symbol,
@@ -48,11 +48,12 @@ from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
 
 FLOATS = TensorSpec((2, 3), "float32")
+LX = Ref("L_x_")
 X = Input("L_x_", FLOATS, Normal(0.0, 1.0))
 WORDS = Provenance(model="a", library="b")
 
 
-def graph_of(*nodes: Node, output: Value = Ref("L_x_"), inputs: tuple[Input, ...] = (X,)) -> Graph:
+def graph_of(*nodes: Node, output: Value = LX, inputs: tuple[Input, ...] = (X,)) -> Graph:
     return Graph(inputs, nodes, output, provenance=WORDS)
 
 
@@ -124,7 +125,7 @@ def test_symbols_constraints_and_shapes_come_back(tmp_path: Path) -> None:
     shape = (Expr("S0"), Expr("2*S1 + 1"), 3)
     graph = Graph(
         (Input("L_x_", TensorSpec(shape, "float32", (3, Expr("3*S0"), 1)), Normal(0.0, 1.0)),),
-        (Node("y", "torch.relu", (Ref("L_x_"),)),),
+        (Node("y", "torch.relu", (LX,)),),
         (Ref("y"),),
         symbols=(Symbol("S0", 2), Symbol("S1", 4, 1, None), Symbol("S2", 9, -1, 100)),
         constraints=(Expr("S0 <= S1"), Expr("Eq(S2, S1*S0 + 1)")),
@@ -170,8 +171,8 @@ def test_a_lowered_graph_comes_back(tmp_path: Path) -> None:
 ARGUMENTS: tuple[Value, ...] = (
     -1, -1.5, 1e300, math.inf, -math.inf, math.nan, 2j, complex(-0.0, 1.0), True, None, ...,
     "it's", 'say "no"', "\\ \n\t", "ä", Dtype("float8_e5m2"), TorchConstant("channels_last"),
-    (), (1,), ((),), ListValue(()), ListValue((1, ListValue((Ref("L_x_"),)))),
-    DictValue(()), DictValue((("a b", Ref("L_x_")), ("c", (1,)))), Slice(None, Ref("L_x_"), -1),
+    (), (1,), ((),), ListValue(()), ListValue((1, ListValue((LX,)))),
+    DictValue(()), DictValue((("a b", LX), ("c", (1,)))), Slice(None, LX, -1),
     (Slice(None, None, None), ..., None, -1), ListValue(tuple(range(100))),
     tuple((Slice(i, None, None), "long" * 30) for i in range(5)),
 )  # fmt: skip
@@ -180,8 +181,8 @@ ARGUMENTS: tuple[Value, ...] = (
 @pytest.mark.parametrize("value", ARGUMENTS, ids=lambda value: repr(value)[:40])
 @pytest.mark.parametrize("target", ["torch.full", "operator.add", "operator.getitem", "method:sum"])
 def test_arguments_come_back(tmp_path: Path, value: Value, target: str) -> None:
-    node = Node("y", target, (Ref("L_x_"), value))
-    keyword = Node("w", target, (Ref("L_x_"), Ref("y")), (("dim", value), ("out", (value,))))
+    node = Node("y", target, (LX, value))
+    keyword = Node("w", target, (LX, Ref("y")), (("dim", value), ("out", (value,))))
     left = Node("z", target, (value, Ref("y")))
     nodes = (node, keyword) if target.startswith("method:") else (node, keyword, left)
     graph = graph_of(*nodes, output=(Ref("w"), value))
@@ -198,19 +199,11 @@ def test_long_lines_are_broken_as_black_breaks_them() -> None:
 
 @pytest.mark.parametrize("name", ["torch", "self", "slice", "max", "device"])
 def test_a_name_that_the_source_needs_is_refused(tmp_path: Path, name: str) -> None:
-    devices: dict[str, Any] = {"kwargs": (("device", _device()),)}
-    graph = graph_of(
-        Node(name, "method:abs", (Ref("L_x_"),)), Node("y", "torch.zeros", (2,), **devices)
-    )
+    placed = Node("y", "torch.zeros", (2,), (("device", RunDevice()),))
+    graph = graph_of(Node(name, "method:abs", (LX,)), placed)
     with pytest.raises(GraphError, match=rf"needs that name itself \(node {name}\)"):
         write_sample(graph, tmp_path / "sample")
     assert list(tmp_path.iterdir()) == []
-
-
-def _device() -> Value:
-    from graph_net.graph import RunDevice
-
-    return RunDevice()
 
 
 def test_a_graph_that_returns_nothing(tmp_path: Path) -> None:
@@ -221,8 +214,6 @@ def test_a_graph_that_returns_nothing(tmp_path: Path) -> None:
 
 def test_a_killed_writer_leaves_no_sample(tmp_path: Path) -> None:
     """What it leaves is hidden, and nobody takes it for a sample."""
-    from graph_net.formats.graphnet import find_samples
-
     write_sample(graph_of(), tmp_path / "model")
     (tmp_path / "model").rename(tmp_path / ".model.123")
     write_sample(graph_of(), tmp_path / "other")

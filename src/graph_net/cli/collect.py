@@ -6,18 +6,17 @@ import os
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from graph_net.capture.collect import collect
-from graph_net.capture.worker import Budget, Result, Spool
-from graph_net.capture.zoo import available, load
 from graph_net.cli.common import err, out
 from graph_net.cli.progress import progress
-from graph_net.corpus.gather import gather
+
+if TYPE_CHECKING:
+    from graph_net.capture.worker import Result
 
 
 def collect_zoos(
@@ -40,6 +39,12 @@ def collect_zoos(
     Resumes: models with a result are passed over (--retry takes the failed ones again). Models
     come in an order that is shuffled once, so that a part of a run is a fair sample.
     """
+    # These load torch: seconds, which no other verb and no completion should wait for.
+    from graph_net.capture.collect import collect
+    from graph_net.capture.worker import Budget, Spool
+    from graph_net.capture.zoo import available, load
+    from graph_net.corpus.gather import gather
+
     names = [name for name in zoos.split(",") if name] or [n for n, ok in available().items() if ok]
     spool = Spool(work)
     budget = Budget(seconds, gigabytes)

@@ -29,7 +29,7 @@ def open_graph(place: str) -> tuple[str, Graph]:
             raise PackError(f"{place} does not exist: give a sample directory or PACK:NAME")
         path, name = Path(head), tail
     if (path / "model.py").is_file():
-        return path.name, read_sample(path)
+        return path.resolve().name, read_sample(path)
     if is_pack(path):
         return _from_pack(Pack(path), name)
     samples = {str(sample.relative_to(path)): sample for sample in find_samples(path)}

@@ -10,7 +10,7 @@ import typer
 
 from graph_net.cli.common import err
 from graph_net.cli.progress import progress
-from graph_net.corpus.pack import Pack
+from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.query import select
 from graph_net.formats.graphnet.write import write_sample
 
@@ -31,6 +31,11 @@ def export_pack(
     """
     opened = Pack(pack)
     names = [row["name"] for row in select(opened, where)]
+    places: dict[Path, str] = {}
+    for name in names:
+        other = places.setdefault(safe_path(name), name)
+        if other != name:
+            raise PackError(f"{other!r} and {name!r} would be written to the same directory")
     with progress("writing", len(names)) as advance:
         for name, graph in opened.graphs(names):
             write_sample(graph, output / safe_path(name), device)

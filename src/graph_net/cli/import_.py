@@ -62,7 +62,8 @@ def _named_samples(directories: list[Path]) -> dict[str, Path]:
         if not directory.is_dir():
             raise PackError(f"{directory} is no directory")
         for sample in find_samples(directory):
-            name = sample.name if sample == directory else str(sample.relative_to(directory))
+            inside = str(sample.relative_to(directory))
+            name = directory.resolve().name if inside == "." else inside
             if name in found:
                 name = f"{directory.name}/{name}"
             if name in found:

@@ -16,6 +16,8 @@ from graph_net.cli.list import list_pack
 from graph_net.cli.run import run_graph
 from graph_net.cli.show import show_graph
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="graph-net",
     help="Computational graphs as data: look at them, move them, run them.",
@@ -55,9 +57,10 @@ def main(arguments: list[str] | None = None) -> None:
     debug = "--debug" in words
     try:
         app(args=[word for word in words if word != "--debug"], prog_name="graph-net")
-    except KeyboardInterrupt:
-        err.print("Stopped; what was finished is kept.")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # typer turns Ctrl-C into this
+            err.print("Stopped; what was finished is kept.")
+        raise
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone
         sys.exit(141)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import math
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +34,11 @@ def run_graph(
 
     from graph_net.graph.execute import digest, flat_outputs, run
 
-    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
+    try:
+        kind = torch.device(device).type
+    except RuntimeError as error:
+        raise GraphError(f"there is no device {device!r}; cpu, cuda and cuda:1 are some") from error
+    if kind == "cuda" and not torch.cuda.is_available():
         raise GraphError("this machine has no CUDA device; run with --device cpu")
     if lower:
         from graph_net.rewrite.lower import to_aten
@@ -56,13 +61,22 @@ def run_graph(
 
 def _describe(leaf: Any, torch: Any) -> dict[str, Any]:
     if not isinstance(leaf, torch.Tensor):
-        return {"dtype": type(leaf).__name__, "shape": "", "mean": leaf, "std": ""}
+        plain = leaf is None or isinstance(leaf, int)
+        return {
+            "dtype": type(leaf).__name__,
+            "shape": "",
+            "mean": leaf if plain else str(leaf),
+            "std": "",
+        }
     wide = leaf.detach().cpu()
     wide = wide.abs().double() if wide.is_complex() else wide.double()
-    few = wide.numel() > 1
     return {
         "dtype": str(leaf.dtype).removeprefix("torch."),
         "shape": list(leaf.shape),
-        "mean": round(float(wide.mean()), 6) if wide.numel() else None,
-        "std": round(float(wide.std()), 6) if few else None,
+        "mean": _rounded(float(wide.mean())) if wide.numel() else None,
+        "std": _rounded(float(wide.std())) if wide.numel() > 1 else None,
     }
+
+
+def _rounded(number: float) -> float | str:
+    return round(number, 6) if math.isfinite(number) else str(number)

@@ -184,7 +184,9 @@ def _generation() -> dict[str, _Net]:
             (small, step, (1, 3, 32, 32, 32)),
             "diffusion",
         ),
-        "ControlNet": _Net("ControlNet", control, (small, step, (1, 1, 256, 256, 256)), "diffusion"),
+        "ControlNet": _Net(
+            "ControlNet", control, (small, step, (1, 1, 256, 256, 256)), "diffusion"
+        ),
         "SPADENet": _Net("SPADENet", spade, ((1, 3, 64, 64), (1, 1, 64, 64)), "generation"),
         "PatchDiscriminator": _Net("PatchDiscriminator", judge, ((1, 3, 256, 256),), "generation"),
         "MultiScalePatchDiscriminator": _Net(

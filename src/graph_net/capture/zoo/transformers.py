@@ -46,7 +46,14 @@ _CATEGORIES = {
     frozenset({"time"}): "scientific",
     frozenset(): "other",
 }
-_SCIENTIFIC = re.compile(r"esm|evolla|protein|biogpt|time_?s|autoformer|informer|patchts|chronos")
+_SCIENTIFIC = re.compile(r"esm|evolla|protein|time_series|timesfm|autoformer|informer|patchts")
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "autoformer": {"prediction_length": 24},
+    "informer": {"prediction_length": 24},
+    "time_series_transformer": {"prediction_length": 24},
+}
+"""Settings without which a default configuration is no model, as published checkpoints have them.
+"""
 _AUDIO_HEADS = re.compile(r"SPEECH|AUDIO|CTC|RNNT|TDT|SPECTROGRAM|WAVEFORM")
 
 
@@ -72,6 +79,7 @@ class TransformersZoo:
         module = _module_of(entry.tags[0])
         model_class = getattr(module, entry.name, None) or getattr(transformers, entry.name)
         config = _composed(entry.tags[0]) or _default(model_class, CONFIG_MAPPING[entry.tags[0]])
+        _plain_masks()
         for part in _parts(config):
             # Caches in the output are no plain tensors; grouped matrix products are an operator
             # of the library's own, batched ones are plain.
@@ -79,6 +87,15 @@ class TransformersZoo:
             part._experts_implementation = "batched_mm"
         model: nn.Module = model_class(config).eval()
         return Call(model, kwargs=inputs_for(model, config, entry.subcategory))
+
+
+@cache
+def _plain_masks() -> None:
+    """Makes masks by broadcasting: by vmap, they would bring operators of functorch."""
+    from transformers import masking_utils
+    from transformers.exporters.utils import _patch_broadcast_mask_expansion
+
+    masking_utils._vmap_expansion_sdpa = _patch_broadcast_mask_expansion(None)
 
 
 def named_classes() -> dict[str, tuple[str, str]]:
@@ -101,7 +118,8 @@ def named_classes() -> dict[str, tuple[str, str]]:
 
 def _default(model_class: Any, fallback: Any) -> Any:
     """The configuration the class is documented with, all its values the published defaults."""
-    return (getattr(model_class, "config_class", None) or fallback)()
+    config_class = getattr(model_class, "config_class", None) or fallback
+    return config_class(**_SETTINGS.get(config_class.model_type, {}))
 
 
 def _composed(model_type: str) -> Any:

@@ -1,0 +1,140 @@
+"""Trying a model's inputs under fake tensors, and inputs that are constants of the call."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from graph_net.capture.weights import with_fake_weights
+
+
+class Known(torch.Tensor):
+    """A tensor whose values stay known while a model is traced: the size of an image, say.
+
+    A model reads such values to know how to slice and reshape. What is computed from known tensors
+    alone is known; with any other tensor it is a constant.
+    """
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        given = (args, kwargs or {})
+        alone = all(isinstance(v, Known) for v in tree_leaves(given) if isinstance(v, torch.Tensor))
+        if alone:
+            with _untraced():
+                args, kwargs = tree_map_only(Known, _plain, given)
+                return tree_map_only(torch.Tensor, known, func(*args, **kwargs))
+        args, kwargs = tree_map_only(Known, _constant, given)
+        return func(*args, **kwargs)
+
+
+def known(tensor: torch.Tensor) -> Known:
+    """The tensor as one whose values stay known."""
+    with _untraced():
+        return tensor.as_subclass(Known)
+
+
+def _plain(tensor: Known) -> torch.Tensor:
+    return tensor.as_subclass(torch.Tensor)
+
+
+def _constant(tensor: Known) -> torch.Tensor:
+    with _untraced():
+        values, dtype = _plain(tensor).tolist(), tensor.dtype
+    return torch.tensor(values, dtype=dtype)
+
+
+@contextmanager
+def _untraced() -> Iterator[None]:
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
+        yield
+
+
+class Trial:
+    """Calls a model under fake tensors, as export would, to see whether its inputs fit."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.mode: FakeTensorMode | None = None
+
+    def call(self, function: Any, given: Mapping[str, Any]) -> Any:
+        """What the function returns for fake tensors like those given."""
+        if self.mode is None:
+            self.mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
+            with_fake_weights(self.model, self.mode)
+        fake = {name: self._fake(value) for name, value in given.items()}
+        flags = torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag
+        torch.compiler._is_compiling_flag = torch.compiler._is_exporting_flag = True
+        quiet = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
+        try:
+            with _outside_functions_modes(), torch.no_grad(), self.mode:
+                return function(**fake)
+        finally:
+            logging.disable(quiet)
+            torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag = flags
+
+    def _fake(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and not isinstance(value, Known):
+            assert self.mode is not None
+            return self.mode.from_tensor(value, static_shapes=True)
+        return value
+
+    def runs(self, given: Mapping[str, Any]) -> bool:
+        """Whether the model can be called with these inputs."""
+        try:
+            self.call(self.model, given)
+        except Exception:
+            return False
+        return True
+
+
+@contextmanager
+def _outside_functions_modes() -> Iterator[None]:
+    """Without the mode that models are built in: it would leave tensors of a call without memory."""
+    modes = []
+    while torch._C._len_torch_function_stack():
+        modes.append(torch._C._pop_torch_function_stack())
+    try:
+        yield
+    finally:
+        for mode in reversed(modes):
+            torch._C._push_on_torch_function_stack(mode)
+
+
+def bind(model: nn.Module, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs that are not known; the known ones become constants of the model's call."""
+    constants = {name: value for name, value in given.items() if isinstance(value, Known)}
+    if constants:
+        model.forward = partial(model.forward, **constants)  # type: ignore[method-assign]
+    return {name: value for name, value in given.items() if name not in constants}
+
+
+def bind_grid(model: nn.Module, grid: torch.Tensor) -> None:
+    """Gives the image encoders in a model what they compute from a grid of patches alone."""
+    from transformers.exporters.utils import precompute_export_inputs
+
+    for module in list(model.modules()):
+        if "grid_thw" not in inspect.signature(module.forward).parameters:
+            continue
+        extra: dict[str, Any] = {"grid_thw": grid}
+        with _untraced():
+            precompute_export_inputs(module, extra)
+        known_extra = {
+            name: known(value) if isinstance(value, torch.Tensor) else value
+            for name, value in extra.items()
+            if name != "grid_thw"
+        }
+        module.forward = partial(module.forward, **known_extra)  # type: ignore[method-assign]

@@ -1,0 +1,292 @@
+"""Graphs out of parsed JSON that may be hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from graph_net.graph.errors import GraphError, LimitExceeded
+from graph_net.graph.expr import Dim, Expr
+from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
+from graph_net.graph.limits import Limits
+from graph_net.graph.recipe import (
+    Bernoulli,
+    Constant,
+    Integers,
+    Literal,
+    Normal,
+    Recipe,
+    Uniform,
+)
+from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+from graph_net.graph.values import (
+    DTYPES,
+    INT_BITS,
+    TORCH_CONSTANTS,
+    DictValue,
+    Dtype,
+    ListValue,
+    Ref,
+    RunDevice,
+    Slice,
+    TorchConstant,
+    Value,
+    plain_float,
+)
+
+FORMAT = "graph_net.graph"
+T = TypeVar("T")
+VERSION = 1
+RECIPES: dict[str, type[Recipe]] = {
+    "normal": Normal,
+    "uniform": Uniform,
+    "integers": Integers,
+    "bernoulli": Bernoulli,
+    "constant": Constant,
+    "literal": Literal,
+}
+RECIPE_NAMES = {cls: name for name, cls in RECIPES.items()}
+
+
+class JsonReader:
+    """Turns parsed JSON into a Graph and checks every field on the way."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.atoms = limits.atoms
+
+    def graph(self, tree: Any) -> Graph:
+        head = self.fields(tree, "graph", Graph, extra=("format", "version"))
+        if head.get("format") != FORMAT or head.get("version") != VERSION:
+            raise GraphError(f"no {FORMAT} of version {VERSION}", field="format")
+        return Graph(
+            inputs=self.each(self.input, head, "inputs", self.limits.inputs),
+            nodes=self.each(self.node, head, "nodes", self.limits.nodes),
+            output=self.value(head.get("output"), "output"),
+            level=self.enum(Level, head.get("level"), "level"),
+            symbols=self.each(self.symbol, head, "symbols", 10_000),
+            constraints=tuple(
+                self.expr(t, "constraints") for t in self.array(head, "constraints", 10_000)
+            ),
+            provenance=self.provenance(head.get("provenance", {})),
+        )
+
+    def fields(
+        self, tree: Any, where: str, cls: type, extra: tuple[str, ...] = ()
+    ) -> Mapping[str, Any]:
+        if not isinstance(tree, dict):
+            raise GraphError(f"{type(tree).__name__} where an object is expected", field=where)
+        known = {f.name for f in fields(cls)} | set(extra)
+        unknown = [str(key)[:40] for key in tree if key not in known]
+        if unknown:
+            raise GraphError(f"unknown field {unknown[0]!r}", field=where)
+        return tree
+
+    def array(self, tree: Mapping[str, Any], key: str, most: int) -> list[Any]:
+        items = tree.get(key, [])
+        if not isinstance(items, list):
+            raise GraphError("not an array", field=key)
+        if len(items) > most:
+            raise LimitExceeded(f"{len(items)} entries; {most} are allowed", field=key)
+        return items
+
+    def each(
+        self, read: Callable[[Any], T], tree: Mapping[str, Any], key: str, most: int
+    ) -> tuple[T, ...]:
+        """The entries of an array; an error names the one it is in, or its place."""
+        found = []
+        for place, item in enumerate(self.array(tree, key, most)):
+            try:
+                found.append(read(item))
+            except GraphError as error:
+                name = item.get("name") if isinstance(item, dict) else None
+                named = name[:80] if isinstance(name, str) else f"number {place}"
+                raise type(error)(error.reason, node=named, field=error.field or key) from error
+        return tuple(found)
+
+    def text(self, tree: Any, where: str) -> str:
+        if not isinstance(tree, str) or len(tree) > self.limits.text:
+            raise GraphError("not a text of acceptable length", field=where)
+        return tree
+
+    def expr(self, tree: Any, where: str) -> Expr:
+        try:
+            return Expr(self.text(tree, where))
+        except GraphError as error:
+            raise GraphError(error.reason, field=where) from error
+
+    def integer(self, tree: Any, where: str) -> int:
+        if type(tree) is not int or tree.bit_length() > INT_BITS:
+            raise GraphError("not a whole number of 64 bits", field=where)
+        return tree
+
+    def enum(self, cls: Any, tree: Any, where: str) -> Any:
+        known = [item.value for item in cls]
+        if not isinstance(tree, str) or tree not in known:
+            word = tree[:40] if isinstance(tree, str) else type(tree).__name__
+            raise GraphError(f"{word!r} is none of {', '.join(known)}", field=where)
+        return cls(tree)
+
+    def pairs(self, tree: Any, where: str) -> tuple[tuple[str, Value], ...]:
+        if not isinstance(tree, list):
+            raise GraphError("not an array of pairs", field=where)
+        found = []
+        for pair in tree:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise GraphError("not an array of pairs", field=where)
+            found.append((self.text(pair[0], where), self.value(pair[1], where)))
+        return tuple(found)
+
+    def provenance(self, tree: Any) -> Provenance:
+        given = dict(self.fields(tree, "provenance", Provenance))
+        tags = tuple(self.text(t, "tags") for t in self.array(given, "tags", 10_000))
+        options = self.pairs(given.pop("options", []), "options")
+        given.pop("tags", None)
+        words = {key: self.text(value, key) for key, value in given.items()}
+        return Provenance(**words, tags=tags, options=options)
+
+    def symbol(self, tree: Any) -> Symbol:
+        given = self.fields(tree, "symbols", Symbol)
+        numbers = {key: self.integer(value, key) for key, value in given.items() if key != "name"}
+        if "example" not in numbers:
+            raise GraphError("a symbol without an example value", field="symbols")
+        return Symbol(self.text(given.get("name"), "symbols"), **numbers)
+
+    def input(self, tree: Any) -> Input:
+        given = self.fields(tree, "inputs", Input)
+        spec = self.result(given.get("spec"))
+        if not isinstance(spec, (TensorSpec, ScalarSpec)):
+            raise GraphError("neither a tensor nor a number", field="spec")
+        return Input(
+            self.text(given.get("name"), "name"),
+            spec,
+            self.recipe(given.get("recipe")),
+            self.enum(Role, given.get("role", "input"), "role"),
+            self.text(given["local"], "local") if "local" in given else None,
+            self.text(given["original"], "original") if "original" in given else None,
+        )
+
+    def node(self, tree: Any) -> Node:
+        given = self.fields(tree, "nodes", Node)
+        return Node(
+            self.text(given.get("name"), "name"),
+            self.text(given.get("target"), "target"),
+            tuple([self.value(v, "args") for v in self.array(given, "args", self.limits.atoms)]),
+            self.pairs(given.get("kwargs", []), "kwargs"),
+            self.result(given.get("result")),
+        )
+
+    def recipe(self, tree: Any) -> Recipe:
+        kind = tree.get("kind") if isinstance(tree, dict) else None
+        if not isinstance(kind, str) or kind not in RECIPES:
+            raise GraphError(f"no recipe; the kinds are {', '.join(RECIPES)}", field="recipe")
+        cls = RECIPES[kind]
+        given = self.fields(tree, "recipe", cls, extra=("kind",))
+        values: dict[str, Any] = {}
+        for key, item in given.items():
+            if key == "kind":
+                continue
+            if key == "values":
+                literal = self.array(given, key, self.limits.literal)
+                values[key] = tuple(self.number(number, "recipe") for number in literal)
+            else:
+                values[key] = None if item is None else self.number(item, "recipe")
+        if cls is Normal:
+            values = {"mean": None, "std": None, **values}
+        try:
+            return cls(**values)
+        except (TypeError, ValueError) as error:
+            raise GraphError(f"bad recipe: {error}", field="recipe") from error
+
+    def number(self, tree: Any, where: str) -> Any:
+        value = self.value(tree, where)
+        if not isinstance(value, (bool, int, float, complex)):
+            raise GraphError("not a number", field=where)
+        return value
+
+    def dims(self, tree: Any, where: str) -> tuple[Dim, ...]:
+        if not isinstance(tree, list) or len(tree) > 64:
+            raise GraphError("not a list of at most 64 sizes", field=where)
+        return tuple(
+            self.expr(dim, where) if isinstance(dim, str) else self.integer(dim, where)
+            for dim in tree
+        )
+
+    def result(self, tree: Any, depth: int = 0) -> Result:
+        if tree is None:
+            return None
+        if depth > self.limits.depth:
+            raise LimitExceeded("nested too deeply", field="result")
+        if isinstance(tree, list):
+            self.spend(len(tree), "result")
+            return tuple(self.result(item, depth + 1) for item in tree)
+        if not isinstance(tree, dict):
+            raise GraphError("no specification", field="result")
+        if "scalar" in tree and not tree.keys() - {"scalar", "expr"}:
+            expr = tree.get("expr")
+            kind = self.text(tree["scalar"], "result")
+            return ScalarSpec(kind, None if expr is None else self.expr(expr, "expr"))
+        given: Mapping[str, Any] = self.fields(tree, "result", TensorSpec)
+        stride = given.get("stride")
+        return TensorSpec(
+            self.dims(given.get("shape"), "shape"),
+            self.text(given.get("dtype"), "dtype"),
+            None if stride is None else self.dims(stride, "stride"),
+        )
+
+    def spend(self, atoms: int, where: str) -> None:
+        self.atoms -= atoms
+        if self.atoms < 0:
+            raise LimitExceeded(f"more than {self.limits.atoms} values", field=where)
+
+    def value(self, tree: Any, where: str, depth: int = 0) -> Value:
+        if depth > self.limits.depth:
+            raise LimitExceeded("nested too deeply", field=where)
+        self.spend(1, where)
+        if tree is None or isinstance(tree, bool):
+            return tree
+        if isinstance(tree, int):
+            return self.integer(tree, where)
+        if isinstance(tree, float):
+            return plain_float(tree)
+        if isinstance(tree, str):
+            return self.text(tree, where)
+        if isinstance(tree, list):
+            return ListValue(tuple(self.value(item, where, depth + 1) for item in tree))
+        if not isinstance(tree, dict) or len(tree) != 1:
+            raise GraphError("no value", field=where)
+        ((kind, item),) = tree.items()
+        return self.tagged(str(kind), item, where, depth)
+
+    def tagged(self, kind: str, item: Any, where: str, depth: int) -> Value:
+        match kind, item:
+            case "ref", str():
+                return Ref(self.text(item, where))
+            case "tuple", list():
+                return tuple(self.value(part, where, depth + 1) for part in item)
+            case "slice", [start, stop, step]:
+                parts = (self.value(part, where, depth + 1) for part in (start, stop, step))
+                return Slice(*parts)
+            case "dict", list():
+                pairs = [(p[0], p[1]) for p in item if isinstance(p, list) and len(p) == 2]
+                if len(pairs) != len(item):
+                    raise GraphError("not an array of pairs", field=where)
+                return DictValue(
+                    tuple((self.text(k, where), self.value(v, where, depth + 1)) for k, v in pairs)
+                )
+            case "dtype", str() if item in DTYPES:
+                return Dtype(item)
+            case "torch", str() if item in TORCH_CONSTANTS:
+                return TorchConstant(item)
+            case "device", "run" | "type":
+                return RunDevice(as_text=item == "type")
+            case "float", "inf" | "-inf" | "nan":
+                return plain_float(float(item))
+            case "complex", [real, imag]:
+                a, b = self.value(real, where, depth + 1), self.value(imag, where, depth + 1)
+                if isinstance(a, float) and isinstance(b, float):
+                    return complex(a, b)
+            case "ellipsis", True:
+                return ...
+        raise GraphError(f"no value: {kind[:40]!r}", field=where)
