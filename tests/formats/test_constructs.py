@@ -136,6 +136,19 @@ def test_comparisons(sign: str, word: str) -> None:
     assert calls_of(read(f"y = x {sign} i\nreturn y")) == f"y = operator.{word}(x, i)"
 
 
+def test_imports_give_the_names_that_python_gives() -> None:
+    imports = (
+        '"""A docstring."""\nimport torch.nn\nimport torch.nn.functional as F\n'
+        "from torch.nn import functional as G\nfrom torch import relu as r, float16\n"
+    )
+    body = "return torch.abs(r(F.gelu(G.silu(x.to(float16)))))"
+    assert calls_of(read_model(imports + source_of(body), DEFAULT_LIMITS)) == (
+        "to_v1 = method:to(x, torch.float16)\nsilu_v2 = torch.nn.functional.silu(to_v1)\n"
+        "gelu_v3 = torch.nn.functional.gelu(silu_v2)\nrelu_v4 = torch.relu(gelu_v3)\n"
+        "abs_v5 = torch.abs(relu_v4)"
+    )
+
+
 # -- the census of the public samples -----------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -128,8 +129,7 @@ def test_dead_values_are_freed() -> None:
     big = TensorSpec((1 << 20,), "float32")
     names = ["x", *(f"y{i}" for i in range(1000))]
     nodes = tuple(
-        Node(after, "operator.add", (Ref(before), 1.0))
-        for before, after in zip(names, names[1:], strict=False)
+        Node(after, "operator.add", (Ref(before), 1.0)) for before, after in pairwise(names)
     )
     graph = replace(graph_with(*nodes, output=names[-1]), inputs=(Input("x", big, Constant(0.0)),))
     assert float(run(graph)[0]) == 1000.0  # 4 GB if nothing were freed

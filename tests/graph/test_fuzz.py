@@ -10,7 +10,8 @@ import json
 import re
 import resource
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -191,19 +192,16 @@ def golden() -> Graph:
 
 
 def repeated() -> Graph:
+    """The same with its first calls again and again, so that the bytes hold a copy."""
     small = golden()
-    block = small.nodes[:4]
-    text = to_json(small)
-    for i in range(1, 6):
-        nodes = json.loads(text)["nodes"]
-        for node in json.loads(to_json(small))["nodes"][: len(block)]:
-            nodes.append({**node, "name": f"{node['name']}_{i}"})
-        text = json.dumps({**json.loads(text), "nodes": nodes})
-    return from_json(text)
+    again = [
+        replace(node, name=f"{node.name}_{i}") for i in range(1, 6) for node in small.nodes[:4]
+    ]
+    return replace(small, nodes=(*small.nodes, *again))
 
 
 @pytest.fixture
-def _bounded() -> object:
+def _bounded() -> Iterator[None]:
     """The test may not take more memory than a few hundred megabytes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python comments on odd literals

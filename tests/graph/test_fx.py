@@ -77,6 +77,8 @@ def test_tensors_made_without_a_device_follow_the_run() -> None:
 
 def test_state_of_a_module_becomes_inputs() -> None:
     class Holder(nn.Module):
+        shift: torch.Tensor
+
         def __init__(self) -> None:
             super().__init__()
             self.weight = nn.Parameter(torch.ones(3))

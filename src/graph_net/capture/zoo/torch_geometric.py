@@ -11,37 +11,25 @@ from torch import nn
 
 from graph_net.capture.zoo.zoo import Call, Entry
 
-_NODES, _EDGES, _WIDTH, _EDGE_WIDTH, _RELATIONS = 64, 256, 64, 16, 3
+_NODES, _EDGES, _WIDTH, _EDGE_WIDTH = 64, 256, 64, 16
 
 _ABSENT = frozenset(
     {
         *("MessagePassing", "CuGraphSAGEConv", "CuGraphGATConv", "CuGraphRGCNConv", "FusedGATConv"),
         *("GravNetConv", "DynamicEdgeConv", "XConv", "SplineConv", "PANConv", "MeshCNNConv"),
         *("Node2Vec", "MetaPath2Vec", "RENet", "GPSE", "TGNMemory", "LPFormer"),
-        *(
-            "WLConv",
-            "MetaLayer",
-            "CorrectAndSmooth",
-            "DimeNet",
-            "DimeNetPlusPlus",
-            "GNNFF",
-            "ViSNet",
-        ),
+        *("WLConv", "MetaLayer", "CorrectAndSmooth", "GAE", "VGAE", "ARGA", "ARGVA"),
+        *("DimeNet", "DimeNetPlusPlus", "GNNFF", "ViSNet"),
     }
 )
-"""Base classes, and what needs cuGraph, dgNN, torch-cluster, pyg-lib, a sampler or a data object."""
-_MOLECULES = frozenset(
-    {"SchNet", "DimeNet", "DimeNetPlusPlus", "AttentiveFP", "GNNFF", "NeuralFingerprint", "ViSNet"}
-)
+"""Base classes, wrappers that only call what they are given, and what needs cuGraph, dgNN,
+torch-cluster, pyg-lib, samplers, data objects or a hash of Python's."""
+_MOLECULES = frozenset({"SchNet", "AttentiveFP", "NeuralFingerprint"})
 _POINTS = frozenset({"PointNetConv", "PPFConv", "PointTransformerConv", "PointGNNConv"})
 
 
 class GeometricZoo:
-    """Every convolution and every model torch-geometric names, on one small graph.
-
-    Two settings the convolutions share are switched off where they exist: a cache between calls,
-    and the adding of self-loops, whose number depends on the values of ``edge_index``.
-    """
+    """Every convolution and every model torch-geometric names, on one small graph."""
 
     library = "torch_geometric"
 
@@ -73,24 +61,28 @@ class GeometricZoo:
 
 def _options(name: str, parameters: Any) -> dict[str, Any]:
     """Arguments for the constructor: those a graph of our size asks for, the rest as published."""
+    widths = ("in_channels", "out_channels", "hidden_channels", "channels", "embedding_dim")
+    threes = ("num_relations", "num_edge_types", "num_layers", "depth", "K", "kernel_size")
     known: dict[str, Any] = {
-        **dict.fromkeys(("in_channels", "out_channels", "hidden_channels", "channels"), _WIDTH),
-        **{"num_relations": _RELATIONS, "dim": _EDGE_WIDTH, "K": 3, "alpha": 0.1},
-        **{"kernel_size": 5, "edge_dim": _EDGE_WIDTH, "num_nodes": _NODES, "embedding_dim": _WIDTH},
-        **{"num_layers": 3, "depth": 3, "num_timesteps": 2, "num_classes": 10, "first_aggr": True},
-        **{"num_node_types": 2, "num_edge_types": 3, "edge_type_emb_dim": 5},
-        **{"edge_attr_emb_dim": 5, "hidden_node_channels": 128, "hidden_edge_channels": 128},
-        **{"aggregators": ["mean", "min", "max", "std"], "scalers": ["identity", "amplification"]},
-        **{"deg": torch.ones(10, dtype=torch.int64), "filter_size": 3, "mode": "cat"},
-        **{"dim_emb": _WIDTH, "dim_pe_in": _WIDTH, "dim_pe_out": 32},
+        **dict.fromkeys((*widths, "dim_emb", "dim_pe_in"), _WIDTH),
+        **dict.fromkeys(threes, 3),
+        **dict.fromkeys(("dim", "edge_dim"), _EDGE_WIDTH),
+        **dict.fromkeys(("num_node_types", "num_timesteps"), 2),
+        **dict.fromkeys(("edge_type_emb_dim", "edge_attr_emb_dim"), 5),
+        **_DEGREES,
+        "num_nodes": _NODES,
+        "alpha": 0.1,
+        "num_classes": 10,
+        "first_aggr": True,
+        "mode": "cat",
+        "dim_pe_out": 32,
     }
     required = {
         key: known[key]
         for key, parameter in parameters.items()
         if parameter.default is parameter.empty and key in known
     }
-    off = {key: False for key in ("add_self_loops", "cached") if key in parameters}
-    return {**required, **off, **_special_options(name)}
+    return {**required, **_special_options(name)}
 
 
 def _special_options(name: str) -> dict[str, Any]:
@@ -100,14 +92,12 @@ def _special_options(name: str) -> dict[str, Any]:
     def mlp(wide: int, out: int = _WIDTH) -> nn.Module:
         return nn.Sequential(nn.Linear(wide, _WIDTH), nn.ReLU(), nn.Linear(_WIDTH, out))
 
-    def conv() -> nn.Module:
-        return geometric.GraphConv(_WIDTH, _WIDTH)
+    def conv(width: int = _WIDTH) -> nn.Module:
+        made: nn.Module = geometric.GraphConv(width, width)
+        return made
 
     wide = _WIDTH + 3
     types = {"metadata": (list(_TYPES), [_WRITES, _WRITTEN]), "heads": 4}
-    dimenet = {"hidden_channels": 128, "out_channels": 1, "num_spherical": 7, "num_radial": 6}
-    after = {"int_emb_size": 64, "basis_emb_size": 8, "out_emb_channels": 256, "num_blocks": 4}
-    judge = {"discriminator": mlp(_WIDTH, 1)} if name.startswith("ARG") else {}
     makers: dict[str, Any] = {
         "GINConv": lambda: {"nn": mlp(_WIDTH)},
         "GINEConv": lambda: {"nn": mlp(_WIDTH), "edge_dim": _EDGE_WIDTH},
@@ -121,16 +111,12 @@ def _special_options(name: str) -> dict[str, Any]:
         "HeteroConv": lambda: {"convs": {_WRITES: geometric.SAGEConv((_WIDTH, _WIDTH), _WIDTH)}},
         "HGTConv": lambda: types,
         "HANConv": lambda: types,
-        "DimeNet": lambda: {**dimenet, "num_blocks": 6, "num_bilinear": 8},
-        "DimeNetPlusPlus": lambda: {**dimenet, **after},
         "GCN2Conv": lambda: {"alpha": 0.1, "theta": 0.5, "layer": 1},
         "CGConv": lambda: {"dim": _EDGE_WIDTH},
         "DeepGCNLayer": lambda: {"conv": conv(), "norm": nn.LayerNorm(_WIDTH), "act": nn.ReLU()},
-        "GroupAddRev": lambda: {
-            "conv": geometric.GraphConv(_WIDTH // 2, _WIDTH // 2),
-            "num_groups": 2,
-        },
+        "GroupAddRev": lambda: {"conv": conv(_WIDTH // 2), "num_groups": 2},
         "HeteroJumpingKnowledge": lambda: {"types": list(_TYPES)},
+        "PNA": lambda: _DEGREES,
         "SchNet": lambda: {"interaction_graph": _AllPairs()},
         "MLP": lambda: {"channel_list": [_WIDTH, 128, 128, 10]},
         "DeepGraphInfomax": lambda: {
@@ -139,35 +125,39 @@ def _special_options(name: str) -> dict[str, Any]:
             "corruption": lambda x, edges: (x.flip(0), edges),
         },
     }
-    if name in ("GAE", "VGAE", "ARGA", "ARGVA"):
-        coder = _Variational() if "V" in name else geometric.GCN(_WIDTH, _WIDTH, 2)
-        return {"encoder": coder, **judge}
-    return makers[name]() if name in makers else {}
+    made: dict[str, Any] = makers.get(name, dict)()
+    return made
 
 
 _WRITES, _WRITTEN = ("author", "writes", "paper"), ("paper", "written", "author")
 _TYPES = ("paper", "author")
+_DEGREES = {
+    "aggregators": ["mean", "min", "max", "std"],
+    "scalers": ["identity", "amplification", "attenuation"],
+    "deg": torch.ones(10, dtype=torch.int64),
+}
 _SPECIAL_INPUTS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("GAE", "VGAE", "ARGA", "ARGVA", "DeepGCNLayer"), ("x", "edge_index")),
-    **dict.fromkeys(("GroupAddRev", "DeepGraphInfomax"), ("x", "edge_index")),
+    **dict.fromkeys(("DeepGCNLayer", "GroupAddRev", "DeepGraphInfomax"), ("x", "edge_index")),
     **dict.fromkeys(("HGTConv", "HANConv", "HeteroConv"), ("x_dict", "edge_index_dict")),
     "DNAConv": ("history", "edge_index"),
     "InnerProductDecoder": ("x", "edge_index"),
     "MLP": ("x",),
-    "NeuralFingerprint": ("x", "edge_index"),
 }
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def _inputs(parameters: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Arguments for the call: what it requires, and what the constructor's arguments imply."""
-    wanted = {key for key, value in parameters.items() if value.default is value.empty}
+    named = {key: value for key, value in parameters.items() if value.kind in _NAMED}
+    wanted = {key for key, value in named.items() if value.default is value.empty} | {"edge_index"}
     if options.keys() & {"edge_dim", "dim", "nn"}:
         wanted.add("edge_attr")
     if options.keys() & {"num_relations", "num_edge_types"}:
         wanted.add("edge_type")
     if "hyperedge_index" in parameters:
         wanted.add("num_edges")
-    return {key: _value(key) for key in parameters if key in wanted}
+    return {key: _value(key) for key in named if key in wanted}
 
 
 def _value(name: str) -> Any:
@@ -207,17 +197,3 @@ class _AllPairs(nn.Module):
         other = torch.arange(count - 1).repeat(count)
         other = other + (other >= atom)
         return torch.stack([atom, other]), (pos[atom] - pos[other]).norm(dim=-1)
-
-
-class _Variational(nn.Module):
-    """An encoder of two heads, mean and log-deviation."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        from torch_geometric.nn import GraphConv
-
-        self.mean = GraphConv(_WIDTH, _WIDTH)
-        self.deviation = GraphConv(_WIDTH, _WIDTH)
-
-    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return self.mean(x, edge_index), self.deviation(x, edge_index)

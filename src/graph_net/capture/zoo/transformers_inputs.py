@@ -87,8 +87,13 @@ class Maker:
         """The inputs with as many places in the text as the image or sound has features."""
         ids = given.get("input_ids")
         for kind, name in (("image", "pixel_values"), ("audio", "input_features")):
-            features = getattr(self.model, f"get_{kind}_features", None)
             token = self._token(kind)
+            features = getattr(self.model, f"get_{kind}_features", None)
+            if kind == "image" and token is None:
+                token, features = (
+                    self._token("video"),
+                    getattr(self.model, "get_video_features", features),
+                )
             if name not in given or ids is None or features is None or token is None:
                 continue
             places = torch.full((1, self._places(features, given)), token)
@@ -117,8 +122,11 @@ class Maker:
             return {}
         index: Any = owner.get_rope_index
         accepted = inspect.signature(index).parameters
-        positions, _ = index(**{n: v for n, v in given.items() if n in accepted})
-        return {"position_ids": positions.clone().as_subclass(torch.Tensor)}
+        try:
+            positions, _ = index(**{n: v for n, v in given.items() if n in accepted})
+        except Exception:
+            return {}
+        return {"position_ids": positions.as_subclass(torch.Tensor)}
 
     def _places(self, features: Any, given: Given) -> int:
         """How many features the model makes of an image or a sound."""
@@ -144,11 +152,16 @@ class Maker:
     # Text.
 
     def ids(self, count: int, part: str = "text") -> torch.Tensor:
-        """Numbers of words inside the vocabulary."""
+        """Numbers of words inside the vocabulary, the last of them the end of a sentence."""
         size = self.look("vocab_size", default=1000, first=part)
-        size = min(size if isinstance(size, int) else 1000, 1000)
+        size = size if isinstance(size, int) else 1000
+        longest = self.look("max_position_embeddings", default=count, first=part)
+        count = min(count, longest) if isinstance(longest, int) and longest > 0 else count
         start = min(10, size - 1)
-        row = torch.arange(count) % (size - start) + start
+        row = torch.arange(count) % (min(size, 1000) - start) + start
+        end = self.look("eos_token_id", first=part)
+        if isinstance(end, int) and 0 <= end < size:
+            row[-1] = end
         return row.expand(1, 2, count).clone() if self.head == "multiple choice" else row[None]
 
     def input_ids(self) -> Any:
@@ -158,7 +171,9 @@ class Maker:
         return torch.ones_like(self.input_ids()) if "input_ids" in self.accepted else None
 
     def decoder_input_ids(self) -> Any:
-        return self.ids(DECODER_TOKENS, "decoder")
+        # A head that classifies looks in the decoder's words for the end that the text has.
+        classifies = self.head in ("sequence classification", "question answering")
+        return self.input_ids() if classifies else self.ids(DECODER_TOKENS, "decoder")
 
     def qformer_input_ids(self) -> Any:
         return self.ids(TOKENS, "qformer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -80,7 +80,7 @@ class Trial:
         quiet = logging.root.manager.disable
         logging.disable(logging.CRITICAL)
         try:
-            with _outside_functions_modes(), torch.no_grad(), self.mode:
+            with _outside_building(), torch.no_grad(), self.mode:
                 return function(**fake)
         finally:
             logging.disable(quiet)
@@ -102,8 +102,8 @@ class Trial:
 
 
 @contextmanager
-def _outside_functions_modes() -> Iterator[None]:
-    """Without the mode that models are built in: it would leave tensors of a call without memory."""
+def _outside_building() -> Iterator[None]:
+    """Without the mode models are built in: it would leave tensors made in a call no memory."""
     modes = []
     while torch._C._len_torch_function_stack():
         modes.append(torch._C._pop_torch_function_stack())
@@ -118,7 +118,7 @@ def bind(model: nn.Module, given: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs that are not known; the known ones become constants of the model's call."""
     constants = {name: value for name, value in given.items() if isinstance(value, Known)}
     if constants:
-        model.forward = partial(model.forward, **constants)  # type: ignore[method-assign]
+        model.forward = partial(model.forward, **constants)
     return {name: value for name, value in given.items() if name not in constants}
 
 
@@ -130,11 +130,11 @@ def bind_grid(model: nn.Module, grid: torch.Tensor) -> None:
         if "grid_thw" not in inspect.signature(module.forward).parameters:
             continue
         extra: dict[str, Any] = {"grid_thw": grid}
-        with _untraced():
+        with _untraced(), suppress(Exception):  # what an encoder lacks, it computes itself
             precompute_export_inputs(module, extra)
         known_extra = {
             name: known(value) if isinstance(value, torch.Tensor) else value
             for name, value in extra.items()
             if name != "grid_thw"
         }
-        module.forward = partial(module.forward, **known_extra)  # type: ignore[method-assign]
+        module.forward = partial(module.forward, **known_extra)

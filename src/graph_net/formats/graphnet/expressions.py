@@ -224,11 +224,8 @@ class ExpressionReader:
             target = canonical_target(path)
             if is_overload(target) and not path.startswith("torch.ops."):
                 # `os.system` is spelled like an operator of a namespace `os`.
-                raise UnknownTarget(
-                    f"{path[:120]!r} is not on the allow-list of call targets",
-                    field="target",
-                    line=tree.lineno,
-                )
+                why = f"{path[:120]!r} is not on the allow-list of call targets"
+                raise UnknownTarget(why, field="target", line=tree.lineno)
         kwargs = tuple([(self._keyword(k), self.value(k.value)) for k in tree.keywords])
         args = owner + tuple([self.value(argument) for argument in tree.args])
         if not is_allowed(target) and target != "method:cuda":

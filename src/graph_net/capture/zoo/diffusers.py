@@ -1,0 +1,189 @@
+"""diffusers: denoisers, autoencoders and control networks at their published default sizes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from graph_net.capture.zoo.compat import torchvision_operators
+from graph_net.capture.zoo.zoo import Call, Entry
+
+_SIDE, _FRAMES, _TEXT, _TOKENS = 32, 5, 64, 256
+_KINDS = {
+    "autoencoders": "autoencoder",
+    "controlnets": "control network",
+    "condition_embedders": "condition embedder",
+    "latent_upscaler": "upscaler",
+    "adapter": "adapter",
+}
+_LEFT_OUT = ("Multi", "ModelMixin", "MotionAdapter", "ControlNetXSAdapter")
+"""Wrappers of several models, and parts that are not called by themselves."""
+_AUDIO = ("Audio", "Music", "Oobleck", "Vocoder", "AceStep", "T5Film", "UNet1D", "SAME")
+_VIDEO = (
+    *("Allegro", "CogVideoX", "Cosmos", "HunyuanVideo", "HunyuanImageRefiner", "LTX", "Magvit"),
+    *("MiniMaxH3", "Mochi", "QwenImage", "Wan", "VidTok", "Kandinsky6", "KVAEVideo", "3D"),
+)
+_TEXT_WIDTHS = (
+    *("joint_attention_dim", "caption_channels", "text_embed_dim", "text_dim", "context_in_dim"),
+    *("encoder_hidden_states_channels", "cap_feat_dim", "in_text_dim", "llm_features_dim"),
+    *("text_hidden_dim", "cond_token_dim", "cross_attention_input_dim", "dit_text_dim"),
+    *("encoder_hid_dim", "cross_attention_dim", "condition_dim", "encoder_hidden_size"),
+    *("embedding_dim", "hidden_size"),
+)
+_WIDTHS = ("in_channels", "in_visual_dim", "io_channels", "latent_dim", "in_dim", "embedding_dim")
+_PIXART = {"num_attention_heads": 16, "attention_head_dim": 72, "cross_attention_dim": 1152}
+_HUNYUAN = {"in_channels": 4, "patch_size": 2, "activation_fn": "gelu-approximate"}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "AutoencoderKLHunyuanImage": {
+        "in_channels": 3,
+        "out_channels": 3,
+        "latent_channels": 64,
+        "layers_per_block": 2,
+        "block_out_channels": (128, 256, 512, 512, 1024, 1024),
+        "spatial_compression_ratio": 32,
+        "sample_size": 384,
+    },
+    "DreamLiteTransformer2DModel": {"in_channels": 320, "cross_attention_dim": 768},
+    "EasyAnimateTransformer3DModel": {"in_channels": 16, "out_channels": 16, "patch_size": 2},
+    "HiDreamImageTransformer2DModel": {"patch_size": 2, "caption_channels": (4096, 4096)},
+    "HunyuanDiT2DControlNetModel": _HUNYUAN,
+    "HunyuanDiT2DModel": _HUNYUAN,
+    "LatteTransformer3DModel": {
+        "in_channels": 4,
+        "patch_size": 2,
+        "caption_channels": 4096,
+        **_PIXART,
+    },
+    "PixArtTransformer2DModel": {"caption_channels": 4096},
+    "Transformer2DModel": {"in_channels": 320, "cross_attention_dim": 768},
+    "TransformerTemporalModel": {"in_channels": 320},
+}
+"""Sizes of a published model, for classes whose default sizes are missing."""
+
+
+class DiffusersZoo:
+    """Every model class of diffusers with its default sizes, and a small input for it."""
+
+    library = "diffusers"
+
+    def __init__(self) -> None:
+        torchvision_operators()
+
+    def entries(self) -> Iterator[Entry]:
+        import diffusers
+
+        for name in diffusers._import_structure["models"]:
+            maker = getattr(diffusers, name)
+            left_out = any(part in name for part in _LEFT_OUT)
+            if left_out or not (inspect.isclass(maker) and issubclass(maker, nn.Module)):
+                continue
+            place = maker.__module__.split(".")[2]
+            yield Entry(self.library, name, _category(name, maker), _KINDS.get(place, "diffusion"))
+
+    def build(self, entry: Entry) -> Call:
+        import diffusers
+
+        model: nn.Module = getattr(diffusers, entry.name)(**_OPTIONS.get(entry.name, {}))
+        return Call(model.eval(), (), _Inputs(entry.name, model).made())
+
+
+def _category(name: str, maker: type[nn.Module]) -> str:
+    if name.startswith("RFD4"):
+        return "scientific"
+    if any(part in name for part in _AUDIO):
+        return "audio"
+    with_text = "encoder_hidden_states" in inspect.signature(maker.forward).parameters
+    return "multimodal" if with_text else "computer_vision"
+
+
+class _Inputs:
+    """Makes the arguments of a call from their names and the model's configuration."""
+
+    def __init__(self, name: str, model: nn.Module) -> None:
+        self.name = name
+        self.config: Mapping[str, Any] = getattr(model, "config", {})
+        self.parameters = inspect.signature(model.forward).parameters
+        self.packed = bool(self.parameters.keys() & {"img_ids", "img_shapes", "position_ids"})
+        self.packed |= "LTX" in name and "Transformer" in name
+
+    def made(self) -> dict[str, Any]:
+        """The arguments by name: the required ones, and those the model cannot go without."""
+        found: dict[str, Any] = {}
+        for key, parameter in self.parameters.items():
+            if key == "return_dict":
+                found[key] = False
+            elif key not in ("args", "kwargs") and (
+                parameter.default is parameter.empty or self.needed(key)
+            ):
+                found[key] = self.value(key)
+        return found
+
+    def needed(self, key: str) -> bool:
+        """Whether an optional argument is one the model does not run without."""
+        if key == "guidance":
+            return bool(self.config.get("guidance_embeds"))
+        if key == "pooled_projections":
+            return self.config.get("pooled_projection_dim") is not None
+        if key == "class_labels":
+            return self.name == "DiTTransformer2DModel"
+        return key in _NEEDED
+
+    def width(self, keys: tuple[str, ...], otherwise: int) -> int:
+        """The first of these entries that the configuration has."""
+        for key in keys:
+            value = self.config.get(key)
+            value = value[0] if isinstance(value, (list, tuple)) else value
+            if isinstance(value, int):
+                return value
+        return otherwise
+
+    def value(self, key: str) -> Any:
+        """The value of one argument."""
+        if key in ("hidden_states", "sample", "x", "latents", "controlnet_cond", "z", "mel"):
+            return torch.zeros(*self.shape(key), device="cpu")
+        if key.startswith("timestep") or key in ("t", "r_timestep", "guidance", "fps"):
+            return torch.ones(1)
+        if key in ("img_ids", "txt_ids", "position_ids"):
+            count = _TEXT if key == "txt_ids" else _TOKENS
+            axes = self.config.get("axes_dims_rope") or (0, 0, 0)
+            return torch.zeros(count, len(axes))
+        if key.endswith("mask"):
+            return torch.ones(1, _TEXT, dtype=torch.bool)
+        if key in ("img_shapes", "num_frames", "height", "width"):
+            grid = {"num_frames": 1, "height": 16, "width": 16}
+            return grid.get(key, [[(1, 16, 16)]])
+        if key in ("original_size", "target_size", "crop_coords"):
+            return torch.full((1, 2), 256.0)
+        if key in ("pooled_projections", "pooled_text_emb", "clip_text_pooled"):
+            return torch.zeros(1, self.width(("pooled_projection_dim", "in_text_dim2"), 768))
+        if key == "class_labels":
+            return torch.ones(1, dtype=torch.int64)
+        return torch.zeros(1, _TEXT, self.width(_TEXT_WIDTHS, 768), device="cpu")
+
+    def shape(self, key: str) -> tuple[int, ...]:
+        """The shape of what is denoised, encoded or conditioned on."""
+        autoencoder = "sample" in self.parameters and "timestep" not in self.parameters
+        width = self.width(_WIDTHS, 3 if autoencoder else 4)
+        audio = any(part in self.name for part in _AUDIO)
+        if self.packed:
+            return (1, _TOKENS, width)
+        if key == "controlnet_cond":
+            return (1, self.width(("conditioning_channels",), width), _SIDE * 8, _SIDE * 8)
+        if audio:
+            return (1, width, 16384 if autoencoder else _TOKENS)
+        side = _SIDE * 8 if autoencoder else _SIDE
+        if any(part in self.name for part in _VIDEO):
+            return (1, width, _FRAMES, side // 2, side // 2)
+        return (1, width, side, side)
+
+
+_NEEDED = frozenset(
+    {
+        *("timestep", "timesteps", "encoder_hidden_states", "img_ids", "txt_ids", "img_shapes"),
+        *("num_frames", "height", "width", "encoder_hidden_states_mask"),
+    }
+)
