@@ -65,11 +65,7 @@ def test_a_call_has_a_bare_name(target: str, name: str) -> None:
         (("operator.not_", (A,)), ()),
         (("method:__iadd__", (A, B)), (A,)),
         (("method:__and__", (A, B)), ()),
-        pytest.param(
-            ("method:__setitem__", (A, 0, B)),
-            (A,),
-            marks=pytest.mark.xfail(strict=True, reason="effects.mutated does not know it"),
-        ),
+        (("method:__setitem__", (A, 0, B)), (A,)),
         (("torch.nn.functional.relu", (A,), {"inplace": True}), (A,)),
         (("torch.nn.functional.relu", (A, True)), (A,)),
         (("torch.nn.functional.relu", (A,), {"inplace": False}), ()),

@@ -18,7 +18,17 @@ from random import Random
 import pytest
 
 from graph_net.formats.graphnet import read_sample
-from graph_net.graph import Graph, GraphError, from_bytes, from_json, to_bytes, to_json
+from graph_net.formats.graphnet.model_source import read_model
+from graph_net.graph import (
+    Graph,
+    GraphError,
+    LimitExceeded,
+    Limits,
+    from_bytes,
+    from_json,
+    to_bytes,
+    to_json,
+)
 
 ROUNDS = 8_000
 SAMPLE_ROUNDS = 4_000
@@ -251,6 +261,15 @@ def test_mutated_samples(file: str, tmp_path: Path) -> None:
         (tmp_path / file).write_bytes(data)
         accepted += survive(lambda: read_sample(tmp_path), data)
     assert SAMPLE_ROUNDS / 100 < accepted < SAMPLE_ROUNDS * 0.9
+
+
+@bounded
+@pytest.mark.parametrize("line", ["a = (a, a)", "a = [a, a]", "a = {'l': a, 'r': a}", "a = (a,)"])
+def test_a_few_lines_cannot_grow_a_value_beyond_measure(line: str) -> None:
+    body = ["a = x", *[line] * 2_000, "return a"]
+    source = "class G:\n def forward(self, x):\n" + "".join(f"  {text}\n" for text in body)
+    with pytest.raises(LimitExceeded, match="line"):
+        read_model(source, Limits(atoms=100_000))
 
 
 def test_there_are_enough_of_them() -> None:

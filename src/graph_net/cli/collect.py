@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def collect_zoos(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write or add to.")],
     zoos: Annotated[
         str, typer.Option(help="Names of zoos, comma-separated; every installed one by default.")
     ] = "",
@@ -36,21 +36,27 @@ def collect_zoos(
 ) -> None:
     """Capture every model of the zoos, each in a process of its own, and pack the graphs.
 
-    Resumes: models with a result are passed over (--retry takes the failed ones again). Models
-    come in an order that is shuffled once, so that a part of a run is a fair sample.
+    Resumes: models that the pack has, and those with a result in --work, are passed over (--retry
+    takes the failed ones again). Models come in an order that is shuffled once, so that a part of
+    a run is a fair sample.
     """
     # These load torch: seconds, which no other verb and no completion should wait for.
     from graph_net.capture.collect import collect
     from graph_net.capture.worker import Budget, Spool
     from graph_net.capture.zoo import available, load
-    from graph_net.corpus.gather import gather
+    from graph_net.corpus.gather import gather, name_of
+    from graph_net.corpus.pack import Pack, is_pack
 
     names = [name for name in zoos.split(",") if name] or [n for n, ok in available().items() if ok]
     spool = Spool(work)
     budget = Budget(seconds, gigabytes)
+    packed = set(Pack(output).names()) if is_pack(output) else set()
     for name in names:
         zoo = load(name)
-        entries = sorted(zoo.entries(), key=lambda entry: entry.name)
+        entries = sorted(
+            (entry for entry in zoo.entries() if name_of(entry) not in packed),
+            key=lambda entry: entry.name,
+        )
         random.Random(0).shuffle(entries)  # noqa: S311 - an order, not a secret
         results = {entry: spool.result(entry) for entry in entries[:limit]}
         wanted = [e for e, r in results.items() if r is None or (retry and not r.ok)]
@@ -61,8 +67,8 @@ def collect_zoos(
                 advance()
         _report(name, found)
     if pack:
-        count = gather(spool, output)
-        err.print(f"{count} distinct graphs in {output}")
+        added = gather(spool, output)
+        err.print(f"{added} distinct graphs added to {output}")
 
 
 def _report(name: str, results: list[Result]) -> None:

@@ -25,6 +25,13 @@ def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, disable=not err.is_terminal) as bar:
+    # Drawn when something is done, not by a thread: workers are forked meanwhile.
+    with Progress(*columns, console=err, disable=not err.is_terminal, auto_refresh=False) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
+        bar.refresh()
+
+        def advance() -> None:
+            bar.advance(task)
+            bar.refresh()
+
+        yield advance

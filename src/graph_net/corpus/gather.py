@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from graph_net.capture.worker import Result, Spool
 from graph_net.capture.zoo.zoo import Entry
-from graph_net.corpus.pack import PackWriter
+from graph_net.corpus.pack import Pack, PackWriter, is_pack
 
 
 def results(spool: Spool) -> Iterator[Result]:
@@ -22,22 +21,25 @@ def results(spool: Spool) -> Iterator[Result]:
 
 
 def gather(spool: Spool, output: Path) -> int:
-    """Write a pack with every distinct whole graph of a spool; how many there are.
+    """Add every distinct whole graph of a spool that a pack does not have; how many were added.
 
-    The pack is written beside and takes the old one's place when it is complete.
+    Parts that exist stay as they are.
     """
-    aside = output.with_name(f".{output.name}.new")
-    shutil.rmtree(aside, ignore_errors=True)
-    seen: set[str] = set()
-    with PackWriter(aside) as writer:
+    added = 0
+    with PackWriter(output) as writer:
+        seen = set(Pack(output).rows(["id"])["id"].to_pylist()) if is_pack(output) else set()
         for result in results(spool):
-            if not result.ok or len(result.lengths) != 1:
+            name = name_of(result.entry)
+            if not result.ok or len(result.lengths) != 1 or name in writer.names:
                 continue
             (graph,) = spool.graphs(result)
             if graph.id not in seen:
                 seen.add(graph.id)
-                writer.add(f"{result.entry.library}/{result.entry.name}", graph)
-    shutil.rmtree(output, ignore_errors=True)
-    if seen:
-        aside.rename(output)
-    return len(seen)
+                writer.add(name, graph)
+                added += 1
+    return added
+
+
+def name_of(entry: Entry) -> str:
+    """What a model's graph is called in a pack."""
+    return f"{entry.library}/{entry.name}"

@@ -76,7 +76,7 @@ def mutated(node: Node) -> tuple[Value, ...]:
         inplace = base == "setitem" or (base[0] == "i" and base not in _PLAIN_OPERATORS)
     else:
         inplace = base[-1] == "_" and base[-2:] != "__"
-        inplace = inplace or (base.startswith("__i") and base in _INPLACE_METHODS)
+        inplace = inplace or base in _INPLACE_METHODS
     if not inplace and base in _INPLACE_POSITION:
         inplace = argument(node, _INPLACE_POSITION[base], "inplace") is True
     if inplace:
@@ -94,7 +94,7 @@ _PLAIN_OPERATORS = frozenset({"index", "invert", "is_", "is_not"})
 _INPLACE_METHODS = frozenset(
     """
 __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __iand__ __ior__ __ixor__
-__ilshift__ __irshift__ __ipow__
+__ilshift__ __irshift__ __ipow__ __setitem__
 """.split()
 )
 

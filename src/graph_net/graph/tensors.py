@@ -38,8 +38,8 @@ DEFAULT_STD = 0.1
 _CPU_BLOCKS = 16, 96
 """Blocks a chunk, from a small tensor to a large one: the large chunk costs fewer calls a value,
 the small one less fresh memory. The scratch memory of both stays in cache."""
-_DEVICE_BLOCKS = 1024
-"""Blocks a chunk on an accelerator: enough work for a launch, under 100 MB of scratch memory."""
+_DEVICE_BLOCKS = 4096
+"""Blocks a chunk on an accelerator: enough work for a launch, under 400 MB of scratch memory."""
 _MOST_THREADS = 8
 """More threads than these wait for Python's lock as long as they compute."""
 _THREAD_CHUNKS = 8

@@ -1,4 +1,4 @@
-"""diffusers: denoisers, autoencoders and control networks at their published default sizes."""
+"""diffusers: denoisers, autoencoders and control networks at their default sizes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from graph_net.capture.zoo.compat import torchvision_operators
+from graph_net.capture.zoo.diffusers_sizes import OPTIONS, SHAPES
 from graph_net.capture.zoo.zoo import Call, Entry
 
 _SIDE, _FRAMES, _TEXT, _TOKENS = 32, 5, 64, 256
@@ -35,34 +36,6 @@ _TEXT_WIDTHS = (
     *("embedding_dim", "hidden_size"),
 )
 _WIDTHS = ("in_channels", "in_visual_dim", "io_channels", "latent_dim", "in_dim", "embedding_dim")
-_PIXART = {"num_attention_heads": 16, "attention_head_dim": 72, "cross_attention_dim": 1152}
-_HUNYUAN = {"in_channels": 4, "patch_size": 2, "activation_fn": "gelu-approximate"}
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "AutoencoderKLHunyuanImage": {
-        "in_channels": 3,
-        "out_channels": 3,
-        "latent_channels": 64,
-        "layers_per_block": 2,
-        "block_out_channels": (128, 256, 512, 512, 1024, 1024),
-        "spatial_compression_ratio": 32,
-        "sample_size": 384,
-    },
-    "DreamLiteTransformer2DModel": {"in_channels": 320, "cross_attention_dim": 768},
-    "EasyAnimateTransformer3DModel": {"in_channels": 16, "out_channels": 16, "patch_size": 2},
-    "HiDreamImageTransformer2DModel": {"patch_size": 2, "caption_channels": (4096, 4096)},
-    "HunyuanDiT2DControlNetModel": _HUNYUAN,
-    "HunyuanDiT2DModel": _HUNYUAN,
-    "LatteTransformer3DModel": {
-        "in_channels": 4,
-        "patch_size": 2,
-        "caption_channels": 4096,
-        **_PIXART,
-    },
-    "PixArtTransformer2DModel": {"caption_channels": 4096},
-    "Transformer2DModel": {"in_channels": 320, "cross_attention_dim": 768},
-    "TransformerTemporalModel": {"in_channels": 320},
-}
-"""Sizes of a published model, for classes whose default sizes are missing."""
 
 
 class DiffusersZoo:
@@ -87,7 +60,7 @@ class DiffusersZoo:
     def build(self, entry: Entry) -> Call:
         import diffusers
 
-        model: nn.Module = getattr(diffusers, entry.name)(**_OPTIONS.get(entry.name, {}))
+        model: nn.Module = getattr(diffusers, entry.name)(**OPTIONS.get(entry.name, {}))
         return Call(model.eval(), (), _Inputs(entry.name, model).made())
 
 
@@ -98,6 +71,17 @@ def _category(name: str, maker: type[nn.Module]) -> str:
         return "audio"
     with_text = "encoder_hidden_states" in inspect.signature(maker.forward).parameters
     return "multimodal" if with_text else "computer_vision"
+
+
+def _made(shape: Any) -> Any:
+    """A tensor of this shape, or a list of them."""
+    if isinstance(shape, list):
+        return [_made(each) for each in shape]
+    if shape is None:
+        return None
+    if shape[0] < 0:
+        return torch.ones(1, *shape[1:], dtype=torch.int64)
+    return torch.zeros(*shape, device="cpu")
 
 
 class _Inputs:
@@ -116,6 +100,8 @@ class _Inputs:
         for key, parameter in self.parameters.items():
             if key == "return_dict":
                 found[key] = False
+            elif key in SHAPES.get(self.name, {}):
+                found[key] = _made(SHAPES[self.name][key])
             elif key not in ("args", "kwargs") and (
                 parameter.default is parameter.empty or self.needed(key)
             ):
@@ -153,8 +139,8 @@ class _Inputs:
             return torch.zeros(count, len(axes))
         if key.endswith("mask"):
             return torch.ones(1, _TEXT, dtype=torch.bool)
-        if key in ("img_shapes", "num_frames", "height", "width"):
-            grid = {"num_frames": 1, "height": 16, "width": 16}
+        if key in ("img_shapes", "num_frames", "height", "width", "audio_num_frames"):
+            grid = {"num_frames": 1, "height": 16, "width": 16, "audio_num_frames": 64}
             return grid.get(key, [[(1, 16, 16)]])
         if key in ("original_size", "target_size", "crop_coords"):
             return torch.full((1, 2), 256.0)
@@ -185,5 +171,6 @@ _NEEDED = frozenset(
     {
         *("timestep", "timesteps", "encoder_hidden_states", "img_ids", "txt_ids", "img_shapes"),
         *("num_frames", "height", "width", "encoder_hidden_states_mask"),
+        *("audio_num_frames",),
     }
 )

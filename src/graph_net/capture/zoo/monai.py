@@ -1,4 +1,4 @@
-"""monai: networks of medical imaging, with the settings of its documentation and tests."""
+"""monai: networks of medical imaging, with settings in the manner of its documentation."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class GeometricZoo:
 
 
 def _options(name: str, parameters: Any) -> dict[str, Any]:
-    """Arguments for the constructor: those a graph of our size asks for, the rest as published."""
+    """Arguments for the constructor: those a graph of our size asks for, the rest by default."""
     widths = ("in_channels", "out_channels", "hidden_channels", "channels", "embedding_dim")
     threes = ("num_relations", "num_edge_types", "num_layers", "depth", "K", "kernel_size")
     known: dict[str, Any] = {
@@ -86,7 +86,7 @@ def _options(name: str, parameters: Any) -> dict[str, Any]:
 
 
 def _special_options(name: str) -> dict[str, Any]:
-    """Arguments that are modules, graphs of types, or published sizes."""
+    """Arguments that are modules, graphs of types, or sizes."""
     from torch_geometric import nn as geometric
 
     def mlp(wide: int, out: int = _WIDTH) -> nn.Module:

@@ -12,6 +12,7 @@ from torch import nn
 
 from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.transformers_inputs import inputs_for
+from graph_net.capture.zoo.transformers_trial import know_sizes
 from graph_net.capture.zoo.zoo import Call, Entry
 
 _MAPPING = re.compile(r"MODEL_(?:FOR_)?(.*?)_?MAPPING_NAMES")
@@ -48,6 +49,20 @@ _CATEGORIES = {
 }
 _SCIENTIFIC = re.compile(r"esm|evolla|protein|time_series|timesfm|autoformer|informer|patchts")
 _SETTINGS: dict[str, dict[str, Any]] = {
+    "aya_vision": {
+        "vision_config": {
+            "model_type": "siglip_vision_model",
+            "hidden_size": 1152,
+            "image_size": 364,
+            "intermediate_size": 4304,
+            "num_attention_heads": 16,
+            "num_hidden_layers": 27,
+            "patch_size": 14,
+        }
+    },
+    "ministral": {"head_dim": 128},
+    "xmod": {"default_language": "en_XX"},
+    "esm": {"vocab_size": 33, "pad_token_id": 1, "mask_token_id": 32},
     "autoformer": {"prediction_length": 24},
     "informer": {"prediction_length": 24},
     "time_series_transformer": {"prediction_length": 24},
@@ -85,7 +100,10 @@ class TransformersZoo:
             # of the library's own, batched ones are plain.
             part.use_cache = False
             part._experts_implementation = "batched_mm"
+            if isinstance(getattr(part, "hidden_sizes", None), tuple):
+                part.hidden_sizes = list(part.hidden_sizes)  # as a published file has it
         model: nn.Module = model_class(config).eval()
+        know_sizes(model)
         return Call(model, kwargs=inputs_for(model, config, entry.subcategory))
 
 

@@ -138,3 +138,14 @@ def bind_grid(model: nn.Module, grid: torch.Tensor) -> None:
             if name != "grid_thw"
         }
         module.forward = partial(module.forward, **known_extra)
+
+
+def know_sizes(model: nn.Module) -> None:
+    """Makes known what a module keeps as a buffer and reads as a number: a stride, a padding."""
+    for module in model.modules():
+        for name, buffer in list(module._buffers.items()):
+            if buffer is None or buffer.numel() != 1 or buffer.device.type == "meta":
+                continue
+            if not buffer.is_floating_point() and name != "num_batches_tracked":
+                del module._buffers[name]
+                setattr(module, name, known(buffer))
