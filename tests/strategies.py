@@ -42,6 +42,7 @@ from graph_net.graph import (
     Value,
 )
 from graph_net.graph.spec import Result
+from graph_net.graph.targets import is_aten_level
 from graph_net.graph.values import DTYPES, TORCH_CONSTANTS, map_refs
 
 LARGEST = 2**64 - 1
@@ -266,11 +267,12 @@ def graphs(draw: st.DrawFn) -> Graph:
     ]
     nodes = named([entry.name for entry in inputs], draw(blocks(words)))
     available = [*(entry.name for entry in inputs), *(node.name for node in nodes)]
+    lowered = all(is_aten_level(node.target) for node in nodes)
     return Graph(
         inputs=tuple(inputs),
         nodes=nodes,
         output=map_refs(draw(values(constants() | distances)), back_from(available)),
-        level=draw(st.sampled_from(Level)),
+        level=draw(st.sampled_from(Level)) if lowered else Level.TORCH,
         symbols=tuple(symbols),
         constraints=tuple(draw(st.lists(exprs(words), max_size=2))) if words else (),
         provenance=draw(provenances()),

@@ -19,6 +19,7 @@ from graph_net.capture.worker import Budget, Spool, signature
 from graph_net.capture.zoo import Call, Entry, ZooError, available, load
 from graph_net.corpus.gather import gather
 from graph_net.corpus.pack import Pack
+from graph_net.graph import Normal, Role
 
 
 class Hangs(nn.Module):
@@ -156,3 +157,11 @@ def test_a_missing_library_is_told_with_the_command_that_installs_it(name: str) 
 def test_an_unknown_zoo_is_told_with_those_that_are_known() -> None:
     with pytest.raises(ZooError, match="known: torchvision, timm"):
         load("nowhere")
+
+
+def test_inputs_called_with_zeros_are_drawn_as_noise(tmp_path: Path) -> None:
+    zoo, spool = MadeUpZoo(), Spool(tmp_path)
+    (result,) = collect(zoo, [next(zoo.entries())], spool, 1, Budget(300, 12.0))
+    (graph,) = spool.graphs(result)
+    (image,) = [entry for entry in graph.inputs if entry.role is Role.INPUT]
+    assert image.recipe == Normal(0.0, 1.0)

@@ -80,6 +80,7 @@ def test_a_call_has_a_bare_name(target: str, name: str) -> None:
         (("aten.native_batch_norm.default", (A, B, C, D, E, True, 0.1, 1e-5)), (D, E)),
         (("torch.nn.functional.instance_norm", (A, B, C)), (B, C)),
         (("torch.rand", ()), ()),
+        (("torch.relu_", (), {"input": A}), (A,)),
     ],
 )
 def test_what_a_call_changes_in_place(call: Call, changed: tuple[Ref, ...]) -> None:

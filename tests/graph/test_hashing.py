@@ -128,7 +128,7 @@ def test_both_survive_storage(graph: Graph) -> None:
 def test_another_operator_changes_both(graph: Graph, random: Random) -> None:
     assume(graph.nodes)
     place = random.randrange(len(graph.nodes))
-    node = replace(graph.nodes[place], target="torch.sinh")
+    node = replace(graph.nodes[place], target="aten.sinh.default")
     nodes = (*graph.nodes[:place], node, *graph.nodes[place + 1 :])
     assert differing(graph, replace(graph, nodes=nodes)) == BOTH
 

@@ -13,9 +13,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
-LARGE = 1 << 16
-"""Tensors with fewer elements are made for real: tables of positions and frequencies are small,
-and a model may look at them while it is built."""
+LARGE = 1 << 22
+"""Tensors with fewer elements are made for real, and dropped again where they are parameters:
+tables of positions and frequencies keep their values, and a model may look at them while it is
+built."""
 _FACTORIES = frozenset({torch.empty, torch.rand, torch.randn, torch.zeros, torch.ones})
 
 

@@ -14,12 +14,23 @@ import resource
 import signal
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from graph_net.capture.zoo.zoo import Entry, Zoo
-from graph_net.graph import Graph, GraphError, Provenance, from_bytes, to_bytes
+from graph_net.graph import (
+    Graph,
+    GraphError,
+    Input,
+    Literal,
+    Normal,
+    Provenance,
+    Role,
+    TensorSpec,
+    from_bytes,
+    to_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +129,10 @@ def capture_entry(zoo: Zoo, entry: Entry, spool: Spool) -> None:
         with without_weights():
             call = zoo.build(entry)
         captured = capture(call.model, call.args, call.kwargs, provenance=origin)
-        for graph in captured.graphs:
+        graphs = [with_lively_inputs(graph) for graph in captured.graphs]
+        for graph in graphs:
             check_graph_runs(graph)
-        blobs = [to_bytes(graph) for graph in captured.graphs]
+        blobs = [to_bytes(graph) for graph in graphs]
         result = Result(
             entry,
             True,
@@ -135,6 +147,24 @@ def capture_entry(zoo: Zoo, entry: Entry, spool: Spool) -> None:
         known = isinstance(error, GraphError)
         reason = str(error) if known else f"{type(error).__name__}: {error}"
         spool.put(_failure(entry, reason, time.monotonic() - start), [])
+
+
+def with_lively_inputs(graph: Graph) -> Graph:
+    """The graph, float inputs that were called with one value throughout drawn as normal noise.
+
+    A zoo's zeros stand for any image; a graph run on zeros alone would hide what it computes.
+    """
+
+    def lively(entry: Input) -> Input:
+        floating = isinstance(entry.spec, TensorSpec) and "float" in entry.spec.dtype
+        still = (isinstance(entry.recipe, Normal) and entry.recipe.std == 0) or (
+            isinstance(entry.recipe, Literal) and len(set(entry.recipe.values)) <= 1
+        )
+        if entry.role is Role.INPUT and floating and still:
+            return replace(entry, recipe=Normal(0.0, 1.0))
+        return entry
+
+    return replace(graph, inputs=tuple(lively(entry) for entry in graph.inputs))
 
 
 def _failure(entry: Entry, reason: str, seconds: float) -> Result:

@@ -15,7 +15,7 @@ from graph_net.graph.expr import Expr
 from graph_net.graph.limits import DEFAULT_LIMITS, Limits
 from graph_net.graph.recipe import Literal, Recipe
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
-from graph_net.graph.targets import ATTRIBUTES, check_target
+from graph_net.graph.targets import ATTRIBUTES, check_target, is_aten_level
 from graph_net.graph.values import (
     INT_BITS,
     DictValue,
@@ -62,6 +62,7 @@ class _Checker:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.symbols = frozenset(symbol.name for symbol in graph.symbols)
+        self.aten = graph.level.value == "aten"
         self.known: set[str] = set()
         # Nodes share specifications: each is looked at once, or a small file could cost hours.
         self.checked: set[int] = set()
@@ -109,6 +110,9 @@ class _Checker:
         name = node.name
         _check_name(name, self.known)
         check_target(node.target, name)
+        if self.aten and not is_aten_level(node.target):
+            why = f"{node.target} is no ATen operator; the graph says it is at level aten"
+            raise GraphError(why, node=name, field="target")
         field = "args"
         try:
             check_value(node.args, self.known, -1)

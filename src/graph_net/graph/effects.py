@@ -69,7 +69,7 @@ def base_name(target: str) -> str:
 def mutated(node: Node) -> tuple[Value, ...]:
     """The arguments that a call changes in place."""
     base = base_name(node.target)
-    args, changed = node.args, []
+    args, changed = node.args or _self_keyword(node), []
     if not args:
         return tuple(value for key, value in node.kwargs if key == "out")
     if node.target.startswith("operator."):
@@ -97,6 +97,11 @@ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __iand__ __ior__ 
 __ilshift__ __irshift__ __ipow__ __setitem__
 """.split()
 )
+
+
+def _self_keyword(node: Node) -> tuple[Value, ...]:
+    """What a call works on where it is given by keyword."""
+    return tuple(value for key, value in node.kwargs if key in ("input", "self"))
 
 
 def argument(node: Node, position: int, name: str) -> Value:

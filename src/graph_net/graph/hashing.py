@@ -120,7 +120,7 @@ def _node_tokens(node: Node, token: Callable[[Ref], bytes], blind: bool) -> list
     for position, value in enumerate(node.args):
         words.append(_value_token(value, token, blind, start <= position < stop))
     for key, value in sorted(node.kwargs):
-        words.append(key.encode() + b"=")
+        words.append(b"k" + key.encode())
         words.append(_value_token(value, token, blind, blind and is_size_keyword(key)))
     return words
 
@@ -153,11 +153,9 @@ def _value_token(
     if isinstance(value, RunDevice):
         return b"device"
     if isinstance(value, DictValue):
+        pairs = ((key.encode(), item) for key, item in value.items)
         return b"{" + _joined(
-            [
-                key.encode() + b"=" + _value_token(item, token, blind, size)
-                for key, item in value.items
-            ]
+            [part for key, item in pairs for part in (key, _value_token(item, token, blind, size))]
         )
     if isinstance(value, complex):
         return f"c{value.real.hex()},{value.imag.hex()}".encode()

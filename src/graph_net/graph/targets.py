@@ -54,7 +54,10 @@ c10d _c10d_functional _c10d_functional_autograd fsdp inductor _inductor_test pro
 debugprims symm_mem higher_order torch method operator builtins math mkldnn rpc
 """.split()
 )
-OPERATORS_REFUSED = frozenset({"aten.from_file", "aten.save", "aten.set_", "aten._print"})
+OPERATORS_REFUSED = frozenset(
+    f"aten.{name}"
+    for name in "from_file save set_ _print manual_seed warn wait set_data record_stream".split()
+)
 
 VMAP_INTERNALS = re.compile(
     r"torch\.(_C\._functorch|_functorch\.predispatch|_functorch\.vmap|_functorch\.apis)\.\w+"
