@@ -112,3 +112,46 @@ def test_a_writer_may_be_killed_at_any_moment(tmp_path: Path, every: int) -> Non
         assert len(names) >= sure
         assert len(names) % every == 0
         assert all(graph == some_graph(int(name[6:])) for name, graph in pack.graphs())
+
+
+ADDING = """
+import sys
+sys.path[:0] = {paths!r}
+from some_graphs import some_graph
+from graph_net.corpus.pack import PackWriter
+writer = PackWriter({pack!r})
+for number in range(len(writer.names), 1000):
+    writer.add(f"graph-{{number}}", some_graph(number))
+    print(number + 1, flush=True)
+"""
+
+
+def test_a_killed_writer_loses_nothing_that_was_added(tmp_path: Path) -> None:
+    """No part is full yet: what was added waits in the journal for the next writer."""
+    pack = tmp_path / "pack"
+    program = ADDING.format(paths=[str(Path(__file__).parent)], pack=str(pack))
+    added = 0
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        target = added + 7
+        while added < target:
+            added = int(process.stdout.readline())
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    with PackWriter(pack) as writer:
+        assert len(writer.names) >= added
+    names = Pack(pack).names()
+    assert names == [f"graph-{number}" for number in range(len(names))]
+    assert not (pack / ".journal").exists()
+
+
+def test_a_journal_that_is_no_journal_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / ".journal").write_bytes(b"nothing of the kind")
+    with PackWriter(tmp_path / "pack") as writer:
+        writer.add("a", some_graph(1))
+    assert Pack(tmp_path / "pack").names() == ["a"]

@@ -1,8 +1,8 @@
 """A pack: many graphs in few Parquet files, filtered by columns without reading a graph.
 
-A pack is a directory of immutable parts. A part is written aside, synced and renamed, so that a
-killed writer leaves only whole parts behind; opening a pack again to add to it goes on where it
-stopped.
+A pack is a directory of immutable parts. A part is written aside, synced and renamed; rows that
+are not in a part yet are in a journal. A killed writer leaves whole parts and a journal behind,
+and the next one goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, row_of
+from graph_net.corpus.journal import Journal
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
 
 PART_GRAPHS = 1024
@@ -129,6 +130,17 @@ class PackWriter:
         self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()
         self._rows: list[dict[str, Any]] = []
         self._bytes = 0
+        self._journal = Journal(self.path / ".journal", SCHEMA)
+        self._take_up()
+
+    def _take_up(self) -> None:
+        """Make a part of what a killed writer had finished."""
+        for row in self._journal.recover():
+            if row["name"] not in self.names:
+                self.names.add(row["name"])
+                self._rows.append(row)
+        self.flush()
+        self._journal.clear()
 
     def __enter__(self) -> PackWriter:
         return self
@@ -150,6 +162,7 @@ class PackWriter:
         if row["name"] in self.names:
             raise PackError(f"{self.path} already has a graph {row['name']!r}")
         self.names.add(row["name"])
+        self._journal.append(row)
         self._rows.append(row)
         self._bytes += len(row["graph"])
         if len(self._rows) >= PART_GRAPHS or self._bytes >= PART_BYTES:
@@ -178,6 +191,7 @@ class PackWriter:
             os.fsync(file.fileno())
         aside.rename(target)
         _sync_directory(self.path)
+        self._journal.clear()
         self._rows, self._bytes = [], 0
 
 
