@@ -14,6 +14,7 @@ from graph_net.cli.common import err, out, short_bytes, short_count
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.query import select
+from graph_net.corpus.shipped import shipped_corpus
 
 WHERE_HELP = (
     "A condition in SQL: \"category = 'nlp' AND nodes < 500\". Columns: " + ", ".join(COLUMNS) + "."
@@ -21,7 +22,9 @@ WHERE_HELP = (
 
 
 def list_pack(
-    pack: Annotated[Path, typer.Argument(help="A pack.")],
+    pack: Annotated[
+        Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
+    ] = None,
     where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
     order: Annotated[str, typer.Option(help="What to sort by, in SQL: nodes DESC.")] = "name",
     limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
@@ -30,7 +33,7 @@ def list_pack(
     ] = False,
 ) -> None:
     """List the graphs of a pack, or those a condition chooses; no graph is read."""
-    rows = select(Pack(pack), where, order, limit)
+    rows = select(Pack(pack or shipped_corpus()), where, order, limit)
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))
         return
