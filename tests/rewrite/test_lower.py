@@ -103,6 +103,19 @@ def test_a_branch_on_a_literal_is_taken() -> None:
     assert lowered.provenance.option("specialised_values") is None
 
 
+def test_a_literal_changed_through_a_view_is_not_read_too_early() -> None:
+    """The number is 3 when it is stored and 5 when it is read."""
+    length = Input("n", TensorSpec((1,), "int64"), Literal((3,)))
+    nodes = (
+        Node("view", "method:view", (Ref("n"), -1)),
+        Node("later", "method:add_", (Ref("view"), 2)),
+        Node("count", "method:item", (Ref("n"),)),
+        Node("y", "operator.mul", (Ref("x"), Ref("count"))),
+    )
+    graph = Graph((X, length), nodes, Ref("y"))
+    assert digest(run(to_aten(graph))) == digest(run(graph))
+
+
 def test_a_branch_on_a_drawn_value_is_taken_and_recorded() -> None:
     graph = branching(Integers(4, 4))
     lowered = to_aten(graph)

@@ -167,6 +167,16 @@ def _storage_edges(
                 readers[place].append(i)
 
 
+def changed_values(graph: Graph) -> frozenset[str]:
+    """Names of the values whose storage some call may change: they are not what they were made."""
+    writes = {i: changed for i, node in enumerate(graph.nodes) if (changed := mutated(node))}
+    if not writes:
+        return frozenset()
+    storage = _storages(graph, writes)
+    places = {storage[ref.name] for values in writes.values() for ref in refs(values)}
+    return frozenset(name for name, place in storage.items() if place in places)
+
+
 def _storages(graph: Graph, writes: dict[int, tuple[Value, ...]]) -> dict[str, str]:
     """For each value a representative of those that may share its storage."""
     parent = {entry.name: entry.name for entry in graph.inputs}

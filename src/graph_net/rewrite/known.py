@@ -14,12 +14,11 @@ from typing import Any
 
 import torch
 
-from graph_net.graph.effects import base_name, draws_random, mutated
+from graph_net.graph.effects import base_name, changed_values, draws_random
 from graph_net.graph.execute import call_node, make_input
 from graph_net.graph.graph import Graph, Input, Node, Role
 from graph_net.graph.recipe import Constant, Literal
 from graph_net.graph.spec import ScalarSpec, TensorSpec
-from graph_net.graph.values import Ref
 
 SCALAR_READS = frozenset(
     {"item", "tolist", "_local_scalar_dense", "__bool__", "__int__", "__float__", "_is_all_true"}
@@ -53,12 +52,12 @@ def fold(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
     for entry in graph.inputs:
         if entry.name in needed and _may_be_used(graph, entry, literal_only):
             values[entry.name] = make_input(graph, entry)
-    written = {ref.name for node in graph.nodes for ref in _written(node)}
+    written = changed_values(graph)
     with torch.inference_mode():
         for node in graph.nodes:
             if node.name not in needed or draws_random(node) or node.name in written:
                 continue
-            if node.target in NO_COMPUTATION or mutated(node):
+            if node.target in NO_COMPUTATION:
                 continue
             if any(ref.name not in values or ref.name in written for ref in node.refs):
                 continue
@@ -69,10 +68,6 @@ def fold(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
             if not isinstance(value, torch.Tensor) or value.numel() <= FOLD_ELEMENTS:
                 values[node.name] = value
     return {node.name: values[node.name] for node in wanted if node.name in values}
-
-
-def _written(node: Node) -> list[Ref]:
-    return [value for value in mutated(node) if isinstance(value, Ref)]
 
 
 def _may_be_used(graph: Graph, entry: Input, literal_only: bool) -> bool:

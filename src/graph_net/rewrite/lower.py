@@ -76,9 +76,9 @@ def _attempts(graph: Graph) -> Iterator[tuple[Graph, dict[str, Any], dict[str, V
 
 
 def _failure(error: Exception) -> GraphError:
-    notes = "; ".join(getattr(error, "__notes__", ()))
+    places = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     text = str(error).strip().split("\n")[0][:200]
-    return GraphError(f"cannot be lowered: {type(error).__name__}: {text} ({notes})")
+    return GraphError(f"cannot be lowered: {type(error).__name__}: {text}{places}")
 
 
 def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
