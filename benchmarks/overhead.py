@@ -1,0 +1,105 @@
+"""What measuring costs beside the measurement: forked workers against fresh processes.
+
+Claims: the wall time a graph, for 32 small graphs with eager, is at most 1/5 of one fresh Python
+process a graph that does the same, as GraphNet's tool starts one; and the asking process's memory
+does not grow with the number of graphs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from benchmarks.common import show, verdict
+from graph_net.graph import Graph, to_bytes
+from graph_net.measure import Protocol, Task, measure
+from graph_net.measure.device import describe
+from graph_net.record import Config, Subject
+from graph_net.testing.models import graph_of
+
+QUICK = Protocol(seconds=0.02, warm_seconds=0.01, min_blocks=2, max_blocks=2, noise_limit=1e9)
+ALONE = """
+import sys
+from pathlib import Path
+from graph_net.graph import from_bytes
+from graph_net.measure.worker import Worker
+from benchmarks.overhead import task_of
+record = Worker(task_of(from_bytes(Path(sys.argv[1]).read_bytes())), Path(sys.argv[2])).run()
+assert record.failure is None, record.failure
+"""
+
+
+def small_graph(size: int) -> Graph:
+    model = torch.nn.Sequential(torch.nn.Linear(size, size), torch.nn.ReLU())
+    return graph_of(model, (torch.randn(4, size),), name=f"small{size}")
+
+
+def task_of(graph: Graph) -> Task:
+    subject = Subject(graph.id, graph.structure, graph.provenance.model)
+    config = Config("compiler", "eager", torch.__version__)
+    return Task(subject, config, describe("cpu"), to_bytes(graph), QUICK)
+
+
+def tasks(count: int) -> Iterator[Task]:
+    for size in range(1, count + 1):
+        yield task_of(small_graph(size))
+
+
+def lanes(count: int) -> tuple[float, int]:
+    """Seconds for so many graphs, lanes started and ended, and this process's peak memory."""
+    start = time.perf_counter()
+    records = list(measure(tasks(count), jobs=2, compilers=["eager"]))
+    assert all(record.failure is None for record in records)
+    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def fresh(count: int) -> float:
+    """Seconds for so many graphs, one new process each."""
+    with tempfile.TemporaryDirectory() as place:
+        paths = []
+        for size in range(1, count + 1):
+            path = Path(place) / str(size)
+            path.write_bytes(to_bytes(small_graph(size)))
+            paths.append(path)
+        start = time.perf_counter()
+        for path in paths:
+            subprocess.run([sys.executable, "-c", ALONE, str(path), f"{place}/work"], check=True)
+        return time.perf_counter() - start
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--graphs", type=int, default=32)
+    options.add_argument("--fresh", type=int, default=12, help="how many of them in processes")
+    options.add_argument("--many", type=int, default=256, help="graphs for the growth of memory")
+    given = options.parse_args()
+    forked, before = lanes(given.graphs)
+    alone = fresh(given.fresh)
+    per_forked, per_fresh = forked / given.graphs, alone / given.fresh
+    _, after = lanes(given.many)
+    grown = (after - before) / 2**20
+    show(
+        f"{given.graphs} small graphs × eager",
+        ("how", "s a graph", "ratio"),
+        [
+            ["lanes", f"{per_forked:.3f}", "1"],
+            ["one process a graph", f"{per_fresh:.3f}", f"{per_fresh / per_forked:.1f}"],
+        ],
+    )
+    holds = [
+        verdict(per_forked <= per_fresh / 5, f"{per_fresh / per_forked:.1f} × less a graph"),
+        verdict(grown < 16, f"{given.many} graphs instead of {given.graphs}: {grown:+.1f} MiB"),
+    ]
+    return 0 if all(holds) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

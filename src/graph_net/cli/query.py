@@ -1,0 +1,47 @@
+"""``graph-net query``: questions to records in SQL."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.cli.common import err, out
+
+
+def query_records(
+    question: Annotated[
+        str, typer.Argument(help="SQL: SELECT compiler, count(*) FROM records GROUP BY 1")
+    ],
+    records: Annotated[Path, typer.Option("--records", "-r", help="Where the records are.")] = Path(
+        "build/records"
+    ),
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON array of rows.")] = False,
+) -> None:
+    """Ask the records anything in SQL; the table is called ``records``."""
+    from graph_net.corpus.records import RecordStore, query
+
+    names, rows = query(RecordStore(records), question)
+    if json:
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        typer.echo(jsonlib.dumps(found, indent=1, default=str))
+        return
+    table = Table()
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(_word(value)) for value in row))
+    out.print(table)
+    err.print(f"{len(rows)} rows")
+
+
+def _word(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list) and len(value) > 6:
+        return f"[{', '.join(map(_word, value[:6]))}, … {len(value)} in all]"
+    return "" if value is None else str(value)

@@ -1,0 +1,108 @@
+"""The columns of stored records: flat where questions are asked, lossless together.
+
+Everything scalar has a column; the raw samples are lists of numbers; what is left of a record
+(its environment, outputs and intervals, as JSON) stands in ``rest``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from graph_net.record import Record, canonical, from_json, to_json
+
+_TEXT = (
+    "key graph_id structure graph library model category subcategory compiler version options "
+    "config device device_kind device_name protocol status stage symptom message signature verdict "
+    "started"
+).split()
+_NUMBERS = (
+    "t speedup speedup_low speedup_high noise_low noise_high eager_seconds candidate_seconds "
+    "cold_seconds warm_seconds cpu_seconds seconds"
+).split()
+_BYTES = "compile_peak_bytes eager_peak_bytes candidate_peak_bytes".split()
+_ARMS = ("eager", "control", "candidate")
+_LISTS = [f"{arm}_{kind}" for arm in _ARMS for kind in ("wall", "device")]
+
+SCHEMA = pa.schema(
+    [
+        *(pa.field(name, pa.string()) for name in _TEXT),
+        pa.field("signal", pa.int32()),
+        *(pa.field(name, pa.float64()) for name in _NUMBERS),
+        *(pa.field(name, pa.int64()) for name in _BYTES),
+        *(pa.field(name, pa.list_(pa.float64())) for name in _LISTS),
+        pa.field("rest", pa.string(), nullable=False),
+    ],
+    metadata={b"graph_net.records": b"1"},
+)
+
+
+def row_of(record: Record) -> dict[str, Any]:
+    """A record as a row."""
+    subject, config, device, failure = record.subject, record.config, record.device, record.failure
+    row: dict[str, Any] = {
+        "key": record.key,
+        "graph_id": subject.id,
+        "structure": subject.structure,
+        "graph": subject.name,
+        "library": subject.library,
+        "model": subject.model,
+        "category": subject.category,
+        "subcategory": subject.subcategory,
+        "compiler": config.name,
+        "version": config.version,
+        "options": canonical(dict(config.options)),
+        "config": config.hash,
+        "device": device.hash,
+        "device_kind": device.kind,
+        "device_name": device.name,
+        "protocol": record.protocol,
+        "status": "success" if failure is None else "failed",
+        "t": record.t,
+        "started": record.started,
+        "seconds": record.seconds,
+    }
+    if failure is not None:
+        row |= {"stage": failure.stage, "symptom": failure.symptom, "message": failure.message}
+        row |= {"signature": failure.signature, "signal": failure.signal}
+    tree = json.loads(to_json(record))
+    row |= {name: value for name, value in tree["cost"].items() if name in SCHEMA.names}
+    if record.timing is not None:
+        row |= _times(record)
+        for arm in _ARMS:
+            for kind in ("wall", "device"):
+                row[f"{arm}_{kind}"] = tree["timing"][arm].pop(kind)
+    return row | {"rest": canonical(tree)}
+
+
+def _times(record: Record) -> dict[str, Any]:
+    timing = record.timing
+    assert timing is not None
+    return {
+        "speedup": timing.speedup.value,
+        "speedup_low": timing.speedup.low,
+        "speedup_high": timing.speedup.high,
+        "noise_low": timing.noise.low,
+        "noise_high": timing.noise.high,
+        "verdict": timing.verdict,
+        "eager_seconds": _median(timing.eager.wall),
+        "candidate_seconds": _median(timing.candidate.wall),
+    }
+
+
+def _median(values: tuple[float, ...]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def record_of(row: dict[str, Any]) -> Record:
+    """The record of a row, checked as it is built."""
+    tree = json.loads(row["rest"])
+    if tree.get("timing") is not None:
+        for arm in _ARMS:
+            for kind in ("wall", "device"):
+                tree["timing"][arm][kind] = row[f"{arm}_{kind}"]
+    return from_json(json.dumps(tree))

@@ -1,0 +1,88 @@
+"""What is measured, out of a pack: subjects with the bytes of their graphs, a few at a time."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from graph_net.corpus.pack import Pack, PackError
+from graph_net.graph import Graph
+from graph_net.record import Subject
+
+CHUNK = 32
+_COLUMNS = ["id", "structure", "name", "library", "model", "category", "subcategory"]
+
+
+def stratified(rows: Sequence[dict[str, Any]], seed: int = 0) -> list[str]:
+    """Names in an order of which every beginning is a fair sample: categories take turns."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: str(row["name"])):
+        groups[row["category"] or ""].append(row["name"])
+    order = random.Random(seed)  # noqa: S311 - an order, not a secret
+    for names in groups.values():
+        order.shuffle(names)
+    longest = max((len(names) for names in groups.values()), default=0)
+    # A category with half as many graphs has its turn half as often.
+    places = [
+        ((position + 0.5) * longest / len(names), group, name)
+        for group, names in sorted(groups.items())
+        for position, name in enumerate(names)
+    ]
+    return [name for _, _, name in sorted(places)]
+
+
+def subjects(pack: Pack, names: Sequence[str]) -> Iterator[tuple[Subject, bytes]]:
+    """Subjects in the order of their names, with the bytes of their graphs."""
+    for start in range(0, len(names), CHUNK):
+        chunk = names[start : start + CHUNK]
+        table = pack.dataset.to_table(
+            columns=[*_COLUMNS, "graph"], filter=pc.field("name").isin(list(chunk))
+        )
+        rows = {row["name"]: row for row in table.to_pylist()}
+        for name in chunk:
+            row = rows[name]
+            words = {column: row[column] or "" for column in _COLUMNS}
+            yield Subject(**words), row["graph"]
+
+
+def of_samples(path: Path, limit: int | None) -> tuple[list[str], Iterator[tuple[Subject, bytes]]]:
+    """GraphNet samples under a path: their names, and the subjects as they are read."""
+    from graph_net.formats.graphnet import find_samples
+
+    samples = [path] if (path / "model.py").is_file() else list(find_samples(path))
+    if not samples:
+        raise PackError(f"{path} is neither a pack nor a sample directory, and holds no sample")
+    samples = samples[:limit]
+    return [_sample_name(path, sample) for sample in samples], _read(path, samples)
+
+
+def _sample_name(path: Path, sample: Path) -> str:
+    return sample.resolve().name if sample == path else str(sample.relative_to(path))
+
+
+def _read(path: Path, samples: Sequence[Path]) -> Iterator[tuple[Subject, bytes]]:
+    from graph_net.formats.graphnet import read_sample
+    from graph_net.graph import to_bytes
+
+    for sample in samples:
+        graph = read_sample(sample)
+        yield subject_of(_sample_name(path, sample), graph), to_bytes(graph)
+
+
+def subject_of(name: str, graph: Graph) -> Subject:
+    """A graph as what is measured."""
+    origin = graph.provenance
+    return Subject(
+        graph.id,
+        graph.structure,
+        name,
+        origin.library,
+        origin.model,
+        origin.category,
+        origin.subcategory,
+    )

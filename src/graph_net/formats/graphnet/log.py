@@ -1,0 +1,164 @@
+"""Records as GraphNet's log, line by line as its own tool writes them.
+
+What its parser makes of a log hangs on which lines are there: a sample without
+``[Datatype][eager]`` failed in eager, one that has it and lacks ``[Datatype][compiled]`` failed to
+compile, and a line with "Error:" in it failed at run time. The failures here are written so that
+it gets them right.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from graph_net.record import FAMILIES, MISMATCHES, Output, Record, Samples, Stage, Symptom
+
+LEVELS = range(-10, 6)
+_SLOPES = {
+    "float16": (1.0, 0.6),
+    "bfloat16": (1.0, 1.796 / 5),
+    "float32": (1.0, 5.886 / 5),
+    "float64": (1.4, 1.4),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a log says that a record does not know."""
+
+    prompt: str = "graph-net-test-compiler-log"
+    warmup: int = 3
+    trials: int = 5
+
+
+def log_lines(record: Record, path: str, words: Words) -> Iterator[str]:
+    """The lines of one sample."""
+    prompt = words.prompt
+    device, config = record.device, record.config
+    yield f"{prompt} [Processing] {path}"
+    settings = {
+        "model": record.subject.model or record.subject.name,
+        "device": device.kind,
+        "hardware": device.name,
+        "compiler": "nope" if config.name == "eager" else config.name,
+        "warmup": words.warmup,
+        "trials": words.trials,
+        "compile_framework_version": config.version or "unknown",
+    }
+    for key, value in settings.items():
+        yield f"{prompt} [Config] {key}: {value}"
+    if record.timing is not None:
+        for arm in (record.timing.eager, record.timing.candidate):
+            yield (
+                f"[Profiling] Using device: {device.kind} {device.name}, "
+                f"warm up {words.warmup}, trials {len(arm.wall)}"
+            )
+            yield from _trials(arm)
+    yield from (f"{prompt} {line}" for line in _result(record))
+
+
+def _trials(arm: Samples) -> Iterator[str]:
+    for number, wall in enumerate(arm.wall):
+        on_device = f", gpu={arm.device[number] * 1e3:.6g} ms" if arm.device else ""
+        yield f"Trial {number + 1}: e2e={wall * 1e3:.6g} ms{on_device}"
+
+
+def _result(record: Record) -> Iterator[str]:
+    eager = _eager_dtypes(record)
+    failure = record.failure
+    if failure is not None and failure.stage in (Stage.LOAD, Stage.EAGER):
+        yield from _failed("eager", failure.message)
+        return
+    yield f"[Datatype][eager]: {' '.join(eager)}"
+    compared = failure is None or failure.symptom in (
+        *MISMATCHES,
+        Symptom.NON_FINITE,
+        Symptom.NONDETERMINISTIC,
+    )
+    if not compared:
+        assert failure is not None
+        if failure.stage is not Stage.COMPILE:
+            yield f"[Datatype][compiled]: {' '.join(eager)}"
+            yield from _failed("compiled", f"Error: {failure.message}")
+        else:
+            # The word "Error:" would make it a failure at run time.
+            yield from _failed("compiled", failure.message.replace("Error:", "Error -"))
+        return
+    found = [output.dtype for output in record.outputs] or ["unknown"]
+    yield f"[Datatype][compiled]: {' '.join(found)}"
+    yield f"[DataType] eager:{eager} compiled:{found} match:{eager == found}"
+    yield from _correctness(record.outputs)
+    yield "[Result] status: success"
+    if record.timing is not None:
+        yield from _performance(record)
+
+
+def _eager_dtypes(record: Record) -> list[str]:
+    stored = record.environment.get("eager_outputs")
+    if isinstance(stored, list):
+        return [str(pair[0]) for pair in stored if isinstance(pair, list)]
+    return [output.dtype for output in record.outputs]
+
+
+def _failed(which: str, message: str) -> Iterator[str]:
+    yield "[Result] status: failed"
+    yield f"[Fail due to {which} model execution error.]"
+    yield f"[Message] {' '.join(message.split())[:500]}"
+
+
+def _correctness(outputs: Sequence[Output]) -> Iterator[str]:
+    yield f"[Correctness][equal]: {_bits([output.t_of[-1] == -64.0 for output in outputs])}"
+    for t in LEVELS:
+        for place, family in enumerate(FAMILIES):
+            absolute, relative = _SLOPES[family]
+            key = f"all_close_atol_{10 ** (absolute * t):.2E}_rtol_{10 ** (relative * t):.2E}"
+            levels = [output.t_of[place] for output in outputs]
+            passes = [level is not None and level <= t + 1e-4 for level in levels]
+            yield f"[Correctness][{key}]: {_bits(passes)}"
+    for name in ("max", "mean"):
+        values = [getattr(output, f"{name}_abs") for output in outputs]
+        words = " ".join("nan" if value is None else repr(float(value)) for value in values)
+        yield f"[Correctness][{name}_diff]: {words}"
+
+
+def _bits(values: Sequence[bool]) -> str:
+    return " ".join(str(int(value)) for value in values)
+
+
+def _performance(record: Record) -> Iterator[str]:
+    timing = record.timing
+    assert timing is not None
+    for word, arm in (("eager", timing.eager), ("compiled", timing.candidate)):
+        stats = {"e2e": statistics(arm.wall)}
+        if arm.device:
+            stats["gpu"] = statistics(arm.device)
+        yield f"[Performance][{word}]: {json.dumps(stats)}"
+    for word, kind in (("e2e", "wall"), ("gpu", "device")):
+        eager, compiled = getattr(timing.eager, kind), getattr(timing.candidate, kind)
+        if eager:
+            ratio = statistics(eager)["median"] / statistics(compiled)["median"]
+            yield f"[Speedup][{word}]: {_six(ratio)}"
+
+
+def statistics(seconds: Sequence[float]) -> dict[str, float]:
+    """GraphNet's six figures of some samples, in milliseconds."""
+    values = sorted(value * 1e3 for value in seconds)
+    mean = sum(values) / len(values)
+    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    low, middle, high = (_quantile(values, share) for share in (0.25, 0.5, 0.75))
+    figures = (middle, high - low, mean, spread, values[0], values[-1])
+    names = ("median", "iqr", "mean", "std", "min", "max")
+    return {name: _six(figure) for name, figure in zip(names, figures, strict=True)}
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def _six(value: float) -> float:
+    return float(f"{value:.6g}")

@@ -1,0 +1,101 @@
+"""Fingerprint of the device, and the environment of one measurement."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from graph_net.record import Device, Json
+
+
+def describe(kind: str = "cpu", threads: int | None = None) -> Device:
+    """This machine as a Device; asks the GPU only where one is meant."""
+    cores = len(os.sched_getaffinity(0))
+    software = {name: found for name in ("torch", "triton", "numpy") if (found := _version(name))}
+    name = _cpu_name()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if kind.startswith("cuda"):
+        import torch
+
+        properties = torch.cuda.get_device_properties(0)
+        name, memory = properties.name, properties.total_memory
+        software["cuda"] = str(torch.version.cuda)
+    return Device(
+        kind=kind.partition(":")[0],
+        name=name,
+        cores=cores,
+        threads=threads or cores,
+        memory_bytes=memory,
+        system=f"{platform.system()} {platform.machine()}",
+        python=platform.python_version(),
+        software=software,
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _cpu_name() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    for line in text.splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+class Disturbances:
+    """Counts what disturbed this process between its making and ``read``."""
+
+    def __init__(self) -> None:
+        self._before = _counters()
+
+    def read(self) -> dict[str, Json]:
+        """Steal seconds of the machine, involuntary context switches, page faults, load."""
+        now = _counters()
+        found: dict[str, Json] = {key: now[key] - self._before[key] for key in now}
+        found["load"] = round(os.getloadavg()[0], 2)
+        return found
+
+
+def _counters() -> dict[str, float]:
+    import resource
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    counters = {
+        "involuntary_switches": float(usage.ru_nivcsw),
+        "major_faults": float(usage.ru_majflt),
+    }
+    try:
+        words = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()
+        counters["steal_seconds"] = int(words[8]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        pass
+    return counters
+
+
+def reset_peak() -> None:
+    """Start counting this process's peak memory anew."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", "utf-8")
+    except OSError:  # without it the peak is that of the process's whole life
+        return
+
+
+def peak_bytes() -> int:
+    """The most memory this process held since ``reset_peak``."""
+    try:
+        for line in Path("/proc/self/status").read_text("utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0

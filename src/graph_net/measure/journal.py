@@ -1,0 +1,52 @@
+"""Records on disk as they come: one line each, synced, so that a killed run loses none.
+
+A journal belongs to one run. A line that a kill cut short has no newline and is passed over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from graph_net.record import Record, RecordError, from_json, to_json
+
+SUFFIX = ".jsonl"
+
+
+class Journal:
+    """Appends records to a file."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._file = path.open("ab")
+
+    def add(self, record: Record) -> None:
+        """Store a record; when this returns it survives a kill, and a loss of power too."""
+        self._file.write(to_json(record).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+
+def read_journal(path: Path) -> Iterator[Record]:
+    """The records of a file, in order; a torn last line is no record."""
+    for number, line in enumerate(path.open("rb"), 1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            yield from_json(line)
+        except RecordError as error:
+            raise RecordError(f"{path.name}, line {number}: {error}") from error

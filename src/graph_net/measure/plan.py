@@ -1,0 +1,71 @@
+"""Which configurations are measured, as users write them, and the tasks that follow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from graph_net.compilers import create
+from graph_net.compilers.registry import parse_options
+from graph_net.measure.protocol import Limits, Protocol
+from graph_net.measure.task import Task
+from graph_net.record import Config, Device, Subject
+
+
+def parse_compilers(text: str) -> list[Config]:
+    """Configurations from ``inductor,onnxruntime`` or ``inductor[mode=max-autotune],eager``.
+
+    Options stand in brackets, as ``key=value`` or JSON; a compiler may be ``path/file.py:Name``.
+    """
+    return [config_of(*_name_and_options(part)) for part in _split(text)]
+
+
+def config_of(name: str, options: str = "") -> Config:
+    """The configuration of one compiler, with its version; its options are checked."""
+    compiler = create(name, parse_options(options))
+    version = "" if compiler.missing() else compiler.version()
+    path = Path(name.partition(":")[0])
+    if path.suffix == ".py":
+        # A user's own file: what it says is its version.
+        name = f"{path.absolute()}{name[len(str(path)) :]}"
+        version = f"{version}+{sha256(path.read_bytes()).hexdigest()[:12]}"
+    return Config("compiler", name, version, dict(compiler.options))
+
+
+def _split(text: str) -> Iterator[str]:
+    depth, start = 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            yield text[start:place]
+            start = place + 1
+    yield text[start:]
+
+
+def _name_and_options(part: str) -> tuple[str, str]:
+    name, bracket, rest = part.strip().partition("[")
+    return name.strip(), rest.rstrip("]") if bracket else ""
+
+
+def tasks(
+    graphs: Iterable[tuple[Subject, bytes]],
+    configs: Sequence[Config],
+    device: Device,
+    protocol: Protocol,
+    limits: Limits,
+    done: Collection[str] = (),
+) -> Iterator[Task]:
+    """A task for each graph and configuration whose key is not done."""
+    for subject, data in graphs:
+        for config in configs:
+            task = Task(subject, config, device, data, protocol, limits)
+            if task.key not in done:
+                yield task
+
+
+def default_jobs(device: str) -> int:
+    """As many builders as cores; beside a GPU two cores are left to whoever measures."""
+    cores = len(os.sched_getaffinity(0))
+    return max(1, cores - 2) if device.startswith("cuda") else cores

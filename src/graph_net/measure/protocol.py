@@ -1,0 +1,62 @@
+"""The protocol of a measurement: every number that decides what is measured, and the limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from graph_net.record import Stage, canonical, digest
+
+VERSION = 1
+"""Goes into the hash: raise it when the meaning of a measurement changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How a graph is timed and checked. Two records compare only under one protocol."""
+
+    seed: int = 0
+    sample_seconds: float = 1e-3
+    """A sample lasts at least about so long: short functions are repeated inside one."""
+    warm_seconds: float = 1.0
+    """Warming up ends when rounds stop improving, or after so long."""
+    width: float = 0.01
+    """Sampling ends when the interval's half width is at most this …"""
+    seconds: float = 5.0
+    """… or after so long, but not before ``min_blocks``, and at ``max_blocks`` at the latest."""
+    min_blocks: int = 5
+    max_blocks: int = 60
+    confidence: float = 0.99
+    margin: float = 0.02
+    """Within this two functions count as equally fast."""
+    noise_limit: float = 0.5
+    """A control that is off by more makes the measurement too noisy to keep."""
+    exact: bool = True
+    """Compare with a float64 run as well, where one can be had."""
+    warm_compile: bool = True
+    """Compile a second time, with whatever the first left in its directory."""
+
+    @property
+    def hash(self) -> str:
+        """Equal for equal protocols."""
+        return digest(str(VERSION), canonical(asdict(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one measurement may cost; no part of the protocol, a killed one is no success."""
+
+    seconds: dict[Stage, float] = field(
+        default_factory=lambda: {
+            Stage.LOAD: 120.0,
+            Stage.EAGER: 120.0,
+            Stage.COMPILE: 600.0,
+            Stage.FIRST_RUN: 120.0,
+            Stage.VERIFY: 240.0,
+            Stage.MEASURE: 240.0,
+        }
+    )
+    memory_bytes: int = 8 << 30
+
+    def with_compile(self, seconds: float) -> Limits:
+        """The same with another time for compiling."""
+        return Limits({**self.seconds, Stage.COMPILE: seconds}, self.memory_bytes)

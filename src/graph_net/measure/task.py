@@ -1,0 +1,89 @@
+"""What a worker is asked to measure, as it travels between processes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from graph_net.measure.protocol import Limits, Protocol
+from graph_net.record import (
+    Config,
+    Device,
+    Failure,
+    Record,
+    Stage,
+    Subject,
+    key_of,
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One graph under one configuration on one device; ``graph`` is its bytes."""
+
+    subject: Subject
+    config: Config
+    device: Device
+    graph: bytes
+    protocol: Protocol = field(default_factory=Protocol)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def key(self) -> str:
+        """The key its record will have."""
+        return key_of(self.subject.id, self.config, self.device, self.protocol.hash)
+
+    def header(self) -> dict[str, Any]:
+        """All but the graph, as JSON."""
+        return asdict(replace(self, graph=b"")) | {"graph": None}
+
+    @classmethod
+    def from_header(cls, tree: dict[str, Any], graph: bytes) -> Task:
+        """The task of a header that this package sent itself."""
+        limits = tree["limits"]
+        seconds = {Stage(stage): value for stage, value in limits["seconds"].items()}
+        return cls(
+            subject=Subject(**tree["subject"]),
+            config=Config(**tree["config"]),
+            device=Device(**tree["device"]),
+            graph=graph,
+            protocol=Protocol(**tree["protocol"]),
+            limits=Limits(seconds, limits["memory_bytes"]),
+        )
+
+    def failed(self, failure: Failure, **known: Any) -> Record:
+        """The record of a failure."""
+        return self.record(failure=failure, **known)
+
+    def record(self, **known: Any) -> Record:
+        """A record of this task."""
+        return Record(self.subject, self.config, self.device, self.protocol.hash, **known)
+
+
+def encode(tree: dict[str, Any], blob: bytes = b"") -> bytes:
+    """A message: two lengths, JSON, bytes."""
+    text = json.dumps(tree).encode()
+    return len(text).to_bytes(4, "little") + len(blob).to_bytes(8, "little") + text + blob
+
+
+class Inbox:
+    """Puts messages together from bytes as they arrive."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, data: bytes) -> list[tuple[dict[str, Any], bytes]]:
+        """The messages that are complete now."""
+        self._held += data
+        found = []
+        while len(self._held) >= 12:
+            text = int.from_bytes(self._held[:4], "little")
+            blob = int.from_bytes(self._held[4:12], "little")
+            end = 12 + text + blob
+            if len(self._held) < end:
+                break
+            tree = json.loads(bytes(self._held[12 : 12 + text]))
+            found.append((tree, bytes(self._held[12 + text : end])))
+            del self._held[:end]
+        return found

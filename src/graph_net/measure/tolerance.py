@@ -1,0 +1,76 @@
+"""GraphNet's tolerance levels, and the smallest level at which a tensor passes.
+
+Level t lets an element differ from its reference r by ``atol + rtol·|r|`` with atol = 10^t and
+rtol = 10^(c·t), c by dtype; for 64-bit floats both exponents are 1.4·t. Everything that is no
+floating-point number must be equal.
+"""
+
+from __future__ import annotations
+
+import torch
+
+LOWEST, HIGHEST = -64.0, 16.0
+"""Where the search for a level ends: equal below, nothing passes above."""
+PRECISION = 1e-4
+_FLOAT32 = 5.886 / 5
+_SLOPES: dict[torch.dtype, tuple[float, float]] = {
+    torch.float16: (1.0, 0.6),
+    torch.complex32: (1.0, 0.6),
+    torch.bfloat16: (1.0, 1.796 / 5),
+    torch.float32: (1.0, _FLOAT32),
+    torch.complex64: (1.0, _FLOAT32),
+    torch.float64: (1.4, 1.4),
+    torch.complex128: (1.4, 1.4),
+}
+
+
+def tolerance(t: float, dtype: torch.dtype) -> tuple[float, float]:
+    """The absolute and relative tolerance of a level; (0, 0) for dtypes that must be equal."""
+    if dtype not in _SLOPES:
+        return 0.0, 0.0
+    absolute, relative = _SLOPES[dtype]
+    return 10.0 ** (absolute * t), 10.0 ** (relative * t)
+
+
+def smallest_level(
+    found: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype | None = None
+) -> float | None:
+    """The smallest t at which ``found`` passes: LOWEST if equal, None if no t lets it pass.
+
+    ``dtype`` names whose tolerances are used where the tensors are wider than what is judged.
+    Non-finite elements pass where the reference has the same.
+    """
+    if found.shape != reference.shape:
+        return None
+    if found.dtype not in _SLOPES:
+        return LOWEST if torch.equal(found, reference) else None
+    dtype = dtype or found.dtype
+    wide = torch.complex128 if found.dtype.is_complex else torch.float64
+    found, reference = found.detach().reshape(-1).to(wide), reference.detach().reshape(-1).to(wide)
+    settled = (found == reference) | (found.isnan() & reference.isnan())
+    error, size = (found - reference).abs()[~settled], reference.abs()[~settled]
+    if not len(error):
+        return LOWEST
+    if not bool(error.isfinite().all()) or not bool(size.isfinite().all()):
+        return None
+    return _bisect(error, size, dtype)
+
+
+def _bisect(error: torch.Tensor, size: torch.Tensor, dtype: torch.dtype) -> float | None:
+    """The level by bisection; elements that pass at a level that is too low are dropped."""
+
+    def failing(t: float) -> torch.Tensor:
+        absolute, relative = tolerance(t, dtype)
+        return error > absolute + relative * size
+
+    low, high = LOWEST, HIGHEST
+    if bool(failing(high).any()):
+        return None
+    while high - low > PRECISION:
+        middle = (low + high) / 2
+        fails = failing(middle)
+        if bool(fails.any()):
+            low, error, size = middle, error[fails], size[fails]
+        else:
+            high = middle
+    return high

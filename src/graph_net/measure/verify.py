@@ -1,0 +1,174 @@
+"""Correctness: what a candidate gives, against eager and against a float64 run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from graph_net.graph import Dtype, Graph, Input, Node, TensorSpec
+from graph_net.graph.effects import draws_random
+from graph_net.graph.execute import flat_outputs, make_inputs, run
+from graph_net.graph.values import DictValue, ListValue, Value
+from graph_net.measure.tolerance import LOWEST, smallest_level
+from graph_net.record import FAMILIES, Failure, Output, Stage, Symptom
+
+_FAMILIES = tuple(getattr(torch, name) for name in FAMILIES)
+_NARROW = frozenset({"float16", "bfloat16", "float32"})
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What eager gives, how far it is from itself, and what exact arithmetic gives."""
+
+    outputs: tuple[Any, ...]
+    spread: tuple[float | None, ...]
+    random: bool
+    exact: tuple[Any, ...] | None = None
+
+
+def reference(graph: Graph, device: str, seed: int, exact: bool) -> Reference:
+    """Two eager runs on fresh inputs and, where it can be had, one in float64."""
+    first = flat_outputs(run(graph, device=device, seed=seed))
+    second = flat_outputs(run(graph, device=device, seed=seed))
+    spread = tuple(_level(a, b) for a, b in zip(second, first, strict=True))
+    random = any(draws_random(node) for node in graph.nodes)
+    return Reference(
+        tuple(first), spread, random, _exact(graph, device, seed) if exact and not random else None
+    )
+
+
+def check(found: Any, expected: Reference) -> tuple[tuple[Output, ...], Failure | None]:
+    """Each output compared, and the first thing that is wrong with them."""
+    leaves = flat_outputs(found)
+    wrong = _form(leaves, expected.outputs)
+    if wrong is not None:
+        return (), wrong
+    outputs = tuple(
+        _compared(leaf, expected, position)
+        for position, leaf in enumerate(leaves)
+        if leaf is not None
+    )
+    for position, (leaf, want) in enumerate(zip(leaves, expected.outputs, strict=True)):
+        failure = _value_failure(position, leaf, want, expected)
+        if failure is not None:
+            return outputs, failure
+    return outputs, None
+
+
+def _form(leaves: Sequence[Any], expected: Sequence[Any]) -> Failure | None:
+    """Structure, shape and dtype, before values."""
+    if len(leaves) != len(expected):
+        message = f"{len(leaves)} outputs instead of {len(expected)}"
+        return Failure(Stage.VERIFY, Symptom.STRUCTURE, message)
+    for position, (leaf, want) in enumerate(zip(leaves, expected, strict=True)):
+        if isinstance(leaf, torch.Tensor) != isinstance(want, torch.Tensor):
+            message = f"output {position} is a {type(leaf).__name__}, not {type(want).__name__}"
+            return Failure(Stage.VERIFY, Symptom.STRUCTURE, message)
+        if not isinstance(leaf, torch.Tensor):
+            continue
+        if leaf.shape != want.shape:
+            message = f"output {position} is {tuple(leaf.shape)}, not {tuple(want.shape)}"
+            return Failure(Stage.VERIFY, Symptom.SHAPE, message)
+        if leaf.dtype != want.dtype:
+            message = f"output {position} is {leaf.dtype}, not {want.dtype}"
+            return Failure(Stage.VERIFY, Symptom.DTYPE, message)
+    return None
+
+
+def _value_failure(position: int, leaf: Any, want: Any, expected: Reference) -> Failure | None:
+    if _level(leaf, want) is not None:
+        return None
+    if expected.random or expected.spread[position] != LOWEST:
+        why = "the graph draws random numbers" if expected.random else "eager differs from itself"
+        return Failure(
+            Stage.VERIFY, Symptom.NONDETERMINISTIC, f"output {position} differs, but {why}"
+        )
+    if not isinstance(leaf, torch.Tensor):
+        return Failure(Stage.VERIFY, Symptom.NUMERIC, f"output {position} is {leaf}, not {want}")
+    if leaf.is_floating_point() or leaf.is_complex():
+        lost = int((~leaf.isfinite() & want.isfinite()).sum())
+        if lost:
+            message = f"output {position} has {lost} elements that are not finite and should be"
+            return Failure(Stage.VERIFY, Symptom.NON_FINITE, message)
+    return Failure(Stage.VERIFY, Symptom.NUMERIC, f"output {position} differs at every tolerance")
+
+
+def _level(found: Any, want: Any) -> float | None:
+    if isinstance(want, torch.Tensor):
+        return smallest_level(found, want) if isinstance(found, torch.Tensor) else None
+    same = found == want or (isinstance(want, float) and found != found and want != want)
+    return LOWEST if same else None
+
+
+def _compared(leaf: Any, expected: Reference, position: int) -> Output:
+    want = expected.outputs[position]
+    if not isinstance(leaf, torch.Tensor):
+        level = _level(leaf, want)
+        return Output(type(leaf).__name__, (), level, t_of=(level,) * len(FAMILIES))
+    exact = None if expected.exact is None else expected.exact[position]
+    wide = torch.complex128 if leaf.is_complex() else torch.float64
+    difference = (leaf.to(wide) - want.to(wide)).abs()
+    far = float(difference.max()) if leaf.numel() else 0.0
+    mean = float(difference.mean()) if leaf.numel() else 0.0
+    return Output(
+        dtype=str(leaf.dtype).removeprefix("torch."),
+        shape=tuple(leaf.shape),
+        t=smallest_level(leaf, want),
+        max_abs=far if math.isfinite(far) else None,
+        mean_abs=mean if math.isfinite(mean) else None,
+        t_of=tuple(smallest_level(leaf, want, family) for family in _FAMILIES),
+        t_exact=None if exact is None else smallest_level(leaf, exact, leaf.dtype),
+        eager_t_exact=None if exact is None else smallest_level(want, exact, leaf.dtype),
+    )
+
+
+def _exact(graph: Graph, device: str, seed: int) -> tuple[Any, ...] | None:
+    """The outputs of a float64 run; None where the graph does not allow one."""
+    try:
+        wide = widened(graph)
+        inputs = [_wide(value) for value in make_inputs(graph, device, seed)]
+        leaves = flat_outputs(run(wide, inputs, device=device, seed=seed))
+    except Exception:  # mixed dtypes, an operator without a float64 kernel, too little memory
+        return None
+    return tuple(leaves)
+
+
+def _wide(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    return value.double()
+
+
+def widened(graph: Graph) -> Graph:
+    """The graph with every narrow floating-point dtype in it replaced by float64."""
+
+    def wide_input(entry: Input) -> Input:
+        if isinstance(entry.spec, TensorSpec) and entry.spec.dtype in _NARROW:
+            return replace(entry, spec=replace(entry.spec, dtype="float64"))
+        return entry
+
+    def wide_node(node: Node) -> Node:
+        kwargs = tuple((key, _wide_value(value)) for key, value in node.kwargs)
+        return Node(node.name, node.target, tuple(map(_wide_value, node.args)), kwargs)
+
+    return replace(
+        graph,
+        inputs=tuple(map(wide_input, graph.inputs)),
+        nodes=tuple(map(wide_node, graph.nodes)),
+    )
+
+
+def _wide_value(value: Value) -> Value:
+    if isinstance(value, Dtype):
+        return Dtype("float64") if value.name in _NARROW else value
+    if isinstance(value, tuple):
+        return tuple(_wide_value(item) for item in value)
+    if isinstance(value, ListValue):
+        return ListValue(tuple(_wide_value(item) for item in value.items))
+    if isinstance(value, DictValue):
+        return DictValue(tuple((key, _wide_value(item)) for key, item in value.items))
+    return value

@@ -1,0 +1,237 @@
+"""One measurement, in a process that may die of it.
+
+The stages are announced before they begin, so that whoever waits knows where a process died.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
+from graph_net.graph import Graph, from_bytes
+from graph_net.graph.effects import changed_values
+from graph_net.graph.execute import make_inputs
+from graph_net.measure.device import Disturbances, peak_bytes, reset_peak
+from graph_net.measure.signature import message_of, signature_of
+from graph_net.measure.task import Task
+from graph_net.measure.timing import CpuClock, CudaClock, compare
+from graph_net.measure.verify import Reference, check, reference
+from graph_net.record import (
+    Cost,
+    Failure,
+    Json,
+    Output,
+    Record,
+    Stage,
+    Symptom,
+    Timing,
+)
+
+
+class _Ended(Exception):
+    """The measurement ends here, with a failure."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass
+class Worker:
+    """Measures a task; ``announce`` is told each stage, ``wait`` returns when it may measure."""
+
+    task: Task
+    workdir: Path
+    announce: Callable[[Stage, dict[str, Json]], None] = lambda stage, known: None
+    wait: Callable[[], None] = lambda: None
+    stage: Stage = Stage.LOAD
+    cost: Cost = field(default_factory=Cost)
+    outputs: tuple[Output, ...] = ()
+    timing: Timing | None = None
+    environment: dict[str, Json] = field(default_factory=dict)
+
+    def run(self) -> Record:
+        """The record, whatever happens short of death."""
+        started, began = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+        failure: Failure | None = None
+        try:
+            self._measure()
+        except _Ended as ended:
+            failure = ended.failure
+        except (Exception, SystemExit) as error:
+            failure = self._failure(error)
+        if failure is not None and not failure.signature:
+            failure = replace(failure, signature=signature_of(failure.message))
+        return self.task.record(
+            failure=failure,
+            timing=self.timing,
+            outputs=self.outputs,
+            cost=self.cost,
+            environment=self.environment,
+            started=started,
+            seconds=time.monotonic() - began,
+        )
+
+    def _enter(self, stage: Stage) -> None:
+        self.stage = stage
+        self.announce(stage, self.environment)
+
+    def _measure(self) -> None:
+        device, protocol = self.task.device.kind, self.task.protocol
+        self._enter(Stage.LOAD)
+        torch.set_num_threads(self.task.device.threads)
+        graph = from_bytes(self.task.graph)
+        inputs = make_inputs(graph, device, protocol.seed)
+        self._enter(Stage.EAGER)
+        self._reset_peak()
+        expected = reference(graph, device, protocol.seed, exact=False)
+        self.cost = replace(self.cost, eager_peak_bytes=self._peak())
+        self.environment["eager_outputs"] = [_form(leaf) for leaf in expected.outputs]
+        if protocol.exact:
+            expected = reference(graph, device, protocol.seed, exact=True)
+        job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads)
+        eager = create("eager").compile(job)
+        self._enter(Stage.COMPILE)
+        compiler = create(self.task.config.name, self.task.config.options)
+        candidate = self._compile(compiler, job)
+        self._enter(Stage.FIRST_RUN)
+        self._reset_peak()
+        found = _called(candidate, make_inputs(graph, device, protocol.seed), protocol.seed)
+        self.cost = replace(self.cost, candidate_peak_bytes=self._peak())
+        self._enter(Stage.VERIFY)
+        self._check(found, expected)
+        del found
+        self.wait()
+        self._enter(Stage.MEASURE)
+        self._time(graph, job, eager, candidate, expected)
+
+    def _compile(self, compiler: Compiler, job: Job) -> Runner:
+        missing = compiler.missing()
+        if missing:
+            raise _Ended(Failure(Stage.COMPILE, Symptom.UNSUPPORTED, missing))
+        if job.device not in compiler.devices:
+            why = f"{compiler.name} does not run on {job.device}"
+            raise _Ended(Failure(Stage.COMPILE, Symptom.UNSUPPORTED, why))
+        self._reset_peak()
+        began, busy = time.monotonic(), _cpu_seconds()
+        runner = compiler.compile(job)
+        self.cost = replace(
+            self.cost,
+            cold_seconds=time.monotonic() - began,
+            cpu_seconds=_cpu_seconds() - busy,
+            compile_peak_bytes=self._peak(),
+        )
+        if self.task.protocol.warm_compile and compiler.name != "eager":
+            _forget_compiled()
+            began = time.monotonic()
+            runner = compiler.compile(job)
+            self.cost = replace(self.cost, warm_seconds=time.monotonic() - began)
+        return runner
+
+    def _check(self, found: Any, expected: Reference) -> None:
+        self.outputs, failure = check(found, expected)
+        if failure is not None:
+            raise _Ended(failure)
+
+    def _time(
+        self, graph: Graph, job: Job, eager: Runner, candidate: Runner, expected: Reference
+    ) -> None:
+        changed = changed_values(graph)
+        places = [i for i, entry in enumerate(graph.inputs) if entry.name in changed]
+        kept = {place: job.inputs[place].clone() for place in places}
+
+        def restore() -> None:
+            for place, value in kept.items():
+                job.inputs[place].copy_(value)
+
+        seed = self.task.protocol.seed
+        clock = CudaClock() if job.device.startswith("cuda") else CpuClock()
+        compiled = _compilations()
+        disturbances = Disturbances()
+        with torch.inference_mode():
+            timing, last = compare(
+                lambda: eager(job.inputs),
+                lambda: candidate(job.inputs),
+                replace(self.task.protocol, seed=seed),
+                clock,
+                restore,
+            )
+        self.environment |= disturbances.read()
+        if _compilations() != compiled:
+            why = "compiled again inside the timed region"
+            raise _Ended(Failure(Stage.MEASURE, Symptom.EXCEPTION, why))
+        self.timing = timing
+        if not expected.random and not kept:
+            _, failure = check(last, expected)
+            if failure is not None:
+                why = f"a timed call: {failure.message}"
+                raise _Ended(Failure(Stage.VERIFY, failure.symptom, why))
+        off = max(timing.noise.value, 1 / timing.noise.value) - 1
+        if off > self.task.protocol.noise_limit:
+            why = f"eager differs from itself by {off:.0%}"
+            raise _Ended(Failure(Stage.MEASURE, Symptom.TOO_NOISY, why))
+
+    def _failure(self, error: BaseException) -> Failure:
+        message = message_of(error)
+        symptom = Symptom.EXCEPTION
+        if isinstance(error, Unsupported):
+            symptom, message = Symptom.UNSUPPORTED, str(error) or "unsupported"
+        elif isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+            "can't allocate memory" in message
+        ):
+            symptom = Symptom.OUT_OF_MEMORY
+        return Failure(self.stage, symptom, message)
+
+    def _reset_peak(self) -> None:
+        if self.task.device.kind == "cuda":
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+        else:
+            reset_peak()
+
+    def _peak(self) -> int:
+        if self.task.device.kind == "cuda":
+            return int(torch.cuda.max_memory_allocated())
+        return peak_bytes()
+
+
+def _called(runner: Runner, inputs: list[Any], seed: int) -> Any:
+    with torch.inference_mode():
+        torch.manual_seed(seed)
+        return runner(inputs)
+
+
+def _form(leaf: Any) -> Json:
+    """Dtype and shape of an output."""
+    if isinstance(leaf, torch.Tensor):
+        return [str(leaf.dtype).removeprefix("torch."), list(leaf.shape)]
+    return [type(leaf).__name__, []]
+
+
+def _cpu_seconds() -> float:
+    """Processor seconds of this process and of the children it has waited for."""
+    total = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        total += usage.ru_utime + usage.ru_stime
+    return total
+
+
+def _forget_compiled() -> None:
+    if "torch._dynamo" in sys.modules:
+        torch._dynamo.reset()
+
+
+def _compilations() -> int:
+    """How many graphs Dynamo has compiled in this process."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])

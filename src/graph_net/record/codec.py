@@ -1,0 +1,75 @@
+"""Records as lines of JSON; a line that is no record says where it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from graph_net.record.nouns import Record, RecordError, canonical
+
+
+def to_json(record: Record) -> str:
+    """A record as one line."""
+    return canonical(asdict(record))
+
+
+def from_json(text: str | bytes) -> Record:
+    """The record of a line; raises RecordError on anything else."""
+    try:
+        tree = json.loads(text)
+        made = _build(Record, tree, "record")
+    except RecordError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise RecordError(f"not a record: {error}") from error
+    assert isinstance(made, Record)
+    return made
+
+
+def _build(kind: Any, value: Any, place: str) -> Any:
+    """A value of a type out of JSON, checked field by field."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType) and len(inner) > 2:
+        return value  # any JSON
+    if origin in (Union, UnionType):
+        if value is None and type(None) in inner:
+            return None
+        return _build(next(k for k in inner if k is not type(None)), value, place)
+    if origin is tuple:
+        _expect(isinstance(value, list), "a list", place)
+        return tuple(_build(inner[0], item, place) for item in value)
+    if origin is not None and issubclass(origin, Mapping):
+        _expect(isinstance(value, dict), "an object", place)
+        return {str(key): _build(inner[1], item, f"{place}.{key}") for key, item in value.items()}
+    if is_dataclass(kind):
+        _expect(isinstance(value, dict), "an object", place)
+        hints = _hints(kind)  # type: ignore[arg-type]
+        unknown = value.keys() - hints.keys()
+        _expect(not unknown, f"no field {sorted(unknown)}", place)
+        return kind(**{k: _build(hints[k], v, f"{place}.{k}") for k, v in value.items()})  # type: ignore[operator]
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        _expect(value in set(kind), f"one of {', '.join(kind)}", place)
+        return kind(value)
+    if kind is float:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        _expect(number, "a number", place)
+        return float(value)
+    plain = isinstance(value, kind) and (kind is bool) == isinstance(value, bool)
+    _expect(plain, kind.__name__, place)
+    return value
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    known = get_type_hints(kind)
+    return {entry.name: known[entry.name] for entry in fields(kind)}
+
+
+def _expect(holds: bool, what: str, place: str) -> None:
+    if not holds:
+        raise RecordError(f"{place}: expected {what}")

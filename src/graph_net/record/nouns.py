@@ -1,0 +1,294 @@
+"""Config, Device and Record: how a graph was run, where, and what happened.
+
+A Record is immutable and complete: an impossible one (a success without samples, a compile
+failure with timings) cannot be built. All of it is plain JSON, so that a bare machine can write
+it and anything can read it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from hashlib import blake2b
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+KEY_BYTES = 16
+
+
+FAMILIES = ("float16", "bfloat16", "float32", "float64")
+"""The dtypes whose tolerances differ."""
+
+
+class RecordError(ValueError):
+    """A record, or the text of one, is not acceptable."""
+
+
+class Stage(StrEnum):
+    """How far a measurement had come."""
+
+    LOAD = "load"
+    EAGER = "eager"
+    COMPILE = "compile"
+    FIRST_RUN = "first_run"
+    VERIFY = "verify"
+    MEASURE = "measure"
+
+
+class Symptom(StrEnum):
+    """What went wrong."""
+
+    EXCEPTION = "exception"
+    UNSUPPORTED = "unsupported"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
+    STRUCTURE = "structure_mismatch"
+    SHAPE = "shape_mismatch"
+    DTYPE = "dtype_mismatch"
+    NUMERIC = "numeric_mismatch"
+    NON_FINITE = "non_finite"
+    NONDETERMINISTIC = "nondeterministic_reference"
+    TOO_NOISY = "too_noisy"
+    INFRASTRUCTURE = "infrastructure"
+
+
+RETRIED = frozenset({Symptom.TOO_NOISY, Symptom.INFRASTRUCTURE})
+"""Measured again when a run is resumed."""
+BLAMELESS = RETRIED | {Symptom.NONDETERMINISTIC}
+"""Never counted against a compiler."""
+MISMATCHES = frozenset({Symptom.STRUCTURE, Symptom.SHAPE, Symptom.DTYPE, Symptom.NUMERIC})
+_CHECKED = MISMATCHES | {Symptom.NON_FINITE, Symptom.NONDETERMINISTIC}
+
+
+class Verdict(StrEnum):
+    """What the samples say about two functions."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    AMBIGUOUS = "ambiguous"
+
+
+def canonical(value: Json) -> str:
+    """JSON with one spelling for equal values."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(*parts: str) -> str:
+    """A short hash of some texts."""
+    state = blake2b(digest_size=KEY_BYTES)
+    for part in parts:
+        state.update(len(part.encode()).to_bytes(4, "little"))
+        state.update(part.encode())
+    return state.hexdigest()
+
+
+@dataclass(frozen=True)
+class Config:
+    """How a graph is run: for a compiler its name, version and options."""
+
+    kind: str
+    name: str
+    version: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)
+
+    @cached_property
+    def hash(self) -> str:
+        """Equal for equal configurations."""
+        return digest(self.kind, self.name, self.version, canonical(dict(self.options)))
+
+    @property
+    def label(self) -> str:
+        """The name with the options that were given, for people."""
+        given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
+        return f"{self.name}[{given}]" if given else self.name
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where: hardware and software, as far as they decide how fast something runs."""
+
+    kind: str
+    name: str
+    cores: int
+    threads: int
+    memory_bytes: int
+    system: str
+    python: str
+    software: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def hash(self) -> str:
+        """Equal for equal devices."""
+        return digest(canonical(asdict(self)))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The graph that was measured, with what scores are grouped by."""
+
+    id: str
+    structure: str
+    name: str
+    library: str = ""
+    model: str = ""
+    category: str = ""
+    subcategory: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where and how a measurement ended early; ``signature`` is the message, masked."""
+
+    stage: Stage
+    symptom: Symptom
+    message: str
+    signature: str = ""
+    signal: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.message:
+            raise RecordError("a failure says what happened")
+        if (self.symptom is Symptom.CRASH) != (self.signal is not None):
+            raise RecordError("a crash has a signal, and nothing else has")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output compared: the smallest tolerance level t at which it passes.
+
+    ``t`` is against eager, as GraphNet compares; ``t_exact`` and ``eager_t_exact`` are the
+    candidate's and eager's own against a float64 run. ``t_of`` is the level by the tolerances of
+    each of FAMILIES, which GraphNet's logs list for every output. -64 stands for equal, None for
+    a value that no tolerance lets pass (where a float64 run could not be had, for unknown).
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    t: float | None
+    max_abs: float | None = None
+    mean_abs: float | None = None
+    t_exact: float | None = None
+    eager_t_exact: float | None = None
+    t_of: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Every sample of one arm: seconds a call, in the order they were taken."""
+
+    wall: tuple[float, ...]
+    inner: int = 1
+    device: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.wall or self.inner < 1:
+            raise RecordError("samples are at least one, of at least one call each")
+        if any(not (value > 0 and math.isfinite(value)) for value in (*self.wall, *self.device)):
+            raise RecordError("a sample is a positive number of seconds")
+        if self.device and len(self.device) != len(self.wall):
+            raise RecordError("device and wall samples belong together")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A ratio with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low <= self.value <= self.high < math.inf:
+            raise RecordError(f"not an interval: {self.low} ≤ {self.value} ≤ {self.high}")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Interleaved samples of eager, eager again (the control) and the candidate.
+
+    ``speedup`` is eager / candidate, ``control`` eager / eager: its spread is the noise floor.
+    """
+
+    eager: Samples
+    control: Samples
+    candidate: Samples
+    speedup: Interval
+    noise: Interval
+    verdict: Verdict
+    reason: str = ""
+    device_speedup: Interval | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.eager.wall) == len(self.control.wall) == len(self.candidate.wall):
+            raise RecordError("the arms of an interleaved timing have equally many samples")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What compiling took: wall seconds cold and warm, processor seconds, and the most memory."""
+
+    cold_seconds: float | None = None
+    warm_seconds: float | None = None
+    cpu_seconds: float | None = None
+    compile_peak_bytes: int | None = None
+    eager_peak_bytes: int | None = None
+    candidate_peak_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One graph under one configuration on one device, once."""
+
+    subject: Subject
+    config: Config
+    device: Device
+    protocol: str
+    failure: Failure | None = None
+    timing: Timing | None = None
+    outputs: tuple[Output, ...] = ()
+    cost: Cost = field(default_factory=Cost)
+    environment: Mapping[str, Json] = field(default_factory=dict)
+    started: str = ""
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.failure is None:
+            if self.timing is None or not self.outputs:
+                raise RecordError("a success has samples and compared outputs")
+            if any(output.t is None for output in self.outputs):
+                raise RecordError("a success has outputs that pass at some tolerance")
+            return
+        if self.timing is not None and self.failure.stage not in (Stage.VERIFY, Stage.MEASURE):
+            raise RecordError(f"a failure at {self.failure.stage} has no samples")
+        if self.failure.symptom in _CHECKED and self.failure.stage is not Stage.VERIFY:
+            raise RecordError(f"{self.failure.symptom} is found at {Stage.VERIFY}")
+        if self.failure.symptom is Symptom.TOO_NOISY and self.timing is None:
+            raise RecordError("a measurement that is too noisy shows its samples")
+
+    @property
+    def key(self) -> str:
+        """What is measured once."""
+        return key_of(self.subject.id, self.config, self.device, self.protocol)
+
+    @property
+    def final(self) -> bool:
+        """Whether a resumed run passes it over."""
+        return self.failure is None or self.failure.symptom not in RETRIED
+
+    @property
+    def t(self) -> float | None:
+        """The smallest tolerance level at which all outputs pass."""
+        levels = [output.t for output in self.outputs]
+        if not levels or self.failure is not None or any(level is None for level in levels):
+            return None
+        return max(level for level in levels if level is not None)
+
+
+def key_of(graph_id: str, config: Config, device: Device, protocol: str) -> str:
+    """The key of a measurement."""
+    return digest(graph_id, config.hash, device.hash, protocol)

@@ -1,0 +1,51 @@
+"""Short ways to ask for a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from graph_net.graph import Graph, to_bytes
+from graph_net.measure import Limits, Protocol, Task, measure
+from graph_net.measure.device import describe
+from graph_net.record import Config, Record, Subject
+from graph_net.testing.models import graph_of
+
+QUICK = Protocol(
+    seconds=0.05, warm_seconds=0.01, min_blocks=1, max_blocks=2, noise_limit=1e9, exact=False
+)
+FILE = Path(__file__).with_name("some_compilers.py")
+
+
+def small_graph(size: int = 4) -> Graph:
+    """A linear layer and a ReLU."""
+    import torch
+
+    model = torch.nn.Sequential(torch.nn.Linear(size, size), torch.nn.ReLU())
+    return graph_of(model, (torch.randn(2, size),), name=f"small{size}")
+
+
+def mine(name: str) -> str:
+    """A compiler of ``some_compilers.py``."""
+    return f"{FILE}:{name}"
+
+
+def task(compiler: str, graph: Graph | None = None, **changes: Any) -> Task:
+    """A quick task."""
+    graph = graph or small_graph()
+    known: dict[str, Any] = {
+        "subject": Subject(graph.id, graph.structure, graph.provenance.model),
+        "config": Config("compiler", compiler, "1"),
+        "device": describe("cpu", 1),
+        "graph": to_bytes(graph),
+        "protocol": QUICK,
+        "limits": Limits(),
+    }
+    return Task(**(known | changes))
+
+
+def measured(tasks: Iterable[Task], jobs: int = 2) -> list[Record]:
+    """The records of tasks."""
+    listed = list(tasks)
+    return list(measure(listed, jobs=jobs, compilers={t.config.name for t in listed}))

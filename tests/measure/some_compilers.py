@@ -1,0 +1,133 @@
+"""Compilers with one defect each, as a user would write them in a file of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from graph_net.compilers import Compiler, Job, Runner, Unsupported
+from graph_net.graph.fx import to_fx
+
+
+class _Eager(Compiler):
+    name = "some"
+
+    def compile(self, job: Job) -> Runner:
+        forward = to_fx(job.graph).forward
+        return lambda inputs: self.changed(forward(*inputs))
+
+    def changed(self, outputs: Any) -> Any:
+        return outputs
+
+
+class Faithful(_Eager):
+    name = "faithful"
+
+
+class Raises(_Eager):
+    def compile(self, job: Job) -> Runner:
+        raise RuntimeError("cannot lower node 17 at 0x7f00aa")
+
+
+class Refuses(_Eager):
+    def compile(self, job: Job) -> Runner:
+        raise Unsupported(["aten.fft", "aten.sort"])
+
+
+class Crashes(_Eager):
+    def compile(self, job: Job) -> Runner:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        raise AssertionError
+
+
+class CrashesWhenRun(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGILL)
+
+
+class Exits(_Eager):
+    def compile(self, job: Job) -> Runner:
+        sys.exit(3)
+
+
+class Hangs(_Eager):
+    def compile(self, job: Job) -> Runner:
+        while True:
+            time.sleep(1)
+
+
+class HangsInAChild(_Eager):
+    """Starts a process that would outlive the worker."""
+
+    def compile(self, job: Job) -> Runner:
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+            os._exit(0)
+        (job.workdir.parent / "child").write_text(str(child))
+        while True:
+            time.sleep(1)
+
+
+class Eats(_Eager):
+    def compile(self, job: Job) -> Runner:
+        held = []
+        while True:
+            held.append(torch.ones(1 << 22))
+            time.sleep(0.01)
+
+
+class Wrong(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        return _each(outputs, lambda tensor: tensor * 1e30)
+
+
+class Slightly(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        return _each(outputs, lambda tensor: tensor + 1e-3)
+
+
+class NotFinite(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        return _each(outputs, lambda tensor: tensor * float("nan"))
+
+
+class WrongShape(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        return _each(outputs, lambda tensor: tensor[None])
+
+
+class WrongDtype(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        return _each(outputs, lambda tensor: tensor.double())
+
+
+class TooMany(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        return (outputs, torch.zeros(1))
+
+
+class WrongLater(_Eager):
+    """Right in the first call, wrong in those that are timed."""
+
+    def compile(self, job: Job) -> Runner:
+        forward, calls = to_fx(job.graph).forward, [0]
+
+        def run(inputs: Sequence[Any]) -> Any:
+            calls[0] += 1
+            outputs = forward(*inputs)
+            return outputs if calls[0] == 1 else _each(outputs, lambda tensor: tensor * 1e30)
+
+        return run
+
+
+def _each(outputs: Any, change: Any) -> Any:
+    if isinstance(outputs, (tuple, list)):
+        return type(outputs)(_each(item, change) for item in outputs)
+    return change(outputs)

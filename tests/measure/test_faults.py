@@ -1,0 +1,110 @@
+"""Whatever a compiler does to its process, the run goes on and says what happened."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from graph_net.measure import Limits
+from graph_net.record import Record, Stage, Symptom
+from measure.asking import measured, mine, task
+
+EXPECTED = {
+    "Raises": (Stage.COMPILE, Symptom.EXCEPTION),
+    "Refuses": (Stage.COMPILE, Symptom.UNSUPPORTED),
+    "Crashes": (Stage.COMPILE, Symptom.CRASH),
+    "CrashesWhenRun": (Stage.FIRST_RUN, Symptom.CRASH),
+    "Exits": (Stage.COMPILE, Symptom.EXCEPTION),
+    "Hangs": (Stage.COMPILE, Symptom.TIMEOUT),
+    "HangsInAChild": (Stage.COMPILE, Symptom.TIMEOUT),
+    "Eats": (Stage.COMPILE, Symptom.OUT_OF_MEMORY),
+    "Wrong": (Stage.VERIFY, Symptom.NUMERIC),
+    "NotFinite": (Stage.VERIFY, Symptom.NON_FINITE),
+    "WrongShape": (Stage.VERIFY, Symptom.SHAPE),
+    "WrongDtype": (Stage.VERIFY, Symptom.DTYPE),
+    "TooMany": (Stage.VERIFY, Symptom.STRUCTURE),
+    "WrongLater": (Stage.VERIFY, Symptom.NUMERIC),
+}
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, Record]:
+    """One run over compilers with every defect, and a good one after them."""
+    limits = Limits(memory_bytes=700 << 20).with_compile(6.0)
+    names = [*EXPECTED, "Slightly", "Faithful"]
+    found = measured(task(mine(name), limits=limits) for name in names)
+    return {record.config.name.rpartition(":")[2]: record for record in found}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_failure_has_its_stage_and_symptom(name: str, records: dict[str, Record]) -> None:
+    failure = records[name].failure
+    assert failure is not None
+    assert (failure.stage, failure.symptom) == EXPECTED[name], failure.message
+
+
+def test_a_crash_has_its_signal(records: dict[str, Record]) -> None:
+    first, second = records["Crashes"].failure, records["CrashesWhenRun"].failure
+    assert first is not None
+    assert second is not None
+    assert (first.signal, second.signal) == (signal.SIGSEGV, signal.SIGILL)
+
+
+def test_all_unsupported_operators_are_named(records: dict[str, Record]) -> None:
+    failure = records["Refuses"].failure
+    assert failure is not None
+    assert failure.message == "aten.fft, aten.sort"
+
+
+def test_signatures_are_masked(records: dict[str, Record]) -> None:
+    failure = records["Raises"].failure
+    assert failure is not None
+    assert failure.signature == "RuntimeError: cannot lower node # at 0x…"
+
+
+def test_a_good_compiler_beside_them_succeeds(records: dict[str, Record]) -> None:
+    assert records["Faithful"].failure is None
+    assert records["Faithful"].t == -64.0
+
+
+def test_a_small_error_has_its_level(records: dict[str, Record]) -> None:
+    level = records["Slightly"].t
+    assert level is not None
+    assert -3.2 < level < -2.9
+
+
+def test_eagers_outputs_are_known_even_of_a_crash(records: dict[str, Record]) -> None:
+    assert records["Crashes"].environment["eager_outputs"] == [["float32", [2, 4]]]
+
+
+def test_what_a_killed_worker_started_is_gone(tmp_path: Path) -> None:
+    from graph_net.measure import measure
+
+    limits = Limits().with_compile(2.0)
+    asked = task(mine("HangsInAChild"), limits=limits)
+    pid = None
+    for _ in measure([asked], jobs=1, compilers=[], work=tmp_path / "work"):
+        pid = int((tmp_path / "work" / "child").read_text())
+    assert pid is not None
+    deadline = time.monotonic() + 10
+    while _alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(pid)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def test_the_workspace_is_removed(tmp_path: Path) -> None:
+    from graph_net.measure import measure
+
+    list(measure([task("eager")], jobs=1, compilers=["eager"], work=tmp_path / "work"))
+    assert os.listdir(tmp_path) == []
