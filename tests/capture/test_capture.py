@@ -24,7 +24,7 @@ from graph_net.graph import (
     Role,
     TensorSpec,
 )
-from graph_net.graph.execute import flat_outputs, run
+from graph_net.graph.execute import flat_outputs, make_input, run
 from graph_net.testing.models import CASES, Decoder, Recurrent, case
 
 WHOLE = [c.name for c in CASES if not c.training and c.name != "reads_values"]
@@ -174,3 +174,34 @@ def test_inputs_are_described_by_what_they_held() -> None:
     (graph,) = capture(nn.Embedding(9, 4), (torch.randint(0, 9, (20, 30)),)).graphs
     (ids,) = [e for e in graph.inputs if e.role is Role.INPUT]
     assert ids.recipe == Integers(0, 8)
+
+
+class Looks(nn.Module):
+    """Looks values up in a table that its code holds."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[torch.tensor([(7 * i) % 100 for i in range(100)])]
+
+
+def test_a_table_in_the_code_is_kept_as_it_is() -> None:
+    (graph,) = capture(Looks(), (torch.randn(100),)).graphs
+    (table,) = (entry for entry in graph.inputs if entry.role is Role.CONSTANT)
+    assert table.recipe == Literal(tuple((7 * i) % 100 for i in range(100)))
+
+
+def test_statistics_have_a_range_so_that_no_variance_is_drawn_negative() -> None:
+    model = nn.BatchNorm1d(100).eval()
+    model.running_var = torch.rand(100) * 1e-3  # mean 5e-4 is nearer to 0 than two deviations
+    (graph,) = capture(model, (torch.randn(1, 100),)).graphs
+    (variance,) = (e for e in graph.inputs if e.original == "running_var")
+    assert isinstance(variance.recipe, Normal)
+    assert variance.recipe.low is not None
+    assert variance.recipe.low >= 0
+    assert bool((make_input(graph, variance) >= 0).all())
+
+
+def test_a_variance_without_a_value_is_positive() -> None:
+    model = nn.BatchNorm1d(100).eval().to("meta")
+    (graph,) = capture(model, (torch.randn(1, 100),)).graphs
+    (variance,) = (e for e in graph.inputs if e.original == "running_var")
+    assert bool((make_input(graph, variance) > 0).all())

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import fx, nn
 
-from graph_net.graph import GraphError, Level, RunDevice, UnknownTarget
+from graph_net.graph import GraphError, Level, Literal, Normal, RunDevice, UnknownTarget
 from graph_net.graph.execute import digest, make_inputs, run
-from graph_net.graph.fx import from_fx, to_fx
+from graph_net.graph.fx import from_fx, recipe_of, to_fx
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import CASES, case_graph, graph_of
 
@@ -121,3 +121,17 @@ def test_a_function_that_is_not_on_the_allow_list_is_refused() -> None:
     graph.output(graph.call_function(secret, (x,)))
     with pytest.raises(UnknownTarget, match="secret"):
         from_fx(fx.GraphModule(nn.Module(), graph), [torch.ones(1)])
+
+
+@pytest.mark.parametrize("size", [8, 77])
+def test_a_mask_of_infinities_keeps_its_values(size: int) -> None:
+    mask = torch.full((size, size), float("-inf")).triu(1)
+    recipe = recipe_of(mask)
+    assert isinstance(recipe, Literal)
+    assert recipe.values == tuple(mask.reshape(-1).tolist())
+
+
+def test_a_mask_too_large_to_keep_is_drawn_from_what_is_finite() -> None:
+    mask = torch.full((300, 300), float("-inf")).triu(1)
+    assert recipe_of(mask) == Normal(0.0, 0.0, 0.0, 0.0)
+    assert recipe_of(torch.full((300, 300), float("nan"))) == Normal(0.0, 0.0, 0.0, 0.0)

@@ -10,9 +10,11 @@ from typing import Any
 import torch
 from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.flop_counter import FlopCounterMode
 
 from graph_net.capture.program import graph_of_program
+from graph_net.capture.training import MODES, capture_training
 from graph_net.capture.weights import with_fake_inputs, with_fake_weights
 from graph_net.graph.errors import GraphError
 from graph_net.graph.fx import from_fx
@@ -27,11 +29,14 @@ class Captured:
     """The graphs of a model, in order; one if it is whole, several if it broke.
 
     ``refused`` has a sentence for each way or piece that did not work: nothing is lost silently.
+    ``coverage`` is the share of the model's floating-point operations that the graphs hold; None
+    where the model cannot be counted without real values.
     """
 
     graphs: tuple[Graph, ...]
     way: str
     refused: tuple[str, ...] = ()
+    coverage: float | None = 1.0
 
 
 def capture(
@@ -42,29 +47,48 @@ def capture(
     provenance: Provenance | None = None,
     dynamic_shapes: Any = None,
     ways: Sequence[str] = WAYS,
+    mode: str = "inference",
+    dtype: torch.dtype | None = None,
 ) -> Captured:
     """The graphs of one call of a model, at level ``aten`` where that is possible.
 
     ``export`` gives one whole graph; ``dynamo`` gives one or, where the model breaks, all its
     pieces in order. They are tried in the order of ``ways``. A model built with
     ``graph_net.capture.weights.without_weights`` needs no memory for its parameters.
+
+    ``mode`` is ``inference``, ``training`` (forward and backward in one graph, through
+    AOTAutograd) or one of its parts, ``forward`` and ``backward``. ``dtype`` casts the model (for
+    good) and its floating-point inputs first.
     """
+    if mode not in MODES:
+        raise GraphError(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
+    if dtype is not None:
+        model.to(dtype)
+        args, kwargs = tree_map(lambda leaf: _cast(leaf, dtype), (tuple(args), dict(kwargs or {})))
     provenance = provenance or Provenance(model=type(model).__name__)
     provenance = replace(provenance, framework_version=torch.__version__.partition("+")[0])
     refused: list[str] = []
-    mode = _mode_of(model, args, kwargs) or FakeTensorMode(allow_non_fake_inputs=True)
-    with_fake_weights(model, mode)
-    given, named = with_fake_inputs((tuple(args), dict(kwargs or {})), mode)
+    fake = _mode_of(model, args, kwargs) or FakeTensorMode(allow_non_fake_inputs=True)
+    with_fake_weights(model, fake)
+    given, named = with_fake_inputs((tuple(args), dict(kwargs or {})), fake)
+    if mode != "inference":
+        graph = capture_training(model, given, named, provenance, mode, fake)
+        return Captured((graph,), "aot_autograd")
     for way in ways:
         try:
-            graphs = _WAYS[way](model, given, named, provenance, dynamic_shapes)
-            return Captured(graphs, way, tuple(refused))
+            graphs, coverage = _WAYS[way](model, given, named, provenance, dynamic_shapes)
+            return Captured(graphs, way, tuple(refused), coverage)
         except GraphError as error:
             refused.append(f"{way}: {error}")
         except Exception as error:
             lines = str(error).strip().splitlines() or [""]
             refused.append(f"{way}: {type(error).__name__}: {lines[0][:200]}")
     raise GraphError("; ".join(refused))
+
+
+def _cast(leaf: Any, dtype: torch.dtype) -> Any:
+    floating = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+    return leaf.to(dtype) if floating else leaf
 
 
 def _mode_of(
@@ -81,14 +105,14 @@ def _by_export(
     kwargs: dict[str, Any],
     provenance: Provenance,
     dynamic_shapes: Any,
-) -> tuple[Graph, ...]:
+) -> tuple[tuple[Graph, ...], float | None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.export.export(
             model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
         )
     leaves = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-    return (graph_of_program(program, provenance, leaves),)
+    return (graph_of_program(program, provenance, leaves),), 1.0
 
 
 def _by_dynamo(
@@ -97,16 +121,27 @@ def _by_dynamo(
     kwargs: dict[str, Any],
     provenance: Provenance,
     dynamic_shapes: Any,
-) -> tuple[Graph, ...]:
+) -> tuple[tuple[Graph, ...], float | None]:
     from graph_net.rewrite.lower import to_aten
 
     found: list[Graph] = []
+    inside = 0
 
     def keep(module: fx.GraphModule, examples: list[Any]) -> Callable[..., Any]:
         part: tuple[tuple[str, Value], ...] = (("part", len(found)),)
         origin = replace(provenance, options=(*provenance.options, *part))
         found.append(to_aten(from_fx(module, examples, provenance=origin)))
-        return module.forward
+        return counted(module.forward)
+
+    def counted(forward: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*values: Any) -> Any:
+            nonlocal inside
+            with FlopCounterMode(display=False) as piece:
+                result = forward(*values)
+            inside += piece.get_total_flops()
+            return result
+
+        return run
 
     torch._dynamo.reset()
     with (
@@ -118,7 +153,20 @@ def _by_dynamo(
         torch.compile(model, backend=keep, dynamic=dynamic_shapes is not None)(*args, **kwargs)
     if not found:
         raise GraphError("nothing was compiled")
-    return tuple(found)
+    return tuple(found), _share(inside, model, args, kwargs)
+
+
+def _share(
+    part: int, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> float | None:
+    """A part of the operations of a whole call; the call cannot be counted while it is compiled."""
+    try:
+        with torch.no_grad(), FlopCounterMode(display=False) as whole:
+            model(*args, **kwargs)
+    except Exception:  # a fake tensor's value was asked for
+        return None
+    total = whole.get_total_flops()
+    return part / total if total else 1.0
 
 
 _WAYS = {"export": _by_export, "dynamo": _by_dynamo}

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 
-from graph_net.capture.worker import Budget, Result, Spool, finish, start
+from graph_net.capture.worker import Budget, Result, Spool, finish, start, warm_up
 from graph_net.capture.zoo.zoo import Entry, Zoo
 
 PATIENCE = 15
@@ -21,6 +21,7 @@ def collect(
     Workers are forked from this process, which should have imported torch and the zoo's library
     and must hold no threads that compute.
     """
+    warm_up()
     waiting = iter(entries)
     running: dict[int, tuple[Entry, float]] = {}
     more = True

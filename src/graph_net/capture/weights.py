@@ -11,13 +11,20 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 LARGE = 1 << 22
 """Tensors with fewer elements are made for real, and dropped again where they are parameters:
 tables of positions and frequencies keep their values, and a model may look at them while it is
 built."""
 _FACTORIES = frozenset({torch.empty, torch.rand, torch.randn, torch.zeros, torch.ones})
+_TABLES = frozenset(
+    {torch.arange, torch.linspace, torch.logspace, torch.eye, torch.full, torch.tensor}
+)
+"""Factories whose values are what they are called for."""
+_WRITING = frozenset(
+    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ipow__ __iand__ __ior__".split()
+)
 
 
 class _LargeOnMeta(TorchFunctionMode):
@@ -33,9 +40,39 @@ class _LargeOnMeta(TorchFunctionMode):
         kwargs = kwargs or {}
         if getattr(func, "__module__", "") == "torch.nn.init":
             return args[0] if args else kwargs["tensor"]
-        if func in _FACTORIES and kwargs.get("device") is None and _elements(args, kwargs) >= LARGE:
+        large = func in _FACTORIES and _elements(args, kwargs) >= LARGE
+        if large and kwargs.get("device") is None:
             kwargs = {**kwargs, "device": "meta"}
-        return func(*args, **kwargs)
+        elif func in _TABLES or (func in _FACTORIES and not large):
+            # A table made "on the device of that parameter" would be made on none.
+            kwargs = {**kwargs, "device": "cpu"} if _is_meta(kwargs.get("device")) else kwargs
+        try:
+            return func(*args, **kwargs)
+        except RuntimeError as error:
+            if "meta" not in str(error) or _in_place(func) or not _mixed((args, kwargs)):
+                raise
+        # A model that runs itself while it is built, to learn the sizes of its features.
+        given, named = tree_map(_to_meta, (args, kwargs))
+        return func(*given, **named)
+
+
+def _is_meta(device: Any) -> bool:
+    return device is not None and torch.device(device).type == "meta"
+
+
+def _in_place(func: Callable[..., Any]) -> bool:
+    """Whether a function writes: then a copy on no device would leave what it writes unwritten."""
+    name = getattr(func, "__name__", "")
+    return name in _WRITING or (name.endswith("_") and not name.endswith("__"))
+
+
+def _mixed(arguments: Any) -> bool:
+    tensors = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+    return len({tensor.device.type for tensor in tensors}) > 1
+
+
+def _to_meta(leaf: Any) -> Any:
+    return leaf.to("meta") if isinstance(leaf, torch.Tensor) else leaf
 
 
 def _elements(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -31,6 +31,12 @@ def collect_zoos(
     limit: Annotated[int | None, typer.Option(help="At most so many models of each zoo.")] = None,
     seconds: Annotated[int, typer.Option(help="Time limit for one model.")] = 180,
     gigabytes: Annotated[float, typer.Option(help="Memory limit for one model.")] = 10.0,
+    mode: Annotated[
+        str, typer.Option(help="inference, training, or its forward or backward part.")
+    ] = "inference",
+    dtype: Annotated[
+        str, typer.Option(help="Cast models first: bfloat16, float16; as they are by default.")
+    ] = "",
     retry: Annotated[bool, typer.Option(help="Try models again that failed before.")] = False,
     pack: Annotated[bool, typer.Option(help="Write the pack at the end.")] = True,
 ) -> None:
@@ -43,16 +49,20 @@ def collect_zoos(
     # These load torch: seconds, which no other verb and no completion should wait for.
     from graph_net.capture.collect import collect
     from graph_net.capture.worker import Budget, Spool
+    from graph_net.capture.training import MODES
     from graph_net.capture.zoo import available, load
+    from graph_net.capture.zoo.variant import Variant
     from graph_net.corpus.gather import gather, name_of
     from graph_net.corpus.pack import Pack, is_pack
 
+    if mode not in MODES:
+        raise ValueError(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
     names = [name for name in zoos.split(",") if name] or [n for n, ok in available().items() if ok]
     spool = Spool(work)
     budget = Budget(seconds, gigabytes)
     packed = set(Pack(output).names()) if is_pack(output) else set()
     for name in names:
-        zoo = load(name)
+        zoo = Variant(load(name), mode, dtype) if mode != "inference" or dtype else load(name)
         entries = sorted(
             (entry for entry in zoo.entries() if name_of(entry) not in packed),
             key=lambda entry: entry.name,
@@ -74,6 +84,11 @@ def collect_zoos(
 def _report(name: str, results: list[Result]) -> None:
     failed = [result for result in results if not result.ok]
     err.print(f"{name}: {len(results) - len(failed)} captured, {len(failed)} failed")
+    for result in results:
+        if result.ok and len(result.lengths) > 1:
+            share = "unknown" if result.coverage is None else f"{result.coverage:.0%}"
+            pieces = f"{result.entry.name}: {len(result.lengths)} pieces"
+            err.print(f"{pieces} with {share} of its FLOPs", markup=False)
     if not failed:
         return
     table = Table(title=f"{name}: failed", title_justify="left")

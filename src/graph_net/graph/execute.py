@@ -37,6 +37,11 @@ def make_input(
     strides = entry.spec.strides(graph.bindings)
     if strides is None:
         return tensor
+    if 0 in strides:
+        # An expanded tensor: one value in the place of many.
+        kept = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)
+        narrow = torch.empty_strided(tensor[kept].shape, strides, dtype=tensor.dtype, device=device)
+        return narrow.copy_(tensor[kept]).expand(sizes)
     laid_out = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=device)
     return laid_out.copy_(tensor)
 

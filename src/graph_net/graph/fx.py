@@ -227,7 +227,11 @@ def input_of(
 
 
 def recipe_of(tensor: torch.Tensor) -> Recipe:
-    """A recipe that imitates a tensor: its literal values if few, else its statistics."""
+    """A recipe that imitates a tensor: its literal values if few, else its statistics.
+
+    A mask of infinities has no statistics: its values are kept while they are not too many, and
+    beyond that its finite ones decide.
+    """
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.device.type == "meta":
         # A fake tensor has no values to look at.
         if tensor.dtype == torch.bool:
@@ -243,7 +247,13 @@ def recipe_of(tensor: torch.Tensor) -> Recipe:
         tensor = torch.view_as_real(tensor.resolve_conj())
     if tensor.is_floating_point():
         wide = tensor.double() if tensor.numel() < 1 << 24 else tensor.float()
-        return Normal(float(wide.mean()), float(wide.std()))
+        finite = wide.isfinite()
+        if not bool(finite.all()):
+            if tensor.numel() <= MAX_CONSTANT_ELEMENTS and not bool(wide.isnan().any()):
+                return Literal(tuple(tensor.cpu().reshape(-1).tolist()))
+            wide = wide[finite] if int(finite.sum()) > 1 else torch.zeros(2)
+        low, high = float(wide.min()), float(wide.max())  # a variance must not be drawn negative
+        return Normal(float(wide.mean()), float(wide.std()), low, high)
     return Integers(int(tensor.min()), int(tensor.max()))
 
 

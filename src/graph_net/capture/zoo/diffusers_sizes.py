@@ -1,19 +1,17 @@
-"""Sizes of diffusers' models and inputs that follow no rule."""
+"""Sizes of diffusers' models and inputs that follow no rule.
+
+A class is built with its defaults. The few whose defaults are missing or do not fit each other are
+given the sizes that diffusers itself builds or converts them with; comments name the place.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-_PIXART = {"num_attention_heads": 16, "attention_head_dim": 72, "cross_attention_dim": 1152}
-_CAPTION = {"caption_channels": 4096}
-_HUNYUAN = {
-    "in_channels": 4,
-    "patch_size": 2,
-    "activation_fn": "gelu-approximate",
-    "hidden_size": 1408,
-    "mlp_ratio": 4.3637,
-}
+# HunyuanDiT's DiT-g/2; the defaults' 1,152 is not their 16 heads of 88.
+_HUNYUAN = {"in_channels": 4, "patch_size": 2, "hidden_size": 1408, "mlp_ratio": 4.3637}
 OPTIONS: dict[str, dict[str, Any]] = {
+    # HunyuanImage 2.1, in scripts/convert_hunyuan_image_to_diffusers.py
     "AutoencoderKLHunyuanImage": {
         "in_channels": 3,
         "out_channels": 3,
@@ -23,16 +21,50 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "spatial_compression_ratio": 32,
         "sample_size": 384,
     },
-    "DreamLiteTransformer2DModel": {"in_channels": 320, "cross_attention_dim": 768},
+    # the first that DreamLiteUNetModel builds by default
+    "DreamLiteTransformer2DModel": {
+        "num_attention_heads": 5,
+        "attention_head_dim": 64,
+        "in_channels": 320,
+        "cross_attention_dim": 2048,
+        "ff_mult": 6,
+    },
+    # the defaults its docstring states and its signature lacks
     "EasyAnimateTransformer3DModel": {"in_channels": 16, "out_channels": 16, "patch_size": 2},
     "HunyuanDiT2DControlNetModel": _HUNYUAN,
-    "HunyuanDiT2DModel": {**_HUNYUAN, "num_layers": 40, "learn_sigma": True},
-    "LatteTransformer3DModel": {"in_channels": 4, "patch_size": 2, **_CAPTION, **_PIXART},
-    "PixArtTransformer2DModel": {**_CAPTION, "use_additional_conditions": False},
-    "Transformer2DModel": {"in_channels": 320, "cross_attention_dim": 768},
-    "TransformerTemporalModel": {"in_channels": 320},
+    "HunyuanDiT2DModel": {**_HUNYUAN, "num_layers": 40},
+    # Latte-1, as its authors' test of LattePipeline has it
+    "LatteTransformer3DModel": {
+        "num_layers": 28,
+        "patch_size": 2,
+        "attention_head_dim": 72,
+        "caption_channels": 4096,
+        "in_channels": 4,
+        "cross_attention_dim": 1152,
+        "out_channels": 8,
+        "attention_bias": True,
+        "activation_fn": "gelu-approximate",
+        "num_embeds_ada_norm": 1000,
+        "norm_type": "ada_norm_single",
+        "norm_elementwise_affine": False,
+        "norm_eps": 1e-6,
+    },
+    # PixArt-Σ, in scripts/convert_pixart_sigma_to_diffusers.py: T5's width, no conditions on size
+    "PixArtTransformer2DModel": {"caption_channels": 4096, "use_additional_conditions": False},
+    # the first that UNet2DConditionModel builds by default
+    "Transformer2DModel": {
+        "num_attention_heads": 8,
+        "attention_head_dim": 40,
+        "in_channels": 320,
+        "cross_attention_dim": 1280,
+    },
+    # the first that UNet3DConditionModel builds by default
+    "TransformerTemporalModel": {
+        "num_attention_heads": 8,
+        "attention_head_dim": 64,
+        "in_channels": 320,
+    },
 }
-"""Sizes for classes whose defaults are missing or do not work; not checked against checkpoints."""
 _WAVE, _STEREO, _CLIP = (1, 1, 16384), (1, 2, 16384), (1, 4, 5, 32, 32)
 _COGVIDEO = {"hidden_states": (1, 5, 16, 32, 32), "encoder_hidden_states": (1, 226, 4096)}
 _BILINGUAL = {

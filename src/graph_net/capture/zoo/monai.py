@@ -1,4 +1,9 @@
-"""monai: networks of medical imaging, with settings in the manner of its documentation."""
+"""monai: networks of medical imaging, with settings the library itself gives.
+
+A constructor's defaults come first. What it requires is taken from the example in its docstring;
+where there is none, from MONAI's own tests (``tests/networks/nets``), or else from the paper that
+the docstring cites. Comments name the source where it is not the docstring.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +22,9 @@ _Table = dict[str, tuple[dict[str, Any], tuple[_Shape, ...]]]
 _VOLUME, _LARGE, _LABELS = (1, 1, 64, 64, 64), (1, 1, 96, 96, 96), (1, 3, 64, 64, 64)
 _PAIR, _SMALL, _STEP = (1, 2, 64, 64, 64), (1, 1, 32, 32, 32), (1,)
 _SLICE, _PICTURE, _PATCH = (1, 1, 256, 256), (1, 3, 224, 224), (1, 3, 256, 256)
-_TOKENS = (-1, 256)
+_TOKENS = (-1, 16)
 _DEPTHS = (10, 18, 34, 50, 101, 152, 200)
+_SCALES = (*(f"b{scale}" for scale in range(9)), "l2")
 _DEFAULTS = (
     *("BasicUNet", "BasicUNetPlusPlus", "HighResNet", "SegResNet", "SegResNetDS", "SegResNetDS2"),
     *("VNet", "MedNeXtS", "MedNeXtB", "MedNeXtM", "MedNeXtL", "vista3d132"),
@@ -57,9 +63,9 @@ def _input(shape: _Shape) -> torch.Tensor:
 def _model(maker: str, options: dict[str, Any]) -> nn.Module:
     from monai.networks import nets
 
-    if maker == "DiNTS":
-        shared = {"channel_mul": 0.5, "num_blocks": 12, "num_depths": 4, "use_downsample": True}
-        options["dints_space"] = getattr(nets, options["dints_space"])(**shared)
+    if maker == "DiNTS":  # the example of TopologySearch; an instance needs a code searched for
+        space = nets.TopologySearch(channel_mul=0.5, num_blocks=8, num_depths=4)
+        options["dints_space"] = space
     made: nn.Module = getattr(nets, maker)(**options)
     return made
 
@@ -77,81 +83,97 @@ def _tables() -> dict[str, _Table]:
 
 
 def _segmentation() -> _Table:
-    plain = {"in_channels": 1, "out_channels": 2}
-    solid = {"spatial_dims": 3, **plain}
-    steps = {**solid, "channels": (16, 32, 64, 128, 256), "strides": (2, 2, 2, 2)}
+    plain = {"in_channels": 1, "out_channels": 2}  # as the defaults of BasicUNet and SegResNet
+    flat = {"spatial_dims": 2, "in_channels": 1, "out_channels": 1}
+    deep = {**flat, "channels": (4, 8, 16, 32, 64), "strides": (2, 2, 2, 2)}
+    shallow = {**flat, "channels": (4, 8, 16), "strides": (2, 2), "num_res_units": 2}
+    # Kernels and strides of nnU-Net's full-resolution network for cubes, which the docstring cites.
     nnunet = {"kernel_size": [3] * 6, "strides": [1] + [2] * 5, "upsample_kernel_size": [2] * 5}
-    dints = {"in_channels": 1, "num_classes": 3, "node_a": [[1] * 4] * 13}
-    swin = {**plain, "feature_size": 48}
+    swin = {"in_channels": 1, "out_channels": 4, "feature_size": 48}
+    unetr = {"in_channels": 1, "out_channels": 4, "feature_size": 32, "norm_name": "batch"}
+    brain = (160, 192, 128)  # the crop of the paper that SegResNetVAE's docstring cites
     found: _Table = {
-        "AHNet": ({"spatial_dims": 3}, ((1, 1, 128, 128, 64),)),
-        "AttentionUnet": (steps, (_VOLUME,)),
-        "DAF3D": (plain, (_VOLUME,)),
-        "DiNTS-instance": ({**dints, "dints_space": "TopologyInstance"}, (_VOLUME,)),
-        "DiNTS-search": ({**dints, "dints_space": "TopologySearch"}, (_VOLUME,)),
-        "DynUNet": ({**solid, **nnunet}, (_VOLUME,)),
-        "DynUNet-residual": ({**solid, **nnunet, "res_block": True}, (_VOLUME,)),
+        "AHNet": ({}, ((1, 1, 128, 128, 64),)),
+        "AttentionUnet": (deep, (_SLICE,)),  # no example of its own: that of UNet
+        "DAF3D": ({"in_channels": 1, "out_channels": 1}, ((1, 1, 32, 32, 64),)),  # MONAI's tests
+        "DiNTS-search": ({"in_channels": 1, "num_classes": 2}, (_VOLUME,)),
+        "DynUNet": ({"spatial_dims": 3, **plain, **nnunet}, (_VOLUME,)),
         "HoVerNet-fast": ({"mode": "fast"}, (_PATCH,)),
         "HoVerNet-original": ({"mode": "original"}, ((1, 3, 270, 270),)),
         "Quicknat": ({}, (_SLICE,)),
-        "SegResNetVAE": ({"input_image_size": (64, 64, 64)}, (_VOLUME,)),
+        "SegResNetVAE": ({"input_image_size": brain}, ((1, 1, *brain),)),
         "SwinUNETR": (swin, (_LARGE,)),
         "SwinUNETR-v2": ({**swin, "use_v2": True}, (_LARGE,)),
-        "UNETR": ({**plain, "img_size": (96, 96, 96)}, (_LARGE,)),
-        "UNet": (steps, (_VOLUME,)),
-        "UNet-residual": ({**steps, "num_res_units": 2}, (_VOLUME,)),
+        "UNETR": ({**unetr, "img_size": (96, 96, 96)}, (_LARGE,)),
+        "UNet": (deep, ((1, 1, 240, 240),)),
+        "UNet-residual": (shallow, ((1, 1, 240, 240),)),
         **{name: ({}, (_VOLUME,)) for name in _DEFAULTS},
     }
-    for backbone in (*(f"efficientnet-b{n}" for n in range(9)), *(f"resnet{n}" for n in _DEPTHS)):
+    backbones = (*(f"efficientnet-{n}" for n in _SCALES), *(f"resnet{n}" for n in _DEPTHS))
+    for backbone in backbones:
         options = {"in_channels": 3, "out_channels": 2, "backbone": backbone}
         found[f"FlexibleUNet-{backbone}"] = (options, (_PATCH,))
     return found
 
 
+_REGRESSOR = {"in_shape": (1, 64, 64), "channels": (2, 4, 8), "strides": (2, 2, 2)}
+"""The example of Regressor, and what MONAI's tests of its subclasses use."""
+_VIT = {"in_channels": 1, "img_size": (96, 96, 96), "patch_size": (16, 16, 16)}
+"""The examples of MaskedAutoEncoderViT and ViTAutoEnc."""
+
+
 def _classification() -> _Table:
-    shape = {"in_shape": (1, 64, 64, 64), "channels": (8, 16, 32), "strides": (2, 2, 2)}
-    vit = {"in_channels": 1, "img_size": (96, 96, 96), "patch_size": (16, 16, 16)}
+    # Its example leaves out the patch, which is required: that of ViTAutoEnc.
+    vit = {"in_channels": 3, "img_size": (128, 128, 128), "patch_size": (16, 16, 16)}
+    head = {"pos_embed_type": "sincos", "classification": True}
     found: _Table = {
-        "Classifier": ({**shape, "classes": 2}, (_VOLUME,)),
-        "Regressor": ({**shape, "out_shape": (1,)}, (_VOLUME,)),
+        "Classifier": ({**_REGRESSOR, "classes": 2}, ((1, 1, 64, 64),)),
+        "Regressor": ({**_REGRESSOR, "out_shape": (2,)}, ((1, 1, 64, 64),)),
         "TorchVisionFCModel": ({}, (_PICTURE,)),
-        "ViT": ({**vit, "classification": True}, (_LARGE,)),
+        "ViT": ({**vit, **head}, ((1, 3, 128, 128, 128),)),
+        **{f"resnet{depth}": ({}, (_LABELS,)) for depth in _DEPTHS},
     }
-    for depth in _DEPTHS:
-        options: dict[str, Any] = {"spatial_dims": 3, "n_input_channels": 1, "num_classes": 2}
-        found[f"resnet{depth}"] = (options, (_VOLUME,))
     for dims, size in ((2, _PICTURE), (3, (1, 3, 96, 96, 96))):
-        options = {"spatial_dims": dims, "in_channels": 3}
+        # Channels and classes of ImageNet: the docstrings cite the networks for it.
+        options: dict[str, Any] = {"spatial_dims": dims, "in_channels": 3}
         for depth in (121, 169, 201, 264):
-            found[f"DenseNet{depth}-{dims}d"] = ({**options, "out_channels": 2}, (size,))
+            found[f"DenseNet{depth}-{dims}d"] = ({**options, "out_channels": 1000}, (size,))
         for maker in _SENETS:
-            found[f"{maker}-{dims}d"] = ({**options, "num_classes": 2}, (size,))
-    for scale in range(9):
-        options = {"model_name": f"efficientnet-b{scale}", "pretrained": False}
+            found[f"{maker}-{dims}d"] = (options, (size,))
+    for scale in _SCALES:
+        options = {"model_name": f"efficientnet-{scale}", "pretrained": False}
+        side = _side(f"efficientnet-{scale}")
         for maker in ("EfficientNetBN", "EfficientNetBNFeatures"):
-            found[f"{maker}-b{scale}"] = (options, (_PICTURE,))
+            found[f"{maker}-{scale}"] = (options, ((1, 3, side, side),))
     for mode in ("mean", "max", "att", "att_trans", "att_trans_pyramid"):
-        options = {"num_classes": 5, "mil_mode": mode, "pretrained": False}
-        found[f"MILModel-{mode}"] = (options, ((1, 4, 3, 224, 224),))
+        options = {"num_classes": 5, "mil_mode": mode, "pretrained": False}  # MONAI's tests
+        found[f"MILModel-{mode}"] = (options, ((1, 2, 3, 512, 512),))
     return found
 
 
+def _side(name: str) -> int:
+    from monai.networks.nets import get_efficientnet_image_size
+
+    return int(get_efficientnet_image_size(name))
+
+
 def _autoencoders() -> _Table:
-    solid = {"spatial_dims": 3, "in_channels": 1, "out_channels": 1}
-    steps = {"channels": (16, 32, 64), "strides": (2, 2, 2)}
-    shape = {"spatial_dims": 3, "in_shape": (1, 64, 64, 64), "out_channels": 1, "latent_size": 64}
-    vector = {"in_channels": 10, "out_channels": 3, "latent_size": 30}
-    ends = {"encode_channels": (8, 16), "decode_channels": (16, 8)}
-    vit = {"in_channels": 1, "img_size": (96, 96, 96), "patch_size": (16, 16, 16)}
+    flat = {"spatial_dims": 2, "in_channels": 1, "out_channels": 1}
+    steps = {"channels": (2, 4, 8), "strides": (2, 2, 2)}
+    variational = {"spatial_dims": 2, "in_shape": (1, 32, 32), "out_channels": 1, "latent_size": 2}
+    more = {"channels": (16, 32, 64), "strides": (1, 2, 2)}
+    vector = {"in_channels": 4, "out_channels": 3, "latent_size": 2}
+    ends = {"encode_channels": [5, 10], "decode_channels": [10, 5]}
+    labels = {"spatial_dims": 3, "label_nc": 3}  # MONAI's tests
     return {
-        "AutoEncoder": ({**solid, **steps}, (_VOLUME,)),
-        "AutoencoderKL": (solid, (_VOLUME,)),
-        "MaskedAutoEncoderViT": (vit, (_LARGE,)),
-        "SPADEAutoencoderKL": ({**solid, "label_nc": 3}, (_VOLUME, _LABELS)),
-        "VarAutoEncoder": ({**shape, **steps}, (_VOLUME,)),
-        "VarFullyConnectedNet": ({**vector, **ends}, ((1, 10),)),
-        "ViTAutoEnc": (vit, (_LARGE,)),
-        "VQVAE": (solid, (_VOLUME,)),
+        "AutoEncoder": ({**flat, **steps}, (_SLICE,)),
+        "AutoencoderKL": ({"spatial_dims": 3}, (_VOLUME,)),
+        "MaskedAutoEncoderViT": (_VIT, (_LARGE,)),
+        "SPADEAutoencoderKL": (labels, (_VOLUME, _LABELS)),
+        "VarAutoEncoder": ({**variational, **more}, ((1, 1, 32, 32),)),
+        "VarFullyConnectedNet": ({**vector, **ends}, ((1, 4),)),
+        "ViTAutoEnc": (_VIT, (_LARGE,)),
+        "VQVAE": ({"spatial_dims": 3, "in_channels": 1, "out_channels": 1}, (_VOLUME,)),
     }
 
 
@@ -161,35 +183,41 @@ def _diffusion() -> _Table:
     return {
         "ControlNet": (solid, ((1, 1, 16, 16, 16), _STEP, (1, 1, 128, 128, 128))),
         "DiffusionModelUNet": (both, (_SMALL, _STEP)),
+        # The number of labels in MONAI's tests.
         "SPADEDiffusionModelUNet": ({**both, "label_nc": 3}, (_SMALL, _STEP, labels)),
     }
 
 
 def _generation() -> _Table:
-    shape = {"in_shape": (1, 64, 64, 64), "channels": (8, 16, 32), "strides": (2, 2, 2)}
-    latent = {"latent_shape": (64,), "start_shape": (32, 8, 8, 8), "channels": (32, 16, 1)}
-    judge = {"spatial_dims": 2, "in_channels": 3, "channels": 64, "num_layers_d": 3}
-    tokens = {"num_tokens": 256, "max_seq_len": 512, "attn_layers_dim": 512}
-    layers = {"attn_layers_depth": 8, "attn_layers_heads": 8}
+    latent = {"latent_shape": (42, 24), "start_shape": (64, 8, 8), "channels": (32, 16, 1)}
+    # Pictures and 64 filters of Pix2PixHD, which the docstring cites; scales of MONAI's tests.
+    judge = {"spatial_dims": 2, "in_channels": 3, "channels": 64}
+    scales = {"num_d": 2, "num_layers_d": 3}
+    # The widest case of MONAI's tests.
+    tokens = {"num_tokens": 10, "max_seq_len": 16, "attn_layers_dim": 768}
+    layers = {"attn_layers_depth": 2, "attn_layers_heads": 12}
+    # MONAI's tests.
     spade = {"spatial_dims": 2, "in_channels": 1, "out_channels": 1, "label_nc": 3, "z_dim": 16}
-    sizes = {"input_shape": (64, 64), "channels": [16, 32, 64]}
-    vector = {"in_channels": 10, "out_channels": 3, "hidden_channels": (8, 16)}
+    sizes = {"input_shape": [64, 64], "channels": [16, 32, 64, 128]}
+    vector = {"in_channels": 4, "out_channels": 3, "hidden_channels": [10, 20, 10]}
     return {
-        "Critic": (shape, (_VOLUME,)),
+        "Critic": (_REGRESSOR, ((1, 1, 64, 64),)),
         "DecoderOnlyTransformer": ({**tokens, **layers}, (_TOKENS,)),
-        "Discriminator": (shape, (_VOLUME,)),
-        "FullyConnectedNet": (vector, ((1, 10),)),
-        "Generator": ({**latent, "strides": (2, 2, 2)}, ((1, 64),)),
-        "MultiScalePatchDiscriminator": ({**judge, "num_d": 2}, (_PATCH,)),
+        "Discriminator": (_REGRESSOR, ((1, 1, 64, 64),)),
+        "FullyConnectedNet": (vector, ((1, 4),)),
+        "Generator": ({**latent, "strides": (2, 2, 2)}, ((1, 42, 24),)),
+        "MultiScalePatchDiscriminator": ({**judge, **scales}, (_PATCH,)),
         "PatchDiscriminator": (judge, (_PATCH,)),
         "SPADENet": ({**spade, **sizes}, ((1, 3, 64, 64), (1, 1, 64, 64))),
     }
 
 
 def _registration() -> _Table:
+    # MONAI's tests give what the constructors require.
     pair = {"spatial_dims": 3, "in_channels": 2, "num_channel_initial": 16}
+    flat = {"spatial_dims": 2, "in_channels": 1, "num_channel_initial": 16, "depth": 1}
     return {
-        "GlobalNet": ({**pair, "depth": 3, "image_size": [64, 64, 64]}, (_PAIR,)),
+        "GlobalNet": ({**flat, "image_size": [16, 16]}, ((1, 1, 16, 16),)),
         "LocalNet": ({**pair, "extract_levels": (0, 1, 2, 3)}, (_PAIR,)),
         "RegUNet": ({**pair, "depth": 3}, (_PAIR,)),
         "VoxelMorph": ({}, (_VOLUME, _VOLUME)),

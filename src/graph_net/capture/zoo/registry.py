@@ -21,7 +21,16 @@ BUILT_IN = {
     "open_clip": ("open_clip_torch", "graph_net.capture.zoo.open_clip:OpenClipZoo"),
     "monai": ("monai", "graph_net.capture.zoo.monai:MonaiZoo"),
     "torch_geometric": ("torch-geometric", "graph_net.capture.zoo.torch_geometric:GeometricZoo"),
+    "pytorchcv": ("pytorchcv", "graph_net.capture.zoo.pytorchcv:PytorchcvZoo"),
+    "vit_pytorch": ("vit-pytorch", "graph_net.capture.zoo.vit_pytorch:VitPytorchZoo"),
 }
+ON_REQUEST = {
+    "transformers_small": (
+        "transformers",
+        "graph_net.capture.zoo.transformers:SmallTransformersZoo",
+    )
+}
+"""Zoos for tests, loaded by name and never collected unasked; each with the library it needs."""
 
 
 class ZooError(ValueError):
@@ -29,7 +38,7 @@ class ZooError(ValueError):
 
 
 def available() -> dict[str, bool]:
-    """Every known zoo, and whether its library is installed."""
+    """Every zoo that is collected by default, and whether its library is installed."""
     found = {name: find_spec(name) is not None for name in BUILT_IN}
     return found | {point.name: True for point in entry_points(group=GROUP)}
 
@@ -40,10 +49,11 @@ def load(name: str) -> Zoo:
         if point.name == name:
             plugged: Zoo = point.load()()
             return plugged
-    if name not in BUILT_IN:
-        raise ZooError(f"unknown zoo {name!r}; known: {', '.join(available())}")
-    package, path = BUILT_IN[name]
-    if find_spec(name) is None:
+    if name not in BUILT_IN and name not in ON_REQUEST:
+        known = ", ".join([*available(), *ON_REQUEST])
+        raise ZooError(f"unknown zoo {name!r}; known: {known}")
+    package, path = BUILT_IN.get(name) or ON_REQUEST[name]
+    if find_spec(name if name in BUILT_IN else package) is None:
         raise ZooError(f"the zoo {name!r} needs its library: pip install {package}")
     module, _, attribute = path.partition(":")
     built_in: Zoo = getattr(importlib.import_module(module), attribute)()

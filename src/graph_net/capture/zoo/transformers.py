@@ -1,9 +1,14 @@
-"""transformers: every architecture with its base model and its task heads, at its own sizes."""
+"""transformers: every architecture with its base model and its task heads, at its own sizes.
+
+Sizes are the defaults of each configuration class, which are those of the checkpoint that the
+class documents. The few settings beyond that are in ``_SETTINGS``, each with its source.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,7 +53,19 @@ _CATEGORIES = {
     frozenset(): "other",
 }
 _SCIENTIFIC = re.compile(r"esm|evolla|protein|time_series|timesfm|autoformer|informer|patchts")
+# GLM-4.1V: half of a head turns, by default so in glm4v_moe and left out in glm4v, whose three
+# sections of turns add up to that half.
+_GLM_TURNS = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}
+_GLM_TEXT = {"model_type": "glm4v_text", "rope_parameters": _GLM_TURNS}
+# GLM-4.5V: the same sections fit heads of 128 only; 96 heads do not divide the default's width.
+_GLM_MOE_TEXT = {"model_type": "glm4v_moe_text", "head_dim": 128}
 _SETTINGS: dict[str, dict[str, Any]] = {
+    "glm4v": {"text_config": _GLM_TEXT},
+    "glm46v": {"text_config": _GLM_TEXT},
+    "glm4v_text": {"rope_parameters": _GLM_TURNS},
+    "glm4v_moe": {"text_config": _GLM_MOE_TEXT},
+    "glm4v_moe_text": {"head_dim": 128},
+    # CohereLabs/aya-vision-8b: the default's 14 heads do not divide its width, nor 2 its patches.
     "aya_vision": {
         "vision_config": {
             "model_type": "siglip_vision_model",
@@ -60,15 +77,21 @@ _SETTINGS: dict[str, dict[str, Any]] = {
             "patch_size": 14,
         }
     },
-    "ministral": {"head_dim": 128},
-    "xmod": {"default_language": "en_XX"},
+    "xmod": {"default_language": "en_XX"},  # the example in its documentation
+    # The documentation's example, with the special words of the checkpoint it names.
     "esm": {"vocab_size": 33, "pad_token_id": 1, "mask_token_id": 32},
-    "autoformer": {"prediction_length": 24},
-    "informer": {"prediction_length": 24},
-    "time_series_transformer": {"prediction_length": 24},
+    "autoformer": {"prediction_length": 24},  # huggingface/autoformer-tourism-monthly
+    "informer": {"prediction_length": 12},  # the example in its documentation
+    "time_series_transformer": {"prediction_length": 12},  # the example in its documentation
 }
-"""Settings without which a default configuration is no model, as published checkpoints have them.
-"""
+"""Settings without which a default configuration is no model. All others are left at the default:
+models have their full size, and only their inputs are short."""
+_FEW = 2
+_LAYERS = (
+    *("num_hidden_layers", "num_layers", "encoder_layers", "decoder_layers", "n_layers"),
+    *("num_encoder_layers", "num_decoder_layers", "depth"),
+)
+"""How configurations call a number of layers."""
 _AUDIO_HEADS = re.compile(r"SPEECH|AUDIO|CTC|RNNT|TDT|SPECTROGRAM|WAVEFORM")
 
 
@@ -94,17 +117,47 @@ class TransformersZoo:
         module = _module_of(entry.tags[0])
         model_class = getattr(module, entry.name, None) or getattr(transformers, entry.name)
         config = _composed(entry.tags[0]) or _default(model_class, CONFIG_MAPPING[entry.tags[0]])
+        self.size(config)
         _plain_masks()
         for part in _parts(config):
             # Caches in the output are no plain tensors; grouped matrix products are an operator
             # of the library's own, batched ones are plain.
             part.use_cache = False
+            _complete(part)
             part._experts_implementation = "batched_mm"
             if isinstance(getattr(part, "hidden_sizes", None), tuple):
                 part.hidden_sizes = list(part.hidden_sizes)  # as a published file has it
         model: nn.Module = model_class(config).eval()
         know_sizes(model)
         return Call(model, kwargs=inputs_for(model, config, entry.subcategory))
+
+    def size(self, config: Any) -> None:
+        """Leave the configuration at its own size."""
+
+
+class SmallTransformersZoo(TransformersZoo):
+    """The same models with at most two layers of a kind, for quick tests of real architectures.
+
+    Nothing here is published, so the corpus has none of it: the zoo is only there by name.
+    """
+
+    library = "transformers_small"
+
+    def size(self, config: Any) -> None:
+        """Cut the configuration, and those inside it, to two layers; widths stay."""
+        for part in _parts(config):
+            for name in _LAYERS:
+                count = getattr(part, name, None)
+                if isinstance(count, int) and count > _FEW:
+                    setattr(part, name, _FEW)
+                    _cut_lists(part, count)
+
+
+def _cut_lists(config: Any, count: int) -> None:
+    """Cut what has one entry a layer to the first few layers."""
+    for name, value in list(vars(config).items()):
+        if isinstance(value, (list, tuple)) and len(value) == count:
+            setattr(config, name, value[:_FEW])
 
 
 @cache
@@ -137,11 +190,22 @@ def named_classes() -> dict[str, tuple[str, str]]:
 def _default(model_class: Any, fallback: Any) -> Any:
     """The configuration the class is documented with, all its values the published defaults."""
     config_class = getattr(model_class, "config_class", None) or fallback
-    return config_class(**_SETTINGS.get(config_class.model_type, {}))
+    # Configurations keep and change the dictionaries they are given.
+    return config_class(**deepcopy(_SETTINGS.get(config_class.model_type, {})))
+
+
+def _complete(config: Any) -> None:
+    """Fill in what follows from other settings, which some configuration classes leave out."""
+    heads, width = (getattr(config, name, None) for name in ("num_attention_heads", "hidden_size"))
+    if not isinstance(heads, int) or not isinstance(width, int) or width % heads:
+        return
+    for name, value in (("num_key_value_heads", heads), ("head_dim", width // heads)):
+        if getattr(config, name, 0) is None:
+            setattr(config, name, value)
 
 
 def _composed(model_type: str) -> Any:
-    """The configuration of a model composed of two others, as a published checkpoint has it."""
+    """The configuration of a model composed of two others, as its documentation composes it."""
     import transformers as hf
 
     if model_type == "encoder-decoder":
@@ -150,15 +214,15 @@ def _composed(model_type: str) -> Any:
         )
     if model_type == "vision-encoder-decoder":
         return hf.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-            hf.ViTConfig(), hf.GPT2Config()
+            hf.ViTConfig(), hf.BertConfig()
         )
     if model_type == "speech-encoder-decoder":
         return hf.SpeechEncoderDecoderConfig.from_encoder_decoder_configs(
-            hf.Wav2Vec2Config(), hf.BartConfig()
+            hf.Wav2Vec2Config(), hf.BertConfig()
         )
     if model_type == "vision-text-dual-encoder":
         return hf.VisionTextDualEncoderConfig.from_vision_text_configs(
-            hf.CLIPVisionConfig(), hf.BertConfig()
+            hf.ViTConfig(), hf.BertConfig(), projection_dim=512
         )
     return None
 

@@ -20,7 +20,7 @@ _USUAL = _MEDIA | frozenset(
     """
     input_ids attention_mask decoder_input_ids bbox image image_grid_thw spatial_shapes
     aspect_ratio_ids aspect_ratio_mask visual_feats visual_pos visual_embeds decoder_input_values
-    future_time_features states actions rewards returns_to_go timesteps
+    future_time_features encoder_hidden_states states actions rewards returns_to_go timesteps
     """.split()
 )
 """Inputs given where they are accepted; others only where they are required."""
@@ -68,6 +68,8 @@ class Chooser:
                 name: choices[name][index] for name, index in zip(choices, order, strict=True)
             }
             given = {name: v for name, v in chosen.items() if v is not _LEFT_OUT}
+            if "input_values" in given:
+                given.pop("input_features", None)  # a sound is given in one form
             if "pixel_values" not in given:
                 given.pop("image_grid_thw", None)
             yield self._with_places(given) | fixed

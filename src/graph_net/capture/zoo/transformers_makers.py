@@ -150,6 +150,11 @@ class Makers:
     def query_embeds(self) -> Any:
         return _zeros(1, 32, self._look("hidden_size", default=768))
 
+    def encoder_hidden_states(self) -> Any:
+        """Features of an image, for a model that asks them questions; others go without."""
+        width = getattr(self._config, "encoder_hidden_size", None)
+        return _zeros(1, 257, width) if width and "query_embeds" in self._accepted else None
+
     def inputs(self) -> Any:
         words = self._ids(self._look("max_position_embeddings", default=2048))
         return [words, self._frame()[None], _zeros(1, 2048, self._look("d_model", default=768))]
@@ -185,7 +190,7 @@ class Makers:
         mels = self._look("num_mel_bins")
         if mels and not self._look("conv_dim"):
             return [_zeros(1, self._look("max_length", default=1024), mels), wave, wave[None]]
-        return wave if self._look("conv_dim") else [wave[None], wave]
+        return wave if hasattr(self._config, "conv_dim") else [wave[None], wave]
 
     def input_features(self) -> Any:
         mels = self._look(*_MELS, default=80, first="audio")

@@ -127,15 +127,17 @@ def bind_grid(model: nn.Module, grid: torch.Tensor) -> None:
     from transformers.exporters.utils import precompute_export_inputs
 
     for module in list(model.modules()):
-        if "grid_thw" not in inspect.signature(module.forward).parameters:
+        accepted = inspect.signature(module.forward).parameters
+        if "grid_thw" not in accepted:
             continue
+        open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
         extra: dict[str, Any] = {"grid_thw": grid}
         with _untraced(), suppress(Exception):  # what an encoder lacks, it computes itself
             precompute_export_inputs(module, extra)
         known_extra = {
             name: known(value) if isinstance(value, torch.Tensor) else value
             for name, value in extra.items()
-            if name != "grid_thw"
+            if name != "grid_thw" and (open_ended or name in accepted)
         }
         module.forward = partial(module.forward, **known_extra)
 

@@ -29,11 +29,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A model and what to call it with."""
+    """A model and what to call it with; ``mode`` and ``dtype`` as ``capture`` takes them."""
 
     model: nn.Module
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    mode: str = "inference"
+    dtype: str = ""
 
 
 class Zoo(Protocol):
@@ -44,7 +46,10 @@ class Zoo(Protocol):
     downloads nothing, and makes inputs of batch size 1 as real tensors.
     """
 
-    library: str
+    @property
+    def library(self) -> str:
+        """What the library is called."""
+        ...
 
     def entries(self) -> Iterator[Entry]:
         """Every model the library names, in a fixed order."""

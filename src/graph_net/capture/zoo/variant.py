@@ -1,0 +1,48 @@
+"""A zoo whose models are captured in another mode or dtype: training graphs, half precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from graph_net.capture.zoo.zoo import Call, Entry, Zoo
+
+MARK = "@"
+"""Stands between a model's name and what was done to it: ``resnet18@training``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Every model of a zoo, captured in a mode and a dtype."""
+
+    zoo: Zoo
+    mode: str = "inference"
+    dtype: str = ""
+
+    @property
+    def library(self) -> str:
+        """The library of the zoo behind it."""
+        return self.zoo.library
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What was done, as names and tags say it."""
+        mode = () if self.mode == "inference" else (self.mode,)
+        return (*mode, self.dtype) if self.dtype else mode
+
+    def entries(self) -> Iterator[Entry]:
+        """The zoo's entries under names that say what was done to them."""
+        for entry in self.zoo.entries():
+            name = MARK.join((entry.name, *self.words))
+            yield replace(entry, name=name, tags=(*entry.tags, *self.words))
+
+    def build(self, entry: Entry) -> Call:
+        """The zoo's model, with how it is to be captured."""
+        tags = entry.tags[: len(entry.tags) - len(self.words)]
+        call = self.zoo.build(replace(entry, name=model_name(entry), tags=tags))
+        return replace(call, mode=self.mode, dtype=self.dtype)
+
+
+def model_name(entry: Entry) -> str:
+    """The name of the model itself."""
+    return entry.name.partition(MARK)[0]

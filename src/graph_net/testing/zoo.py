@@ -1,0 +1,151 @@
+"""A conformance kit for model zoos: call ``check_zoo`` on yours in a test.
+
+Each check raises ``ZooDefect`` with the entry it concerns and what to do about it.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from graph_net.capture.weights import without_weights
+from graph_net.capture.worker import Spool, capture_entry
+from graph_net.capture.zoo.zoo import CATEGORIES, Call, Entry, Zoo
+
+
+class ZooDefect(AssertionError):
+    """A zoo does not keep to what ``graph_net.capture.zoo.Zoo`` says."""
+
+
+def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[Entry, ...]:
+    """The entries that were built and captured, if all is well: a sample drawn by the seed."""
+    entries = check_entries(zoo)
+    chosen = random.Random(seed).sample(entries, min(sample, len(entries)))  # noqa: S311
+    for entry in chosen:
+        check_build(zoo, entry)
+        check_capture(zoo, entry)
+    return tuple(chosen)
+
+
+def check_entries(zoo: Zoo) -> tuple[Entry, ...]:
+    """All entries, if each is named once, in known words, and the same when asked again."""
+    entries = tuple(zoo.entries())
+    if not entries:
+        raise ZooDefect(f"{zoo.library}: names no model; entries() must yield at least one")
+    names: set[str] = set()
+    for entry in entries:
+        _check_description(zoo, entry)
+        if entry.name in names:
+            raise _defect(entry, "is named twice; a result is found by its name, make them differ")
+        names.add(entry.name)
+    again = tuple(zoo.entries())
+    for entry, other in zip(entries, again, strict=False):
+        if entry != other:
+            raise _defect(entry, f"is {other.name!r} when enumerated again; use a fixed order")
+    if len(entries) != len(again):
+        raise ZooDefect(
+            f"{zoo.library}: {len(entries)} entries, {len(again)} when asked again; "
+            "entries() must not depend on what was enumerated before"
+        )
+    return entries
+
+
+def check_build(zoo: Zoo, entry: Entry) -> Call:
+    """What an entry builds, if it is the same every time, evaluates and has no weights."""
+    call, again = _built(zoo, entry), _built(zoo, entry)
+    if call.model.training:
+        raise _defect(entry, "is in training mode; return model.eval()")
+    for name, parameter in call.model.named_parameters():
+        if parameter.device.type != "meta":
+            raise _defect(
+                entry,
+                f"holds memory for the parameter {name!r}; make the model inside build(), "
+                "which is called without weights, and load nothing",
+            )
+    first, second = _outline(call), _outline(again)
+    for name in sorted(first.keys() | second.keys()):
+        if first.get(name) != second.get(name):
+            raise _defect(
+                entry,
+                f"is not the same when built again: {name} is {first.get(name)}, "
+                f"then {second.get(name)}; take random numbers out of build()",
+            )
+    return call
+
+
+def check_capture(zoo: Zoo, entry: Entry) -> None:
+    """Raise unless a collection would capture an entry, and its graphs say whose they are."""
+    with tempfile.TemporaryDirectory() as folder:
+        spool = Spool(Path(folder))
+        capture_entry(zoo, entry, spool)
+        result = spool.result(entry)
+        if result is None or not result.ok:
+            reason = result.reason if result else "no result"
+            raise _defect(entry, f"cannot be captured: {reason}")
+        for graph in spool.graphs(result):
+            origin = graph.provenance
+            given = (origin.library, origin.model, origin.category, origin.subcategory, origin.tags)
+            if given != (entry.library, *_description(entry)):
+                raise _defect(entry, f"became a graph with the provenance {given}")
+
+
+def _check_description(zoo: Zoo, entry: Entry) -> None:
+    if entry.library != zoo.library:
+        raise _defect(entry, f"is of a library other than its zoo, {zoo.library!r}")
+    if not entry.name or entry.name != entry.name.strip():
+        raise _defect(entry, "has a name that is empty or begins or ends in space")
+    if entry.category not in CATEGORIES:
+        known = ", ".join(CATEGORIES)
+        raise _defect(entry, f"has the unknown category {entry.category!r}; known: {known}")
+    words = isinstance(entry.tags, tuple) and all(isinstance(tag, str) for tag in entry.tags)
+    if not words or not all(tag and tag == tag.strip() for tag in entry.tags):
+        raise _defect(entry, f"has the tags {entry.tags!r}; tags are a tuple of words")
+    if len(set(entry.tags)) < len(entry.tags):
+        raise _defect(entry, f"repeats a tag: {entry.tags!r}")
+
+
+def _description(entry: Entry) -> tuple[Any, ...]:
+    return entry.name, entry.category, entry.subcategory, entry.tags
+
+
+def _built(zoo: Zoo, entry: Entry) -> Call:
+    try:
+        with without_weights():
+            return zoo.build(entry)
+    except Exception as error:
+        raise _defect(entry, f"cannot be built: {type(error).__name__}: {error}") from error
+
+
+def _outline(call: Call) -> dict[str, Any]:
+    """What two builds must agree in: shapes and types of the state, and the inputs' values."""
+    state = [*call.model.named_parameters(), *call.model.named_buffers()]
+    found: dict[str, Any] = {name: _spec(tensor) for name, tensor in state}
+    leaves, shape = tree_flatten((call.args, dict(call.kwargs)))
+    found["the shape of the call"] = str(shape)
+    for place, leaf in enumerate(leaves):
+        found[f"input {place}"] = _value(leaf)
+    return found
+
+
+def _spec(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tuple(tensor.shape), str(tensor.dtype)
+
+
+def _value(leaf: Any) -> Any:
+    """What of an input can be compared and shown; equal for equal tensors."""
+    if not isinstance(leaf, torch.Tensor):
+        return repr(leaf)
+    if leaf.device.type == "meta":
+        return _spec(leaf)
+    data = leaf.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+    return (*_spec(leaf), sha256(data.tobytes()).hexdigest()[:8])
+
+
+def _defect(entry: Entry, what: str) -> ZooDefect:
+    return ZooDefect(f"{entry.library}/{entry.name} {what}")
