@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes
-from graph_net.graph import GraphError
+from graph_net.graph import Graph, GraphError, Level
 
 
 def run_graph(
@@ -30,6 +30,25 @@ def run_graph(
             f"{name} needs {short_bytes(found.tensor_bytes)} for its inputs; "
             f"--memory allows {memory:g} GiB"
         )
+    if found.level is Level.PADDLE:
+        described, total = _run_paddle(found, device, seed, lower)
+    else:
+        described, total = _run_torch(found, device, seed, lower)
+    if json:
+        typer.echo(jsonlib.dumps({"graph": name, "outputs": described, "digest": total}, indent=1))
+        return
+    table = Table(title=name, title_justify="left")
+    for column in ("output", "dtype", "shape", "mean", "std"):
+        table.add_column(column)
+    for position, row in enumerate(described):
+        table.add_row(str(position), *(str(row[key]) for key in ("dtype", "shape", "mean", "std")))
+    out.print(table)
+    out.print(f"digest {total}")
+
+
+def _run_torch(
+    found: Graph, device: str, seed: int, lower: bool
+) -> tuple[list[dict[str, Any]], str]:
     import torch
 
     from graph_net.graph.execute import digest, flat_outputs, run
@@ -45,29 +64,51 @@ def run_graph(
 
         found = to_aten(found)
     outputs = run(found, device=device, seed=seed)
-    described = [_describe(leaf, torch) for leaf in flat_outputs(outputs)]
-    total = digest(outputs)
-    if json:
-        typer.echo(jsonlib.dumps({"graph": name, "outputs": described, "digest": total}, indent=1))
-        return
-    table = Table(title=name, title_justify="left")
-    for column in ("output", "dtype", "shape", "mean", "std"):
-        table.add_column(column)
-    for position, row in enumerate(described):
-        table.add_row(str(position), *(str(row[key]) for key in ("dtype", "shape", "mean", "std")))
-    out.print(table)
-    out.print(f"digest {total}")
+    return [_describe(leaf, torch) for leaf in flat_outputs(outputs)], digest(outputs)
+
+
+def _run_paddle(
+    found: Graph, device: str, seed: int, lower: bool
+) -> tuple[list[dict[str, Any]], str]:
+    from graph_net.paddle.execute import digest, flat_outputs, run
+    from graph_net.paddle.needed import load_paddle
+
+    if lower:
+        raise GraphError("a graph of level paddle has no ATen form; run it without --lower")
+    try:
+        paddle = load_paddle()
+    except ImportError as error:
+        raise GraphError(str(error)) from error
+    try:
+        paddle.device.set_device(device.replace("cuda", "gpu"))
+    except (ValueError, RuntimeError) as error:
+        raise GraphError(f"this Paddle has no device {device!r}; run with --device cpu") from error
+    outputs = run(found, seed=seed)
+    return [_describe_paddle(leaf) for leaf in flat_outputs(outputs)], digest(outputs)
+
+
+def _describe_paddle(leaf: Any) -> dict[str, Any]:
+    if not hasattr(leaf, "numpy"):
+        return _describe_plain(leaf)
+    wide = leaf.abs() if "complex" in str(leaf.dtype) else leaf
+    values = wide.astype("float64").numpy()
+    return {
+        "dtype": str(leaf.dtype).rpartition(".")[2],
+        "shape": [int(size) for size in leaf.shape],
+        "mean": _rounded(float(values.mean())) if values.size else None,
+        "std": _rounded(float(values.std(ddof=1))) if values.size > 1 else None,
+    }
+
+
+def _describe_plain(leaf: Any) -> dict[str, Any]:
+    plain = leaf is None or isinstance(leaf, int)
+    shown = leaf if plain else str(leaf)
+    return {"dtype": type(leaf).__name__, "shape": "", "mean": shown, "std": ""}
 
 
 def _describe(leaf: Any, torch: Any) -> dict[str, Any]:
     if not isinstance(leaf, torch.Tensor):
-        plain = leaf is None or isinstance(leaf, int)
-        return {
-            "dtype": type(leaf).__name__,
-            "shape": "",
-            "mean": leaf if plain else str(leaf),
-            "std": "",
-        }
+        return _describe_plain(leaf)
     wide = leaf.detach().cpu()
     wide = wide.abs().double() if wide.is_complex() else wide.double()
     return {

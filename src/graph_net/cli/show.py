@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes, short_count
-from graph_net.graph import Graph, Ref, Role, TensorSpec, to_json
+from graph_net.graph import Graph, Level, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
 
 
@@ -30,9 +30,11 @@ def show_graph(
     if json:
         typer.echo(to_json(found, indent=1))
     elif code:
+        from graph_net.formats.graphnet.paddle_source import paddle_source
         from graph_net.formats.graphnet.source import model_source
 
-        typer.echo(model_source(found), nl=False)
+        written = paddle_source if found.level is Level.PADDLE else model_source
+        typer.echo(written(found), nl=False)
     else:
         out.print(summary(name, found, flops))
         out.print(inputs(found))
@@ -69,6 +71,8 @@ def summary(name: str, graph: Graph, flops: bool) -> Table:
 
 
 def _flops(graph: Graph) -> str:
+    if graph.level is Level.PADDLE:
+        return "unknown: they are counted for torch graphs only"
     from graph_net.graph.flops import count_flops
 
     count = count_flops(graph)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Expr
 from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.paddle_targets import ATTRIBUTES as PADDLE_ATTRIBUTES
+from graph_net.graph.paddle_targets import check_paddle_target
 from graph_net.graph.recipe import Literal, Recipe
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.targets import ATTRIBUTES, check_target, is_aten_level
@@ -63,6 +65,7 @@ class _Checker:
         self.graph = graph
         self.symbols = frozenset(symbol.name for symbol in graph.symbols)
         self.aten = graph.level.value == "aten"
+        self.paddle = graph.level.value == "paddle"
         self.known: set[str] = set()
         # Nodes share specifications: each is looked at once, or a small file could cost hours.
         self.checked: set[int] = set()
@@ -109,7 +112,10 @@ class _Checker:
     def _node(self, node: Node) -> None:
         name = node.name
         _check_name(name, self.known)
-        check_target(node.target, name)
+        if self.paddle:
+            check_paddle_target(node.target, name)
+        else:
+            check_target(node.target, name)
         if self.aten and not is_aten_level(node.target):
             why = f"{node.target} is no ATen operator; the graph says it is at level aten"
             raise GraphError(why, node=name, field="target")
@@ -124,7 +130,7 @@ class _Checker:
         if node.kwargs:
             _check_keywords(node)
         if node.target == "builtins.getattr":
-            _check_attribute(node)
+            _check_attribute(node, PADDLE_ATTRIBUTES if self.paddle else ATTRIBUTES)
         if node.result is not None:
             self._spec(node.result, name, "result")
         self.known.add(name)
@@ -226,9 +232,9 @@ def _check_keywords(node: Node) -> None:
         seen.add(key)
 
 
-def _check_attribute(node: Node) -> None:
+def _check_attribute(node: Node, known: frozenset[str]) -> None:
     attribute = node.args[1] if len(node.args) == 2 and not node.kwargs else None
-    if not isinstance(attribute, str) or attribute not in ATTRIBUTES:
+    if not isinstance(attribute, str) or attribute not in known:
         raise GraphError(
             f"reads the attribute {str(attribute)[:40]!r}", node=node.name, field="args"
         )

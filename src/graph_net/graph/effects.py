@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import pairwise
 
-from graph_net.graph.graph import Graph, Node
+from graph_net.graph import paddle_rules
+from graph_net.graph.graph import Graph, Level, Node
 from graph_net.graph.values import Ref, Value, refs
 
 _VIEWS = frozenset(
@@ -61,13 +62,15 @@ def base_name(target: str) -> str:
     if target.startswith("method:"):
         return target[7:]
     parts = target.split(".")
-    if parts[0] in ("torch", "operator", "builtins", "math"):
+    if parts[0] in ("torch", "operator", "builtins", "math", "paddle"):
         return parts[-1]
     return parts[1] if len(parts) > 1 else target
 
 
 def mutated(node: Node) -> tuple[Value, ...]:
     """The arguments that a call changes in place."""
+    if node.target.startswith(paddle_rules.PREFIX):
+        return paddle_rules.mutated(node)
     base = base_name(node.target)
     args, changed = node.args or _self_keyword(node), []
     if not args:
@@ -113,6 +116,8 @@ def argument(node: Node, position: int, name: str) -> Value:
 
 def draws_random(node: Node) -> bool:
     """Whether a call takes numbers from the random generator."""
+    if node.target.startswith(paddle_rules.PREFIX):
+        return paddle_rules.draws_random(node)
     base = base_name(node.target)
     if base in _RANDOM:
         return True
@@ -151,7 +156,7 @@ def effect_edges(graph: Graph) -> dict[int, tuple[int, ...]]:
 def _storage_edges(
     graph: Graph, writes: dict[int, tuple[Value, ...]], edges: defaultdict[int, list[int]]
 ) -> None:
-    storage = _storages(graph, writes)
+    storage = storages(graph, writes)
     writer: dict[str, int] = {}
     readers: defaultdict[str, list[int]] = defaultdict(list)
     for i, node in enumerate(graph.nodes):
@@ -172,12 +177,12 @@ def changed_values(graph: Graph) -> frozenset[str]:
     writes = {i: changed for i, node in enumerate(graph.nodes) if (changed := mutated(node))}
     if not writes:
         return frozenset()
-    storage = _storages(graph, writes)
+    storage = storages(graph, writes)
     places = {storage[ref.name] for values in writes.values() for ref in refs(values)}
     return frozenset(name for name, place in storage.items() if place in places)
 
 
-def _storages(graph: Graph, writes: dict[int, tuple[Value, ...]]) -> dict[str, str]:
+def storages(graph: Graph, writes: dict[int, tuple[Value, ...]]) -> dict[str, str]:
     """For each value a representative of those that may share its storage."""
     parent = {entry.name: entry.name for entry in graph.inputs}
 
@@ -186,9 +191,10 @@ def _storages(graph: Graph, writes: dict[int, tuple[Value, ...]]) -> dict[str, s
             parent[name] = name = parent[parent[name]]
         return name
 
+    views = _VIEWS | paddle_rules.VIEWS if graph.level is Level.PADDLE else _VIEWS
     for i, node in enumerate(graph.nodes):
         parent[node.name] = node.name
-        if node.args and (i in writes or base_name(node.target) in _VIEWS):
+        if node.args and (i in writes or base_name(node.target) in views):
             for ref in refs(node.args[0]):
                 parent[root(ref.name)] = root(node.name)
     return {name: root(name) for name in parent}

@@ -19,6 +19,7 @@ class Level(Enum):
 
     TORCH = "torch"
     ATEN = "aten"
+    PADDLE = "paddle"
 
 
 class Role(Enum):

@@ -1,13 +1,13 @@
-"""Two hashes of a Graph: ``structure`` and ``id``.
+"""Hashes of a Graph: ``structure`` and ``id``, and between them ``code``.
 
-Both ignore names and the order of independent nodes; ``structure`` also ignores sizes (shapes of
-inputs, sizes among the arguments) and dtypes. Inputs count by position, so that ``x - y`` and
-``y - x`` differ. The hash of a node is taken twice: upwards from what it computes, then downwards
-from who uses it, so that one value used twice differs from two equal values. Each edge is looked
-at a constant number of times: the cost is linear.
+All ignore names and the order of independent nodes; ``structure`` also ignores sizes (shapes of
+inputs, sizes among the arguments) and dtypes, ``code`` those of inputs alone. Inputs count by
+position, so that ``x - y`` and ``y - x`` differ. The hash of a node is taken twice: upwards from
+what it computes, then downwards from who uses it, so that one value used twice differs from two
+equal values. Each edge is looked at a constant number of times: the cost is linear.
 
 The text that is hashed is spelled here and nowhere else; it depends on neither Python's nor
-torch's version. Changing it changes every stored hash: HASH_VERSION goes into both.
+torch's version. Changing it changes every stored hash: HASH_VERSION goes into each.
 """
 
 from __future__ import annotations
@@ -46,6 +46,15 @@ def id_hash(graph: Graph) -> str:
     """What is computed, at these sizes and dtypes."""
     parts = [_spec_token(graph, i) for i in range(len(graph.inputs))]
     return _digest(b"id", str(HASH_VERSION).encode(), *_shape(graph, blind=False), *parts).hex()
+
+
+def code_hash(graph: Graph) -> str:
+    """What GraphNet counts as one graph: operators, wiring and every literal among the arguments.
+
+    Shapes and dtypes of inputs do not count, sizes that the code itself writes do. Graphs with
+    one code have one structure.
+    """
+    return _digest(b"code", str(HASH_VERSION).encode(), *_shape(graph, blind=False)).hex()
 
 
 def _digest(*parts: bytes) -> Token:

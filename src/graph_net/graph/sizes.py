@@ -6,6 +6,7 @@ stride 1 and with stride 2 are two structures.
 
 from __future__ import annotations
 
+from graph_net.graph import paddle_rules
 from graph_net.graph.effects import base_name
 
 EVERY = 99
@@ -52,6 +53,8 @@ repeats steps
 
 def size_positions(target: str) -> tuple[int, int]:
     """The range of positional arguments that are sizes."""
+    if target.startswith(paddle_rules.PREFIX):
+        return paddle_rules.size_positions(target)
     start, count = _FROM.get(base_name(target), (0, 0))
     return start, start + count
 

@@ -51,7 +51,7 @@ mantissa exponent smallest_normal resolution bits hist bin_edges solution
 OP_NAMESPACES_REFUSED = frozenset(
     """
 c10d _c10d_functional _c10d_functional_autograd fsdp inductor _inductor_test profiler prim
-debugprims symm_mem higher_order torch method operator builtins math mkldnn rpc
+debugprims symm_mem higher_order torch method operator builtins math mkldnn rpc paddle
 """.split()
 )
 OPERATORS_REFUSED = frozenset(
@@ -126,6 +126,8 @@ def check_target(target: str, node: str | None = None, line: int | None = None) 
             f"{target} is a vmap internal: it batches the calls that follow through hidden "
             "interpreter state, which a graph of values cannot hold"
         )
+    elif target.startswith("paddle."):
+        why = f"{target[:120]} belongs to graphs of level paddle, which graph_net.paddle.run runs"
     else:
         why = f"{target[:120]!r} is not on the allow-list of call targets"
     raise UnknownTarget(why, node=node, field="target", line=line)

@@ -21,6 +21,8 @@ DEFAULT_INTEGERS = Integers(0, 1)
 """For whole numbers of which nothing is recorded: valid as an index into anything not tiny."""
 
 Meta = dict[str, Any]
+FLOAT_TEXT = 64
+"""Letters of the longest text that is read as a number."""
 
 
 def read_meta(source: str, file: str, limits: Limits) -> dict[str, Meta]:
@@ -153,6 +155,16 @@ def _number(meta: Meta, key: str) -> float | None:
     return None if value is None else plain_float(float(value))
 
 
+def float_of(word: str, line: int) -> float:
+    """The number in ``float("1e-05")``, as Paddle samples spell every float."""
+    try:
+        if len(word) <= FLOAT_TEXT:
+            return plain_float(float(word))
+    except ValueError:
+        pass
+    raise GraphError(f"no number: {word[:40]!r}", line=line)
+
+
 def _literal(tree: ast.expr, limits: Limits) -> Any:
     match tree:
         case ast.Constant(value=value):
@@ -184,8 +196,6 @@ def _literal(tree: ast.expr, limits: Limits) -> Any:
             parts = _literal(real, limits), _literal(imaginary, limits)
             if all(isinstance(part, (int, float)) for part in parts):
                 return complex(*parts)
-        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]) if (
-            word in ("inf", "-inf", "nan")
-        ):
-            return float(word)
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]):
+            return float_of(word, tree.lineno)
     raise GraphError(f"no literal: {ast.unparse(tree)[:80]}", line=tree.lineno)

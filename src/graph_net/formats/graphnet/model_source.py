@@ -36,7 +36,7 @@ class Body:
 def read_model(source: str, limits: Limits) -> Body:
     """The body of the ``forward`` method in the source of a ``model.py``."""
     with readable("model.py"):
-        return _Reader(limits).read(parse(source, "model.py"))
+        return ModelReader(limits).read(parse(source, "model.py"))
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def parse(source: str, file: str) -> ast.Module:
         raise GraphError(f"{file} cannot be parsed: {error}") from error
 
 
-class _Reader(ExpressionReader):
+class ModelReader(ExpressionReader):
     """Reads a module: its imports, the signature of ``forward``, its statements."""
 
     def __init__(self, limits: Limits) -> None:

@@ -1,4 +1,4 @@
-"""A GraphNet sample directory in, a level-``torch`` Graph out, by parsing alone."""
+"""A GraphNet sample directory in, a level-``torch`` or ``paddle`` Graph out, by parsing alone."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from graph_net.formats.graphnet.meta_source import (
     stride_of,
 )
 from graph_net.formats.graphnet.model_source import Argument, read_model
+from graph_net.formats.graphnet.paddle_meta import paddle_input
+from graph_net.formats.graphnet.paddle_model import read_paddle_model
 from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr, dim_value
@@ -41,12 +43,18 @@ def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph
     with _collector_paused():
         source = _text(directory / "model.py", limits, required=True)
         level, provenance = _origin(directory, limits, source)
-        body = read_model(source, limits)
-        metas = read_meta(_text(directory / "weight_meta.py", limits), "weight_meta.py", limits)
-        metas |= read_meta(_text(directory / "input_meta.py", limits), "input_meta.py", limits)
+        paddle = level is Level.PADDLE
+        body = (read_paddle_model if paddle else read_model)(source, limits)
+        weights = read_meta(_text(directory / "weight_meta.py", limits), "weight_meta.py", limits)
+        metas = read_meta(_text(directory / "input_meta.py", limits), "input_meta.py", limits)
+        metas = weights | metas
         rules = read_constraints(_text(directory / "input_tensor_constraints.py", limits))
         specs: dict[tuple[Any, ...], TensorSpec] = {}
-        inputs = tuple(_input(a, metas, rules, limits, specs) for a in body.arguments)
+        if paddle:
+            names = [argument.name for argument in body.arguments]
+            inputs = tuple([paddle_input(n, metas.get(n), n in weights, limits) for n in names])
+        else:
+            inputs = tuple(_input(a, metas, rules, limits, specs) for a in body.arguments)
         graph = Graph(
             inputs=inputs,
             nodes=body.nodes,
@@ -173,14 +181,15 @@ def _origin(directory: Path, limits: Limits, source: str) -> tuple[Level, Proven
         words = [fields.pop(key, None) for key in keys]
         return next((word for word in words if isinstance(word, str) and word), "")
 
-    framework = take("framework") or "torch"
-    if framework != "torch":
-        raise GraphError(f"a {framework} sample; only torch samples are read", field="framework")
+    framework = take("framework") or _framework_of(source)
+    if framework not in ("torch", "paddle"):
+        why = f"a {framework[:40]} sample; torch and paddle samples are read"
+        raise GraphError(why, field="framework")
     for key, value in _CONSTANT_FIELDS.items():
         if fields.get(key) == value:
             del fields[key]
-    level = take("level") or "torch"
-    if level not in ("torch", "aten"):
+    level = take("level") or framework
+    if level not in (("torch", "aten") if framework == "torch" else ("paddle",)):
         raise GraphError(f"unknown level {level[:40]!r}", field="level")
     tags = fields.pop("tags", [])
     graph_hash = _text(directory / "graph_hash.txt", limits).strip()
@@ -196,6 +205,11 @@ def _origin(directory: Path, limits: Limits, source: str) -> tuple[Level, Proven
         framework_version=take("framework_version"),
         options=tuple((str(key), _frozen(value)) for key, value in fields.items()),
     )
+
+
+def _framework_of(source: str) -> str:
+    """The framework of a sample whose marker does not say: older ones have none."""
+    return "paddle" if source.lstrip().startswith("import paddle") else "torch"
 
 
 def _frozen(value: Any, depth: int = 8) -> Value:

@@ -208,7 +208,7 @@ class _Emitter:
                 return _Call(f"{texts[0]}[", (args[1],), "]", subscript=True)
         if node.target == "builtins.getattr" and isinstance(node.args[0], Ref):
             return f"{texts[0]}.{node.args[1]}"
-        keywords = [_keyword(key, self._piece(value)) for key, value in node.kwargs]
+        keywords = [keyword(key, self._piece(value)) for key, value in node.kwargs]
         if node.target.startswith("method:") and args:
             owner = texts[0] if isinstance(node.args[0], Ref) else f"({texts[0]})"
             return _Call(f"{owner}.{node.target[7:]}(", (*args[1:], *keywords), ")")
@@ -268,7 +268,18 @@ def bracketed(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
     return _Call(brackets[0], tuple(parts), brackets[1])
 
 
-def _keyword(key: str, piece: Piece) -> Piece:
+def called(function: str, parts: Sequence[Piece]) -> Piece:
+    """A call, to be laid out on as many lines as it needs."""
+    return _Call(f"{function}(", tuple(parts), ")")
+
+
+def mapped(items: Sequence[tuple[str, Piece]]) -> Piece:
+    """A dictionary, to be laid out on as many lines as it needs."""
+    return _Call("{", tuple(_pair(key, piece) for key, piece in items), "}")
+
+
+def keyword(key: str, piece: Piece) -> Piece:
+    """``key=…`` in a call."""
     if isinstance(piece, str):
         return f"{key}={piece}"
     return _Call(f"{key}={piece.opening}", piece.parts, piece.closing, piece.one_comma)

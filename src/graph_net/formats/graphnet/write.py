@@ -9,6 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from graph_net.formats.graphnet.paddle_meta import paddle_metas
+from graph_net.formats.graphnet.paddle_source import paddle_source
 from graph_net.formats.graphnet.read import MARKER
 from graph_net.formats.graphnet.source import (
     Piece,
@@ -27,22 +29,17 @@ from graph_net.graph.values import DictValue, ListValue, Value
 
 
 def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> None:
-    """Write the six files; a new directory appears complete or not at all.
+    """Write the six files (five for Paddle); a new directory appears complete or not at all.
 
     In an existing directory the files of the same name are replaced, the marker last; whatever
     else lies there (subgraphs, say) stays.
     """
     directory = Path(directory)
-    source = model_source(graph, device)
     given = graph.provenance.option("graph_hash")
-    files = {
-        "model.py": source,
-        "weight_meta.py": _weight_meta(graph, device),
-        "input_meta.py": "",
-        "input_tensor_constraints.py": _constraints(graph),
-        "graph_hash.txt": given if isinstance(given, str) else sha256(source.encode()).hexdigest(),
-        MARKER: json.dumps(_marker(graph), indent=4),
-    }
+    files = _paddle_files(graph) if graph.level is Level.PADDLE else _files(graph, device)
+    digest = sha256(files["model.py"].encode()).hexdigest()
+    files["graph_hash.txt"] = given if isinstance(given, str) else digest
+    files[MARKER] = json.dumps(_marker(graph), indent=4)
     aside = directory.with_name(f".{directory.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
@@ -55,6 +52,25 @@ def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> No
     for name in files:  # the marker is the last of them
         (aside / name).replace(directory / name)
     aside.rmdir()
+
+
+def _files(graph: Graph, device: str) -> dict[str, str]:
+    return {
+        "model.py": model_source(graph, device),
+        "weight_meta.py": _weight_meta(graph, device),
+        "input_meta.py": "",
+        "input_tensor_constraints.py": _constraints(graph),
+    }
+
+
+def _paddle_files(graph: Graph) -> dict[str, str]:
+    """The files of a Paddle sample, which has no constraints and names no device."""
+    weights, inputs = paddle_metas(graph)
+    return {
+        "model.py": paddle_source(graph),
+        "weight_meta.py": weights,
+        "input_meta.py": inputs,
+    }
 
 
 # -- weight_meta.py ---------------------------------------------------------------------------
@@ -167,7 +183,7 @@ def _constraints(graph: Graph) -> str:
 def _marker(graph: Graph) -> dict[str, Any]:
     origin = graph.provenance
     fields: dict[str, Any] = {
-        "framework": origin.framework,
+        "framework": "paddle" if graph.level is Level.PADDLE else origin.framework,
         "num_devices_required": 1,
         "num_nodes_required": 1,
         "model_name": origin.model,
@@ -177,7 +193,7 @@ def _marker(graph: Graph) -> dict[str, Any]:
         "heuristic_tag": origin.category,
         "subcategory": origin.subcategory,
         "framework_version": origin.framework_version,
-        "level": "" if graph.level is Level.TORCH else graph.level.value,
+        "level": graph.level.value if graph.level is Level.ATEN else "",
     }
     fields |= {key: word for key, word in words.items() if word}
     if origin.tags:

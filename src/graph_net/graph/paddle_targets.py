@@ -1,0 +1,78 @@
+"""What a level-``paddle`` graph may call, by name; nothing here imports Paddle.
+
+=============================  =================================================================
+``paddle._C_ops.conv2d``         an operator of ``paddle_targets.txt``, called as Paddle's eager
+                                 interface takes it: every argument, in order
+``paddle.arange``                a public function on tensors from the same file
+``operator.getitem``             one of several outputs of a call, never an index into a tensor
+``operator.mod``                 arithmetic that samples spell with a sign
+``builtins.getattr``             the dtype or the shape of a value
+=============================  =================================================================
+
+Among the arguments of an operator the text ``"cpu"`` stands for Paddle's ``CPUPlace``, where a
+number is read by the host; every other place is the device of the run.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from graph_net.graph.errors import UnknownTarget
+
+OPS = "paddle._C_ops."
+CPU = "cpu"
+"""How a graph spells Paddle's CPUPlace."""
+OPERATORS = frozenset(
+    """
+add sub mul truediv floordiv mod pow matmul and_ or_ xor neg invert eq ne lt le gt ge getitem
+""".split()
+)
+ATTRIBUTES = frozenset(["dtype", "shape"])
+
+
+LIST = 0
+"""Stands for the number of outputs of a call that gives a list of them."""
+
+
+@cache
+def _signatures() -> dict[str, tuple[tuple[str, ...], int]]:
+    """Of every allowed name its arguments (of operators), and how many outputs it gives."""
+    text = files("graph_net.graph").joinpath("paddle_targets.txt").read_text("utf-8")
+    found: dict[str, tuple[tuple[str, ...], int]] = {
+        **{f"operator.{name}": ((), 1) for name in OPERATORS},
+        "builtins.getattr": ((), 1),
+    }
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, _, rest = line.partition("(")
+            names, _, result = rest.partition(")")
+            count = result.removeprefix(" -> ")
+            outputs = int(count) if count.isdigit() else LIST if count or not rest else 1
+            found[name] = (tuple(names.split(", ")) if names else (), outputs)
+    return found
+
+
+def signature(target: str) -> tuple[str, ...]:
+    """The names of an operator's arguments in the order of a call."""
+    return _signatures().get(target, ((), 1))[0]
+
+
+def output_count(target: str) -> int:
+    """How many outputs a call gives, or ``LIST``.
+
+    In a program there may be more: eager mode leaves out those that only a backward pass reads.
+    """
+    return _signatures().get(target, ((), 1))[1]
+
+
+def is_paddle_target(target: str) -> bool:
+    """Whether a level-``paddle`` graph may call this target."""
+    return target in _signatures()
+
+
+def check_paddle_target(target: str, node: str | None = None, line: int | None = None) -> None:
+    """Raise UnknownTarget unless a level-``paddle`` graph may call this target."""
+    if not is_paddle_target(target):
+        why = f"{target[:120]!r} is not on the allow-list of calls at level paddle"
+        raise UnknownTarget(why, node=node, field="target", line=line)
