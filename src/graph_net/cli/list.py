@@ -14,6 +14,7 @@ from graph_net.cli.common import err, out, short_bytes, short_count
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.query import select
+from graph_net.corpus.shipped import mini as shipped_mini
 from graph_net.corpus.shipped import shipped_corpus
 
 WHERE_HELP = (
@@ -28,12 +29,18 @@ def list_pack(
     where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
     order: Annotated[str, typer.Option(help="What to sort by, in SQL: nodes DESC.")] = "name",
     limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
+    mini: Annotated[
+        bool, typer.Option("--mini", help="Only the small selection that covers the corpus.")
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print a JSON array of all columns.")
     ] = False,
 ) -> None:
     """List the graphs of a pack, or those a condition chooses; no graph is read."""
-    rows = select(Pack(pack or shipped_corpus()), where, order, limit)
+    rows = select(Pack(pack or shipped_corpus()), where, order, None if mini else limit)
+    if mini:
+        chosen = set(shipped_mini())
+        rows = [row for row in rows if row["name"] in chosen][:limit]
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))
         return

@@ -16,3 +16,10 @@ def shipped_corpus() -> Path:
     if not place.is_dir() or not is_pack(place):
         raise PackError(f"no corpus at {place}; name a pack, or set ${VARIABLE}")
     return place
+
+
+def mini() -> list[str]:
+    """The names of the small selection that covers the corpus, in alphabetic order."""
+    from graph_net.corpus.mini import FILE, load
+
+    return [graph.name for graph in load(shipped_corpus() / FILE).graphs]

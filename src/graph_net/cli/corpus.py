@@ -1,0 +1,94 @@
+"""``graph-net corpus``: the files that go with the shipped corpus, made anew."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graph_net import __version__
+from graph_net.cli.common import err, out
+from graph_net.corpus import card as cards
+from graph_net.corpus import croissant, mini, stats
+from graph_net.corpus.pack import Pack
+from graph_net.corpus.page import tables, with_tables
+from graph_net.corpus.query import select
+from graph_net.corpus.shipped import shipped_corpus
+
+
+class Action(Enum):
+    """What to make."""
+
+    STATS = "stats"
+    MINI = "mini"
+    CARD = "card"
+
+
+def corpus_files(
+    action: Annotated[
+        Action,
+        typer.Argument(help="stats: count and print; mini: select 64 graphs; card: describe."),
+    ],
+    pack: Annotated[
+        Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="stats: a page whose marked region to write.")
+    ] = None,
+    count: Annotated[int, typer.Option(help="mini: how many graphs.")] = mini.COUNT,
+    published: Annotated[str, typer.Option(help="card: the date of publication.")] = "",
+) -> None:
+    """Count a pack, select its small part, or write its cards; the files lie beside its parts.
+
+    stats writes stats.json, which `card` (README.md, croissant.json) and the pictures are made
+    from. mini measures each graph it would choose and writes mini.json.
+    """
+    source = Pack(pack or shipped_corpus())
+    if action is Action.STATS:
+        found = stats.count(source)
+        found.save(source.path / stats.FILE)
+        out.print(tables(found), markup=False, soft_wrap=True)
+        if page is not None:
+            page.write_text(with_tables(page.read_text("utf-8"), found), "utf-8")
+    elif action is Action.MINI:
+        _mini(source, count)
+    else:
+        _cards(source, published)
+
+
+def _mini(source: Pack, count: int) -> None:
+    from graph_net.corpus.mini_time import eager_seconds, machine
+    from graph_net.validate.forked import Died
+
+    def seconds(name: str) -> float | None:
+        try:
+            taken = eager_seconds(source, name)
+        except Died as error:
+            err.print(f"{name}: {error}", markup=False)
+            return None
+        err.print(f"{name}: {1000 * taken:.0f} ms", markup=False)
+        return taken
+
+    chosen = mini.select_mini(select(source), seconds, count, machine())
+    chosen.save(source.path / mini.FILE)
+    total = sum(graph.seconds for graph in chosen.graphs)
+    err.print(
+        f"{len(chosen.graphs)} graphs with {chosen.operators} of {chosen.of_operators} operators, "
+        f"{total:.1f} s in all"
+    )
+
+
+def _cards(source: Pack, published: str) -> None:
+    from datetime import UTC, datetime
+
+    found = stats.load(source.path / stats.FILE)
+    if found.parts != stats.digests(source):
+        raise ValueError("the counts are of other parts; run `graph-net corpus stats` first")
+    (source.path / cards.FILE).write_text(cards.card(found), "utf-8")
+    date = published or datetime.now(UTC).date().isoformat()
+    sizes = croissant.part_sizes(source.path, found)
+    text = croissant.croissant(found, __version__, date, sizes)
+    (source.path / croissant.FILE).write_text(text, "utf-8")
+    err.print(f"{source.path / cards.FILE} and {source.path / croissant.FILE} written")

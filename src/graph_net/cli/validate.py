@@ -1,0 +1,178 @@
+"""``graph-net validate``: whether graphs are what GraphNet's paper asks of a sample."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import pyarrow.compute as pc
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from graph_net.cli.common import err
+from graph_net.cli.list import WHERE_HELP
+from graph_net.cli.verdicts import failure_table, summary, verdict_table
+from graph_net.corpus.pack import Pack, PackError, is_pack
+from graph_net.corpus.query import select
+from graph_net.corpus.shipped import shipped_corpus
+from graph_net.formats.graphnet import find_samples, read_sample
+from graph_net.graph import from_bytes
+
+if TYPE_CHECKING:
+    from graph_net.capture.zoo.zoo import Zoo
+    from graph_net.validate.pool import Task
+
+TOLD_EVERY = 30
+"""Seconds between two lines on the progress where there is no terminal to draw on."""
+
+
+def validate_graphs(
+    source: Annotated[
+        Path | None,
+        typer.Argument(help="A pack, or samples; the shipped corpus if none is named."),
+    ] = None,
+    where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
+    names: Annotated[
+        Path | None, typer.Option(help="A file with the names of graphs, one a line.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
+    seconds: Annotated[int, typer.Option(help="Time limit for one graph.")] = 120,
+    gigabytes: Annotated[float, typer.Option(help="Memory limit for one graph.")] = 8.0,
+    real_bytes: Annotated[
+        int, typer.Option(help="Run on values where the tensors take at most so many bytes.")
+    ] = 200_000_000,
+    real_flops: Annotated[
+        int, typer.Option(help="Run on values where that costs at most so many operations.")
+    ] = 20_000_000_000,
+    against_models: Annotated[
+        bool, typer.Option(help="Build each model again and compare its outputs too.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print every verdict as JSON.")] = False,
+) -> None:
+    """Check the five requirements of GraphNet's paper, each graph in a process of its own.
+
+    A graph is run on fake tensors, and on values where it is small enough; it is captured again
+    from what is stored and cut into pieces, and both must give the same outputs. Exit code 1 if a
+    graph fails.
+    """
+    found = tasks(source or shipped_corpus(), where, names, limit)
+    # This loads torch: seconds, which no other verb and no completion should wait for.
+    from graph_net.validate.checks import Limits
+    from graph_net.validate.pool import Budget, validate_all
+    from graph_net.validate.report import with_redundancy
+
+    start = time.monotonic()
+    verdicts = []
+    running = validate_all(
+        found.tasks(),
+        jobs or os.cpu_count() or 1,
+        Budget(seconds, gigabytes),
+        Limits(real_bytes, real_flops),
+        _zoos(set(found.libraries.values())) if against_models else None,
+    )
+    with _progress(len(found.libraries)) as advance:
+        for verdict in running:
+            verdicts.append(verdict)
+            advance(not verdict.ok)
+    told = with_redundancy(verdicts)
+    if json:
+        typer.echo(jsonlib.dumps([verdict.as_json() for verdict in told], indent=1))
+    else:
+        verdict_table(told, found.libraries)
+        failure_table(told)
+    summary(told, time.monotonic() - start)
+    if not all(verdict.ok for verdict in told):
+        raise typer.Exit(1)
+
+
+class Found:
+    """Graphs to validate: their names with the library of each, and how to get at them."""
+
+    def __init__(self, libraries: dict[str, str], tasks: Callable[[], Iterator[Task]]) -> None:
+        self.libraries, self.tasks = libraries, tasks
+
+
+def tasks(source: Path, where: str | None, names: Path | None, limit: int | None) -> Found:
+    """The graphs of a pack or of sample directories that were asked for."""
+    listed = None if names is None else set(names.read_text("utf-8").split("\n"))
+    if is_pack(source):
+        pack = Pack(source)
+        rows = [r for r in select(pack, where) if listed is None or r["name"] in listed][:limit]
+        chosen = {row["name"]: row["library"] or "" for row in rows}
+        return Found(chosen, lambda: _from_pack(pack, list(chosen)))
+    if where is not None:
+        raise PackError(f"{source} is no pack; --where asks a pack")
+    samples = {str(path.relative_to(source)): path for path in find_samples(source)}
+    if listed is not None:
+        samples = {name: path for name, path in samples.items() if name in listed}
+    samples = dict(list(samples.items())[:limit])
+    if not samples:
+        raise PackError(f"{source} is neither a pack nor a sample directory, and holds no sample")
+    return Found(dict.fromkeys(samples, ""), lambda: _from_samples(samples))
+
+
+def _from_pack(pack: Pack, names: list[str]) -> Iterator[Task]:
+    from graph_net.validate.pool import Task
+
+    # A graph is decoded in the process that may die of it.
+    chosen = pc.field("name").isin(names)
+    for batch in pack.dataset.to_batches(
+        filter=chosen, columns=["name", "graph"], batch_size=64, batch_readahead=1
+    ):
+        for name, data in zip(batch["name"], batch["graph"], strict=True):
+            yield Task(name.as_py(), partial(from_bytes, data.as_py(), pack.limits))
+
+
+def _from_samples(samples: dict[str, Path]) -> Iterator[Task]:
+    from graph_net.validate.pool import Task
+
+    for name, path in samples.items():
+        yield Task(name, partial(read_sample, path))
+
+
+def _zoos(libraries: set[str]) -> Callable[[str], Zoo]:
+    from graph_net.capture.zoo import load
+
+    zoos = {library: load(library) for library in sorted(libraries)}
+    for zoo in zoos.values():
+        next(iter(zoo.entries()), None)  # imports its library, here rather than in each process
+    return zoos.__getitem__
+
+
+class _progress:
+    """A bar with the rate on a terminal, a line now and then where there is none."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.failed = total, 0, 0
+        self.start = self.told = time.monotonic()
+        columns = (TextColumn("validate"), BarColumn(), MofNCompleteColumn())
+        rate = TextColumn("{task.description}")
+        self.bar = Progress(
+            *columns, rate, TimeRemainingColumn(), console=err, disable=not err.is_terminal,
+            auto_refresh=False,
+        )  # fmt: skip
+
+    def __enter__(self) -> Callable[[bool], None]:
+        self.bar.start()
+        self.task = self.bar.add_task("", total=self.total)
+        return self.advance
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def advance(self, failed: bool) -> None:
+        self.done += 1
+        self.failed += failed
+        now = time.monotonic()
+        text = f"{self.done / max(now - self.start, 1e-9):.1f} a second, {self.failed} failed"
+        self.bar.update(self.task, advance=1, description=text)
+        self.bar.refresh()
+        if not err.is_terminal and now - self.told > TOLD_EVERY:
+            self.told = now
+            err.print(f"{self.done} of {self.total}, {text}")

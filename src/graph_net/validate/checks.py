@@ -1,0 +1,227 @@
+"""The five requirements, each checked on one graph."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from graph_net.graph import (
+    Graph,
+    GraphError,
+    Level,
+    Literal,
+    Role,
+    from_bytes,
+    from_json,
+    to_bytes,
+    to_json,
+)
+from graph_net.graph.effects import changed_values
+from graph_net.graph.execute import flat_outputs, interpret, make_input, make_inputs
+from graph_net.graph.resolve import resolve
+from graph_net.rewrite.lower import to_aten
+from graph_net.rewrite.split import compose, split
+from graph_net.validate.compare import difference
+from graph_net.validate.recapture import recapture
+from graph_net.validate.report import Finding, Requirement, State, Verdict
+from graph_net.validate.walk import Walk, walk
+
+PIECES = 4
+"""Into how many pieces a graph is cut: three cuts, at about its quarters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a graph may cost to be run on values; a larger one is run on fake tensors alone."""
+
+    real_bytes: int = 200_000_000
+    real_flops: int = 20_000_000_000
+
+
+class Validation:
+    """Checks one graph, one requirement after another; ``verdict`` is what was found so far."""
+
+    def __init__(self, name: str, graph: Graph, limits: Limits) -> None:
+        self.stored = self.graph = graph
+        self.limits = limits
+        self.verdict = Verdict(name, graph.structure)
+        self.walked: Walk | None = None
+        self.inputs: list[Any] | None = None
+        self.outputs: Any = None
+        self.mutates = bool(changed_values(graph) & {entry.name for entry in graph.inputs})
+
+    def run(self, tell: Callable[[Verdict], None] = lambda verdict: None) -> Verdict:
+        """Check everything, telling the verdict after each step: the next one may be the last."""
+        start = time.monotonic()
+        for requirement, check in (
+            (Requirement.ACCESSIBLE, self._accessible),
+            (Requirement.ANALYSABLE, self._analysable),
+            (Requirement.RUNNABLE, self._runnable),
+            (Requirement.SERIALISABLE, self._serialisable),
+            (Requirement.DECOMPOSABLE, self._decomposable),
+        ):
+            try:
+                finding = Finding(requirement, check())
+            except Exception as error:
+                finding = Finding(requirement, State.FAILED, sentence(error))
+            findings = (*self.verdict.findings, finding)
+            seconds = time.monotonic() - start
+            self.verdict = replace(self.verdict, findings=findings, seconds=seconds)
+            tell(self.verdict)
+        return self.verdict
+
+    def _note(self, text: str) -> None:
+        self.verdict = replace(self.verdict, notes=(*self.verdict.notes, text))
+
+    def _accessible(self) -> State:
+        for entry in self.graph.inputs:
+            if entry.role is Role.CONSTANT and not isinstance(entry.recipe, Literal):
+                self._note(f"the constant {entry.original or entry.name} is drawn from statistics")
+        for target in sorted({node.target for node in self.graph.nodes}):
+            resolve(target)
+        return State.PASSED
+
+    def _analysable(self) -> State:
+        try:
+            self.walked = walk(self.graph)
+        except Exception as error:
+            if self.graph.level is not Level.TORCH:
+                raise
+            # A value decides a size: lowering computes it from the stored literals.
+            self._note(f"checked as lowered: {sentence(error)}")
+            self.graph = to_aten(self.graph)
+            self.walked = walk(self.graph)
+        self.verdict = replace(self.verdict, flops=self.walked.flops)
+        self.graph = self.walked.graph
+        if self.walked.unknown:
+            raise GraphError(f"unknown results: {_some(self.walked.unknown)}")
+        if self.walked.disagreements:
+            raise GraphError(_some(self.walked.disagreements))
+        return State.PASSED
+
+    def _need_walk(self) -> Walk:
+        if self.walked is None:
+            raise GraphError("it does not run on fake tensors: see analysable")
+        return self.walked
+
+    def _runnable(self) -> State:
+        flops = self._need_walk().flops
+        if self.graph.tensor_bytes > self.limits.real_bytes or flops > self.limits.real_flops:
+            return State.FAKE
+        self.inputs = make_inputs(self.graph)
+        with as_in_a_run():
+            self.outputs = interpret(self.graph, self._fresh(), torch.device("cpu"))
+        tensors = [leaf for leaf in flat_outputs(self.outputs) if isinstance(leaf, torch.Tensor)]
+        finite = [t.isfinite() for t in tensors if t.is_floating_point() and t.numel()]
+        if finite and not any(bool(part.any()) for part in finite):
+            # Equal NaNs say nothing: what follows is done as if there were no values.
+            self._note("its outputs are NaN or infinity throughout")
+            self.inputs = self.outputs = None
+            return State.FAKE
+        if not all(bool(part.all()) for part in finite):
+            self._note("an output has NaN or infinity")
+        return State.PASSED
+
+    def _fresh(self) -> list[Any]:
+        assert self.inputs is not None
+        if not self.mutates:
+            return self.inputs
+        return [x.clone() if isinstance(x, torch.Tensor) else x for x in self.inputs]
+
+    def _all(self, lowered: Graph, inputs: list[Any]) -> list[Any]:
+        """The inputs of a lowered graph: its source's, and the constants that lowering found."""
+        more = lowered.inputs[len(inputs) :]
+        return [*inputs, *(make_input(lowered, entry) for entry in more)]
+
+    def _serialisable(self) -> State:
+        if from_bytes(to_bytes(self.stored)) != self.stored:
+            raise GraphError("its bytes give another graph")
+        if from_json(to_json(self.stored)) != self.stored:
+            raise GraphError("its JSON gives another graph")
+        self._need_walk()
+        lowered = to_aten(self.graph)  # what torch.export writes down is ATen
+        again = recapture(lowered)
+        if again.structure != lowered.structure:
+            raise GraphError(f"captured again it is another graph: {_changes(lowered, again)}")
+        return self._compared(
+            "re-captured", lambda x: interpret(again, self._all(lowered, x), _CPU)
+        )
+
+    def _decomposable(self) -> State:
+        self._need_walk()
+        if len(self.graph.nodes) < 2:
+            return State.PASSED
+        pieces = split(self.graph, PIECES)
+        if len(pieces) < 2:
+            raise GraphError("no place to cut: a value that is no tensor is alive everywhere")
+        if self.inputs is None:
+            _compose_fake(pieces, self.graph)
+            return State.FAKE
+        return self._compared("composed of pieces", lambda x: compose(pieces, self.graph, x, _CPU))
+
+    def _compared(self, what: str, call: Callable[[list[Any]], Any]) -> State:
+        if self.inputs is None:
+            return State.FAKE
+        with as_in_a_run():
+            outputs = call(self._fresh())
+        part, wrong = difference(self.outputs, outputs)
+        largest = max(part, self.verdict.difference or 0.0)
+        self.verdict = replace(self.verdict, difference=largest)
+        if wrong:
+            raise GraphError(f"{what}: {wrong}")
+        return State.PASSED
+
+
+_CPU = torch.device("cpu")
+
+
+@contextmanager
+def as_in_a_run() -> Iterator[None]:
+    """Inside, calls find what they find in ``graph_net.graph.execute.run``, the seed included."""
+    was = torch.is_grad_enabled()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.inference_mode():
+            torch.manual_seed(0)
+            yield
+    finally:
+        torch._C._set_grad_enabled(was)
+
+
+def _compose_fake(pieces: Sequence[Graph], graph: Graph) -> None:
+    """Raise unless what a piece gives is what the next ones take."""
+    given = {entry.name: entry.spec for entry in graph.inputs}
+    for piece in pieces:
+        walked = walk(piece)
+        if walked.disagreements:
+            raise GraphError(f"a piece: {_some(walked.disagreements)}")
+        for entry in piece.inputs:
+            if given.get(entry.name) != entry.spec:
+                raise GraphError(f"a piece takes {entry.name}, which none gives as {entry.spec}")
+        given |= {n.name: n.result for n in walked.graph.nodes}  # type: ignore[misc]
+
+
+def _changes(graph: Graph, again: Graph) -> str:
+    before = Counter(node.target for node in graph.nodes)
+    after = Counter(node.target for node in again.nodes)
+    lost = [f"{count} {target} less" for target, count in (before - after).most_common(3)]
+    more = [f"{count} {target} more" for target, count in (after - before).most_common(3)]
+    return ", ".join((*lost, *more)) or "the same operators, wired or called otherwise"
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - 3} more" if len(words) > 3 else ""
+    return "; ".join(words[:3]) + more
+
+
+def sentence(error: BaseException) -> str:
+    """An error in one line, with the node it happened in."""
+    text = " ".join(str(error).split())[:300]
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()) if "in node" in note)
+    kind = "" if isinstance(error, GraphError) else f"{type(error).__name__}: "
+    return f"{kind}{text}{notes}"

@@ -1,0 +1,68 @@
+"""Graphs validated in processes that may die of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from functools import partial
+
+from graph_net.graph import Graph
+from graph_net.rewrite.lower import to_aten
+from graph_net.testing.models import case_graph
+from graph_net.validate.pool import Budget, Task, validate_all
+from graph_net.validate.report import Requirement, Verdict
+
+
+def good() -> Graph:
+    return to_aten(case_graph("experts"))
+
+
+def crash() -> Graph:
+    os.kill(os.getpid(), signal.SIGUSR2)
+    return good()
+
+
+def sleep() -> Graph:
+    time.sleep(60)
+    return good()
+
+
+def refuse() -> Graph:
+    raise ValueError("not today")
+
+
+def by_name(*tasks: Task, seconds: int = 60) -> dict[str, Verdict]:
+    return {v.name: v for v in validate_all(tasks, 2, Budget(seconds, 8.0))}
+
+
+def test_one_that_crashes_does_not_end_the_others() -> None:
+    found = by_name(Task("a", good), Task("b", crash), Task("c", refuse), Task("d", good))
+    assert {name: verdict.ok for name, verdict in found.items()} == {
+        "a": True,
+        "b": False,
+        "c": False,
+        "d": True,
+    }
+    assert {f.requirement for f in found["b"].failures} == set(Requirement)
+    assert "signal 12" in found["b"].failures[0].reason
+    assert "not today" in found["c"].failures[0].reason
+
+
+def test_one_that_takes_too_long_is_stopped() -> None:
+    found = by_name(Task("slow", sleep), seconds=1)
+    assert "within 1 s" in found["slow"].failures[0].reason
+
+
+def test_what_was_found_before_a_crash_is_kept() -> None:
+    def load(graph: Graph) -> Graph:
+        # The recipe of an input is drawn only when the graph is run on values.
+        import graph_net.validate.checks as checks
+
+        checks.make_inputs = lambda graph: os.kill(os.getpid(), signal.SIGUSR2)  # type: ignore[attr-defined, misc, assignment]
+        return graph
+
+    verdict = by_name(Task("late", partial(load, good())))["late"]
+    failed = {finding.requirement for finding in verdict.failures}
+    assert failed == {Requirement.RUNNABLE, Requirement.SERIALISABLE, Requirement.DECOMPOSABLE}
+    assert verdict.structure == good().structure
