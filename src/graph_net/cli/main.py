@@ -8,13 +8,21 @@ import traceback
 import typer
 
 from graph_net import __version__
+from graph_net.cli.bench import bench_graphs
 from graph_net.cli.collect import collect_zoos
 from graph_net.cli.common import err
+from graph_net.cli.compilers import list_compilers
+from graph_net.cli.corpus import corpus_files
 from graph_net.cli.export import export_pack
 from graph_net.cli.import_ import import_samples
+from graph_net.cli.ingest import ingest_files
 from graph_net.cli.list import list_pack
+from graph_net.cli.query import query_records
 from graph_net.cli.run import run_graph
+from graph_net.cli.sample import sample_pack
+from graph_net.cli.score import score_sources
 from graph_net.cli.show import show_graph
+from graph_net.cli.validate import validate_graphs
 
 INTERRUPTED = 130
 
@@ -31,6 +39,14 @@ app.command("import")(import_samples)
 app.command("export")(export_pack)
 app.command("run")(run_graph)
 app.command("collect")(collect_zoos)
+app.command("bench")(bench_graphs)
+app.command("compilers")(list_compilers)
+app.command("query")(query_records)
+app.command("score")(score_sources)
+app.command("ingest")(ingest_files)
+app.command("validate")(validate_graphs)
+app.command("sample")(sample_pack)
+app.command("corpus")(corpus_files)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,56 @@
+"""``graph-net compilers``: which compilers there are, and what the absent ones need."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.cli.common import err, out
+from graph_net.compilers import create, known
+from graph_net.compilers.registry import ALIASES
+
+
+def list_compilers(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Compilers by name, or your own as path/to/file.py:Name; all if none."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+) -> None:
+    """List the compilers: version, devices, options, and how to install those that are absent."""
+    rows = [_row(name) for name in names or known()]
+    if json:
+        typer.echo(jsonlib.dumps(rows, indent=1))
+        return
+    table = Table()
+    table.add_column("compiler", no_wrap=True)
+    table.add_column("version", overflow="fold")
+    table.add_column("devices")
+    table.add_column("options and their defaults", overflow="fold")
+    table.add_column("here", overflow="fold")
+    for row in rows:
+        words = [row["name"], row["version"] or "", " ".join(row["devices"])]
+        options = " ".join(f"{key}={value}" for key, value in row["options"].items())
+        words.append(f"{options} …".strip() if row["open_options"] else options)
+        words.append(row["missing"] or "ready")
+        table.add_row(*map(escape, words))
+    out.print(table)
+    err.print(f"{sum(row['missing'] is None for row in rows)} of {len(rows)} can be used here")
+
+
+def _row(name: str) -> dict[str, Any]:
+    compiler = create(name)
+    missing = compiler.missing()
+    return {
+        "name": compiler.name,
+        "version": compiler.version() if missing is None else None,
+        "devices": list(compiler.devices),
+        "options": dict(compiler.defaults),
+        "open_options": compiler.open_options,
+        "aliases": [alias for alias, of in ALIASES.items() if of == compiler.name],
+        "missing": missing,
+    }

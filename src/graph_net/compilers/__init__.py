@@ -1,0 +1,16 @@
+"""Compilers: one file each, one protocol, one conformance kit."""
+
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.registry import available, create, known
+
+__all__ = [
+    "Compiler",
+    "CompilerError",
+    "Job",
+    "Json",
+    "Runner",
+    "Unsupported",
+    "available",
+    "create",
+    "known",
+]

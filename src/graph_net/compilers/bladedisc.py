@@ -1,0 +1,59 @@
+"""``bladedisc``: Alibaba's BladeDISC through torch_blade.
+
+Written to https://github.com/alibaba/BladeDISC (docs/quickstart.md): torch_blade optimises a
+TorchScript module and comes in the project's own containers, not from a package index. The tests
+run it against a stand-in.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import torch
+
+from graph_net.compilers.compiler import Compiler, Job, Json, Runner, Unsupported
+from graph_net.compilers.forms import exported, program_of
+
+
+class BladeDisc(Compiler):
+    """``torch_blade.optimize`` on a trace of the graph; ``fp16`` lets it compute in halves."""
+
+    name = "bladedisc"
+    devices = ("cpu", "cuda")
+    packages = ("torch-blade",)
+    defaults: ClassVar[Mapping[str, Json]] = {"fp16": False}
+
+    def missing(self) -> str | None:
+        """Where to get it: pip has no such package."""
+        if super().missing() is None:
+            return None
+        return "not installed: use a container of https://github.com/alibaba/BladeDISC"
+
+    def compile(self, job: Job) -> Runner:
+        """Trace the graph to TorchScript and have it optimised."""
+        import torch_blade
+
+        program = program_of(job)
+        module = exported(job, program).module()
+        examples = program.examples(job)
+        config = torch_blade.config.Config.get_current_context_or_new()
+        config.optimization_pipeline = torch_blade.mlir.backend_name()
+        config.enable_fp16 = bool(self.options["fp16"])
+        with torch.no_grad(), config, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # TorchScript calls itself deprecated
+            try:
+                traced = torch.jit.trace(  # type: ignore[no-untyped-call]
+                    module, examples, strict=False, check_trace=False
+                )
+            except Exception as error:
+                text = (str(error).strip().splitlines() or [""])[0][:300]
+                raise Unsupported([f"cannot be traced to TorchScript: {text}"]) from error
+            built = torch_blade.optimize(traced, allow_tracing=True, model_inputs=examples)
+
+        def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+            results = built(*tensors)
+            return list(results) if isinstance(results, (list, tuple)) else [results]
+
+        return program.runner(job, call)

@@ -1,0 +1,104 @@
+"""The protocol of a compiler: a Job in, a function that runs the graph out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from graph_net.graph import Graph
+
+Runner = Callable[[Sequence[Any]], Any]
+"""Takes the graph's inputs in order; gives its outputs, nested as the graph nests them.
+
+Called under ``torch.inference_mode()`` with tensors of the kind ``Job.inputs`` holds. Inputs that
+the graph changes are changed, as PyTorch would; all others stay as they are.
+"""
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+class CompilerError(ValueError):
+    """A compiler is unknown, unavailable here, or was given options it does not have."""
+
+
+class Unsupported(Exception):
+    """A compiler cannot take a graph; ``reasons`` names every operator in the way, or says why."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        self.reasons = tuple(dict.fromkeys(reasons))
+        super().__init__(", ".join(self.reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a compiler is given.
+
+    ``inputs`` lie on the device, as ``make_inputs`` draws them; a compiler may look at them and
+    must not change them. ``workdir`` is where it may keep files: compiling the same job again
+    with the same directory is a *warm* compilation. ``threads`` is how many a CPU run may use.
+    """
+
+    graph: Graph
+    inputs: tuple[Any, ...]
+    device: str
+    workdir: Path
+    threads: int = 1
+
+
+class Compiler(ABC):
+    """One compiler with its options; a subclass in a file of its own is all a new one needs."""
+
+    name: ClassVar[str]
+    devices: ClassVar[tuple[str, ...]] = ("cpu",)
+    packages: ClassVar[tuple[str, ...]] = ("torch",)
+    """Distributions that must be installed; the first one's version is the compiler's."""
+    modules: ClassVar[tuple[str, ...]] = ()
+    """What these are imported as, where that is not the distribution's name."""
+    defaults: ClassVar[Mapping[str, Json]] = {}
+    """Every option and its default; a compiler that passes options on sets ``open_options``."""
+    open_options: ClassVar[bool] = False
+
+    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
+        given = dict(options or {})
+        unknown = sorted(given.keys() - self.defaults.keys())
+        if unknown and not self.open_options:
+            known = ", ".join(self.defaults) or "none"
+            raise CompilerError(f"{self.name} has no option {unknown[0]!r}; it has: {known}")
+        self.options: dict[str, Json] = {**self.defaults, **given}
+
+    @abstractmethod
+    def compile(self, job: Job) -> Runner:
+        """A function that runs the job's graph; raises Unsupported where it cannot take it."""
+
+    def prepare(self) -> None:  # noqa: B027
+        """What is worth doing once in the process that workers are forked from.
+
+        Nothing by default. It must start no thread and no process: a fork loses the one and
+        shares the other.
+        """
+
+    def version(self) -> str:
+        """The version of what compiles, as recorded with every measurement."""
+        return importlib.metadata.version(self.packages[0])
+
+    def missing(self) -> str | None:
+        """Why it cannot be used here, with the command that helps; None where it can."""
+        absent = [
+            package
+            for package, module in zip(self.packages, self.modules or self.packages, strict=True)
+            if not _is_there(module.replace("-", "_"))
+        ]
+        if absent:
+            return f"not installed: pip install {' '.join(absent)}"
+        return None
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that would hold it is absent
+        return False

@@ -1,0 +1,46 @@
+"""Indices as numbers from 0 to the size, where PyTorch allows more.
+
+PyTorch counts a negative index from the end and writes "to the end" as 2⁶³-1. Two importers do
+not: torch-mlir makes an index of that length for a slice that is assigned to, until memory is
+gone; TVM reads in front of the tensor. The same calls with plain indices are right in both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+_REST: tuple[Any, ...] = (0, None, None, 1)
+"""Defaults of a slice's dim, start, end and step."""
+
+
+def plain_indices(source: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The program, changed in place: no negative index, no end beyond the end."""
+    aten = torch.ops.aten
+    for node in source.graph.nodes:
+        if node.target is aten.select.int:
+            tensor, dim, index = node.args
+            if isinstance(index, int) and index < 0:
+                node.args = (tensor, dim, index + _size(tensor, dim))
+        elif node.target in (aten.slice.Tensor, aten.slice_scatter.default):
+            fixed = 1 if node.target is aten.slice.Tensor else 2
+            given: tuple[Any, ...] = node.args[fixed:]
+            dim, start, end, step = (*given, *_REST[len(given) :])
+            size = _size(node.args[0], dim)
+            bounds = (_bound(start, 0, size), _bound(end, size, size))
+            node.args = (*node.args[:fixed], dim, *bounds, step)
+    source.graph_module.recompile()
+    return source
+
+
+def _size(node: Any, dim: int) -> int:
+    return int(node.meta["val"].shape[dim])
+
+
+def _bound(value: Any, default: int, size: int) -> Any:
+    if value is None:
+        return default
+    if not isinstance(value, int):
+        return value  # a size that is computed
+    return min(max(value + size if value < 0 else value, 0), size)

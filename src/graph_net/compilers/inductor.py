@@ -1,0 +1,135 @@
+"""``inductor``: PyTorch's own compiler, as ``torch.compile`` calls it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+class Inductor(Compiler):
+    """``torch.compile(fullgraph=True)``; ``mode`` as there, the other options are Inductor's."""
+
+    name = "inductor"
+    devices = ("cpu", "cuda")
+    defaults: ClassVar[Mapping[str, Json]] = {"mode": "default"}
+    open_options = True
+
+    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
+        super().__init__(options)
+        if self.options["mode"] not in MODES:
+            raise CompilerError(
+                f"inductor has no mode {self.options['mode']!r}; it has: {', '.join(MODES)}"
+            )
+        _check(key for key in self.options if key != "mode")
+
+    def prepare(self) -> None:
+        """Probe the processor once; otherwise every worker compiles programs to find out."""
+        import torch._inductor.config as config
+
+        # More threads, and importing the rest would start a pool of processes. It also asks
+        # whether there is a GPU, after which forks could not use it unless NVML answers.
+        nvml = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+        with _environment(nvml), config.patch(compile_threads=1):
+            import torch._inductor.compile_fx  # noqa: F401
+            from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+            pick_vec_isa()
+
+    def compile(self, job: Job) -> Runner:
+        """Compile and load now: ``torch.compile`` alone would wait for the first call."""
+        with _environment({}):
+            return self._compile(job)
+
+    def _compile(self, job: Job) -> Runner:
+        import torch
+        from torch._inductor import list_mode_options
+
+        from graph_net.compilers.forms import copies
+        from graph_net.graph.fx import to_fx
+
+        self.prepare()  # before the cache moves: what it finds belongs to the machine, not the job
+        mode = list_mode_options(str(self.options["mode"]))
+        given = {key.replace("-", "_"): v for key, v in self.options.items() if key != "mode"}
+        # Workers are compiled side by side already, and a pool would outlive them.
+        options = {"compile_threads": 1, "cpp.threads": job.threads, **mode, **given}
+        compiled = torch.compile(
+            to_fx(job.graph, job.device).forward, fullgraph=True, dynamic=False, options=options
+        )
+        patch = torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True)
+        with _environment(_places(job.workdir)), patch, torch.inference_mode():
+            try:
+                compiled(*copies(job.inputs))
+            except Exception as error:
+                reasons = _refusals(error)
+                if not reasons:
+                    raise
+                raise Unsupported(reasons) from error
+            finally:
+                _stop_workers()
+
+        def run(inputs: Sequence[Any]) -> Any:
+            return compiled(*inputs)
+
+        return run
+
+
+def _check(names: Iterator[str]) -> None:
+    known: dict[str, Any] = {}
+    for name in names:
+        if not known:
+            import torch._inductor.config as config
+
+            known = config.get_config_copy()
+        if name.replace("-", "_") not in known:
+            near = difflib.get_close_matches(name, known, 3, 0.5)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            raise CompilerError(
+                f"inductor has no option {name!r}{hint} It has mode and torch._inductor.config's"
+            )
+
+
+def _places(workdir: Path) -> dict[str, str]:
+    """Where Inductor and Triton are to keep what they make."""
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str((workdir / "inductor").absolute()),
+        "TRITON_CACHE_DIR": str((workdir / "triton").absolute()),
+    }
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """These variables set, and all as it was afterwards: Inductor itself sets some on the way."""
+    before = dict(os.environ)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key in os.environ.keys() - before.keys():
+            del os.environ[key]
+        os.environ.update(before)
+
+
+def _refusals(error: Exception) -> list[str]:
+    """What Dynamo or Inductor says it cannot take; nothing for an ordinary failure."""
+    from torch._dynamo.exc import Unsupported as Refused
+    from torch._inductor.exc import MissingOperatorWithDecomp, MissingOperatorWithoutDecomp
+
+    from graph_net.compilers.forms import chain
+
+    kinds = (Refused, MissingOperatorWithDecomp, MissingOperatorWithoutDecomp)
+    return [str(e).strip().split("\n")[0] for e in chain(error) if isinstance(e, kinds)]
+
+
+def _stop_workers() -> None:
+    """End the pool that an option ``compile_threads`` above 1 starts; it would outlive the run."""
+    from torch._inductor.async_compile import shutdown_compile_workers
+
+    shutdown_compile_workers()

@@ -1,0 +1,119 @@
+"""``iree``: IREE through StableHLO, its LLVM code generator for this processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.forms import Function, cached, exported, program_of, replacing
+from graph_net.compilers.silence import silent
+from graph_net.compilers.stablehlo import stablehlo_file
+
+LEVELS = ("O0", "O1", "O2", "O3")
+CPU = 1  # kDLCPU of the DLPack standard
+
+
+class Iree(Compiler):
+    """IREE on the CPU; ``level`` is its ``--iree-opt-level``."""
+
+    name = "iree"
+    packages = ("iree-base-compiler", "iree-base-runtime", "torch-mlir")
+    modules = ("iree.compiler", "iree.runtime", "torch_mlir")
+    defaults: ClassVar[Mapping[str, Json]] = {"level": "O2"}
+
+    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
+        super().__init__(options)
+        if self.options["level"] not in LEVELS:
+            raise CompilerError(
+                f"iree has no level {self.options['level']!r}; it has: {', '.join(LEVELS)}"
+            )
+
+    def compile(self, job: Job) -> Runner:
+        """Compile to a module file, kept in the directory, and load it."""
+        program = program_of(job)
+        source = stablehlo_file(job, program)
+        module = cached(job, f"{self.options['level']}.vmfb")
+        if not module.exists():
+            self._build(source, module)
+        copied = _written(exported(job, program))
+        return program.runner(job, _load(module, job.threads, copied))
+
+    def _build(self, source: Path, module: Path) -> None:
+        from iree.compiler import CompilerToolError, compile_file
+
+        with replacing(module) as aside, silent():
+            try:
+                compile_file(
+                    str(source),
+                    output_file=str(aside),
+                    target_backends=["llvm-cpu"],
+                    input_type="stablehlo",
+                    extra_args=[
+                        "--iree-llvmcpu-target-cpu=host",
+                        "--iree-input-demote-f64-to-f32=false",  # it would change the types
+                        f"--iree-opt-level={self.options['level']}",
+                    ],
+                )
+            except CompilerToolError as error:
+                raise Unsupported(_complaints(str(error))) from error
+
+
+def _complaints(text: str) -> list[str]:
+    """The errors among what the compiler printed, each without its place."""
+    lines = [line.partition("error: ")[2].strip() for line in text.splitlines()]
+    return [line[:300] for line in lines if line] or [text.strip()[:300]]
+
+
+def _written(source: torch.export.ExportedProgram) -> set[int]:
+    """Positions of the inputs that IREE might write to.
+
+    A copy of an argument with a part replaced it makes in the argument's own memory. Which ones
+    is found by following what a replacement starts from; one too many costs a copy, no more.
+    """
+    graph = source.run_decompositions().graph
+    places = {node: place for place, node in enumerate(graph.find_nodes(op="placeholder"))}
+    found = set()
+    for node in graph.nodes:
+        name = str(node.target)
+        if "scatter" in name or "index_put" in name or "aten.copy" in name or "fill" in name:
+            base = node
+            while base not in places and base.all_input_nodes:
+                base = base.all_input_nodes[0]
+            found |= {places[base]} if base in places else set()
+    return found
+
+
+def _load(module: Path, threads: int, copied: set[int]) -> Function:
+    from iree import runtime
+
+    # With one thread the calling one does the work; a pool of one would only hand it over.
+    if threads == 1:
+        driver = "local-sync"
+    else:
+        runtime.flags.parse_flags(f"--task_topology_group_count={threads}")
+        driver = "local-task"
+    device = runtime.get_device(driver, cache=False)
+    instance = runtime.VmInstance()
+    hal = runtime.create_hal_module(instance, device)
+    loaded = runtime.VmModule.mmap(instance, str(module))
+    context = runtime.VmContext(instance, modules=[hal, loaded])
+    function = loaded.lookup_function("main")
+
+    def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        # Both lists hold views of the tensors' own memory.
+        given = runtime.VmVariantList(len(tensors))
+        for place, tensor in enumerate(tensors):
+            held = tensor.clone() if place in copied else tensor
+            capsule = held.contiguous().__dlpack__()
+            given.push_ref(device.from_dlpack_capsule(capsule))
+        made = runtime.VmVariantList(1)
+        context.invoke(function, given, made)
+        views = [made.get_as_object(k, runtime.HalBufferView) for k in range(len(made))]
+        capsules = [device.create_dlpack_capsule(view, CPU, 0) for view in views]
+        return [torch.utils.dlpack.from_dlpack(capsule) for capsule in capsules]
+
+    return call

@@ -1,0 +1,83 @@
+"""A program as an ONNX file, written once a directory."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from graph_net.compilers.compiler import Job, Unsupported
+from graph_net.compilers.forms import Program, cached, exported, replacing
+
+
+def onnx_file(job: Job, program: Program) -> Path:
+    """The path of the ONNX file; its inputs are called i0, i1, …, its outputs o0, o1, ….
+
+    Parameters are inputs, so the file stays far below protobuf's limit of two gigabytes whatever
+    the model weighs.
+    """
+    path = cached(job, "onnx")
+    if path.exists():
+        return path
+    source = exported(job, program)
+    with _quiet():
+        try:
+            made = torch.onnx.export(
+                source,
+                (),
+                dynamo=True,
+                verbose=False,
+                input_names=[f"i{k}" for k in range(len(program.inputs))],
+                output_names=[f"o{k}" for k in range(len(program.outputs) + len(program.changed))],
+            )
+        except Exception as error:
+            raise Unsupported(_not_in_onnx(source) or [_reason(error)]) from error
+        assert made is not None
+        with replacing(path) as aside:
+            made.save(aside, external_data=False)
+    return path
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost message: the exporter wraps it in pages of advice."""
+    from graph_net.compilers.forms import chain
+
+    last = list(chain(error))[-1]
+    return f"not exported to ONNX: {type(last).__name__}: {str(last).strip().splitlines()[0][:300]}"
+
+
+def _not_in_onnx(source: torch.export.ExportedProgram) -> list[str]:
+    """Every operator the exporter has no translation for; it stops at the first."""
+    from torch.onnx._internal.exporter import _decomp
+    from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+    registry = ONNXRegistry.from_torchlib()
+    overloads = _decomp.get_onnx_implemented_overloads(registry)
+    try:
+        table = _decomp.create_onnx_friendly_decomposition_table({*overloads})
+        source = source.run_decompositions(table)
+    except Exception:
+        return []
+    return [
+        str(node.target)
+        for node in source.graph.nodes
+        if isinstance(node.target, torch._ops.OpOverload) and node.target not in overloads
+    ]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter talks through warnings and logging; what matters comes as an exception."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,106 @@
+"""``openvino``: Intel's OpenVINO, on the exported program.
+
+On some machines its code kills the process with SIGILL at the first inference; like every
+compiler it is to be run in a process of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.forms import Function, exported, program_of
+from graph_net.compilers.refused import refused
+
+HINTS = ("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT")
+PRECISIONS = ("f32", "bf16", "f16")
+
+
+class OpenVino(Compiler):
+    """OpenVINO on the CPU; ``hint`` and ``precision`` are its performance and inference hints."""
+
+    name = "openvino"
+    packages = ("openvino",)
+    defaults: ClassVar[Mapping[str, Json]] = {"hint": "LATENCY", "precision": "f32"}
+
+    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
+        super().__init__(options)
+        for key, allowed in (("hint", HINTS), ("precision", PRECISIONS)):
+            if self.options[key] not in allowed:
+                given = self.options[key]
+                raise CompilerError(
+                    f"openvino has no {key} {given!r}; it has: {', '.join(allowed)}"
+                )
+
+    def compile(self, job: Job) -> Runner:
+        """Convert and compile; OpenVINO keeps its own files in the directory."""
+        openvino = _openvino()
+        program = program_of(job)
+        source = exported(job, program)
+        shapes = [node.meta["val"] for node in source.graph.find_nodes(op="placeholder")]
+        try:
+            model = _converted(source)
+        except Exception as error:
+            text = " ".join(str(error).split())[:300]
+            raise Unsupported(refused(source, _converted) or [text]) from error
+        config = {
+            "PERFORMANCE_HINT": self.options["hint"],
+            "INFERENCE_PRECISION_HINT": self.options["precision"],
+            "INFERENCE_NUM_THREADS": job.threads,
+            "CACHE_DIR": str(job.workdir / "openvino"),
+        }
+        for port, value in zip(model.inputs, shapes, strict=True):
+            port.get_node().set_partial_shape(openvino.PartialShape(list(value.shape)))
+        model.validate_nodes_and_infer_types()
+        compiled = openvino.Core().compile_model(model, "CPU", config)
+        outputs = [node.meta["val"].dtype for node in source.graph.output_node().args[0]]
+        return program.runner(job, _bound(compiled, outputs))
+
+
+def _converted(source: torch.export.ExportedProgram) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _openvino().convert_model(source)
+
+
+def _openvino() -> Any:
+    """The package, without the one that reports every conversion to the vendor.
+
+    That one would start a process each time; in its absence OpenVINO takes a stub of its own.
+    """
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
+
+def _bound(compiled: Any, outputs: list[torch.dtype]) -> Function:
+    openvino = _openvino()
+    request = compiled.create_infer_request()
+    kinds = [port.get_element_type() for port in compiled.inputs]
+
+    def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        for number, (tensor, kind) in enumerate(zip(tensors, kinds, strict=True)):
+            held = tensor.contiguous()
+            # numpy has no bfloat16; its bytes are handed over under OpenVINO's own type.
+            array = (held.view(torch.int16) if held.dtype is torch.bfloat16 else held).numpy()
+            shared = openvino.Tensor(array, held.shape, kind) if array.size else None
+            request.set_input_tensor(number, shared or openvino.Tensor(kind, list(held.shape)))
+        request.infer()
+        results = []
+        for number, dtype in enumerate(outputs):
+            part = request.get_output_tensor(number)
+            # The request owns its results and writes over them in the next call.
+            if dtype is torch.bfloat16:
+                raw = torch.frombuffer(bytearray(part.data.tobytes()), dtype=dtype)
+                results.append(raw.reshape(tuple(part.shape)))
+            else:
+                results.append(torch.from_numpy(part.data.copy()))
+        return results
+
+    return call

@@ -1,0 +1,74 @@
+"""A program as StableHLO text, what XLA and IREE read; torch-mlir writes it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import torch
+
+from graph_net.compilers.compiler import Job, Unsupported
+from graph_net.compilers.forms import Program, cached, exported, replacing
+from graph_net.compilers.indices import plain_indices
+from graph_net.compilers.refused import refused
+from graph_net.compilers.silence import silent
+
+
+def stablehlo_file(job: Job, program: Program) -> Path:
+    """The path of the StableHLO text of a program, written once a directory."""
+    path = cached(job, "stablehlo.mlir")
+    if path.exists():
+        return path
+    with silent():
+        source = _prepared(exported(job, program))
+        try:
+            text = _translate(source)
+        except Exception as error:
+            reasons = refused(source, lambda alone: _translate(_prepared(alone)))
+            raise Unsupported(reasons or [f"not in StableHLO: {_first(error)}"]) from error
+    with replacing(path) as aside:
+        aside.write_text(text, "utf-8")
+    return path
+
+
+def _prepared(source: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """In the operators that torch-mlir knows."""
+    from torch_mlir.fx import get_decomposition_table
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return plain_indices(source.run_decompositions(get_decomposition_table()))
+
+
+def _translate(source: torch.export.ExportedProgram) -> str:
+    from torch_mlir.fx import export_and_import
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = export_and_import(
+            source, output_type="stablehlo", func_name="main", decomposition_table={}
+        )
+    return _inlined(str(made.operation.get_asm()))
+
+
+def _inlined(text: str) -> str:
+    """Constants where they are used, since XLA does not read those in the section at the end.
+
+    A resource is its alignment (four bytes) and then the data that ``dense<"0x…">`` takes.
+    """
+    text, marker, section = text.partition("{-#")
+    blobs = dict(re.findall(r'([\w.$-]+): "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"', section))
+    if not marker or not blobs:
+        return text + marker + section
+
+    def dense(found: re.Match[str]) -> str:
+        return f'dense<"0x{blobs[found[1]]}">'
+
+    return re.sub(r"dense_resource<([\w.$-]+)>", dense, text)
+
+
+def _first(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "error:" in line] or lines
+    return f"{type(error).__name__}: {telling[0][:300]}" if telling else type(error).__name__

@@ -1,0 +1,73 @@
+"""``tensorrt``: NVIDIA's TensorRT through Torch-TensorRT's Dynamo front end.
+
+Written to https://docs.pytorch.org/TensorRT/dynamo/dynamo_export.html; the tests run it against a
+stand-in for the vendor's package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import torch
+
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.forms import exported, program_of
+
+
+class TensorRT(Compiler):
+    """``torch_tensorrt.dynamo.compile``; options other than these two are handed on to it."""
+
+    name = "tensorrt"
+    devices = ("cuda",)
+    packages = ("torch-tensorrt",)
+    defaults: ClassVar[Mapping[str, Json]] = {"whole": True, "optimization_level": 3}
+    open_options = True
+
+    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
+        super().__init__(options)
+        level = self.options["optimization_level"]
+        if not isinstance(level, int) or not 0 <= level <= 5:
+            raise CompilerError(f"tensorrt's optimization_level is 0 to 5, not {level!r}")
+
+    def compile(self, job: Job) -> Runner:
+        """Build an engine; ``whole`` refuses a graph that PyTorch would have to help with."""
+        import torch_tensorrt
+
+        program = program_of(job)
+        source = exported(job, program)
+        if self.options["whole"]:
+            absent = _not_converted(source)
+            if absent:
+                raise Unsupported(absent)
+        rest = {key: value for key, value in self.options.items() if key != "whole"}
+        built = torch_tensorrt.dynamo.compile(
+            source,
+            arg_inputs=program.examples(job),
+            require_full_compilation=self.options["whole"],
+            use_explicit_typing=True,  # the graph's own types, not what TensorRT would choose
+            min_block_size=1,
+            cache_built_engines=True,
+            reuse_cached_engines=True,
+            engine_cache_dir=str(job.workdir / "tensorrt"),
+            **rest,
+        )
+
+        def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+            results = built(*tensors)
+            return list(results) if isinstance(results, (list, tuple)) else [results]
+
+        return program.runner(job, call)
+
+
+def _not_converted(source: torch.export.ExportedProgram) -> list[str]:
+    """Every operator that Torch-TensorRT has no converter for, after its own decompositions."""
+    from torch_tensorrt.dynamo.conversion import DYNAMO_CONVERTERS
+    from torch_tensorrt.dynamo.lowering import get_decompositions
+
+    source = source.run_decompositions(get_decompositions())
+    return [
+        str(node.target)
+        for node in source.graph.nodes
+        if node.op == "call_function" and node not in DYNAMO_CONVERTERS
+    ]

@@ -1,0 +1,112 @@
+"""``tvm``: Apache TVM's Relax, on the exported program, for this processor."""
+
+from __future__ import annotations
+
+import os
+import platform
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.forms import Function, cached, exported, program_of, replacing
+from graph_net.compilers.indices import plain_indices
+from graph_net.compilers.refused import refused
+from graph_net.compilers.silence import silent
+
+
+class Tvm(Compiler):
+    """Relax for LLVM; with ``trials`` above 0 MetaSchedule tunes first, with so many programs.
+
+    Untuned TVM runs naive loops, so tuned and untuned are different configurations.
+    """
+
+    name = "tvm"
+    packages = ("apache-tvm", "apache-tvm-ffi")
+    modules = ("tvm", "tvm_ffi")
+    defaults: ClassVar[Mapping[str, Json]] = {"trials": 0, "seed": 0}
+
+    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
+        super().__init__(options)
+        for key, value in self.options.items():
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise CompilerError(f"tvm's {key} is a whole number from 0, not {value!r}")
+
+    def compile(self, job: Job) -> Runner:
+        """Import, tune where asked for, and build a library that is kept in the directory."""
+        # Read when the first parallel loop starts the pool.
+        os.environ["TVM_NUM_THREADS"] = str(job.threads)
+        program = program_of(job)
+        library = cached(job, f"trials{self.options['trials']}-{self.options['seed']}.so")
+        if not library.exists():
+            module = _imported(exported(job, program))
+            with silent():
+                built = self._build(module, job)
+            with replacing(library) as aside:
+                built.export_library(str(aside))
+        return program.runner(job, _load(str(library)))
+
+    def _build(self, module: Any, job: Job) -> Any:
+        import tvm
+
+        target = _target(job.threads)
+        if not self.options["trials"]:
+            return tvm.compile(module, target)
+        from graph_net.compilers.tvm_tuning import tuned
+
+        work = job.workdir / "metaschedule"
+        return tuned(module, target, work, int(self.options["trials"]), int(self.options["seed"]))  # type: ignore[arg-type]
+
+
+def _target(threads: int) -> Any:
+    import tvm
+
+    words: dict[str, Any] = {"kind": "llvm", "num-cores": threads}
+    if platform.machine() in ("x86_64", "AMD64"):
+        words["mcpu"] = tvm.get_global_func("target.llvm_get_system_cpu")()
+    return tvm.target.Target(words)
+
+
+def _imported(source: torch.export.ExportedProgram) -> Any:
+    """The program in Relax, of the types it has in PyTorch."""
+    with silent(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = source.run_decompositions()
+        try:
+            module = _translate(source)
+        except Exception as error:
+            text = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
+            raise Unsupported(refused(source, _translate) or [f"not imported: {text}"]) from error
+    wanted = [node.meta["val"] for node in source.graph.output_node().args[0]]
+    made = module["main"].ret_ty.fields
+    wrong = [
+        f"a result is {have.dtype} instead of {str(want.dtype).removeprefix('torch.')}"
+        for want, have in zip(wanted, made, strict=True)
+        if str(have.dtype) != str(want.dtype).removeprefix("torch.")
+    ]
+    if wrong:
+        raise Unsupported(wrong)
+    return module
+
+
+def _translate(source: torch.export.ExportedProgram) -> Any:
+    from tvm.relax.frontend.torch import from_exported_program
+
+    return from_exported_program(plain_indices(source), run_ep_decomposition=False)
+
+
+def _load(library: str) -> Function:
+    import tvm
+    from tvm import relax
+
+    device = tvm.cpu()
+    machine = relax.VirtualMachine(tvm.runtime.load_module(library), device)
+    main = machine["main"]
+
+    def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        given = [tvm.runtime.from_dlpack(tensor.contiguous()) for tensor in tensors]
+        return [torch.utils.dlpack.from_dlpack(part) for part in main(*given)]
+
+    return call

@@ -1,0 +1,146 @@
+"""MetaSchedule for the ``tvm`` compiler: every trial in a fork of the process that tunes.
+
+TVM's own builder starts fresh Python processes that import for half a minute, so that most trials
+time out; a fork has everything loaded. It is also what survives a schedule that crashes or never
+finishes compiling.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+BUILD_SECONDS = 30.0
+RUN_SECONDS = 10.0
+
+
+def tuned(module: Any, target: Any, work: Path, trials: int, seed: int) -> Any:
+    """The module built with the best schedule found for each of its tasks."""
+    import tvm
+    from tvm import relax
+    from tvm.s_tir.meta_schedule.relax_integration import tune_relax
+
+    work.mkdir(parents=True, exist_ok=True)
+    with target:
+        module = relax.get_pipeline("zero")(module)  # legal, fused: what tasks are taken from
+    database = tune_relax(
+        module,
+        {},
+        target,
+        str(work),
+        max_trials_global=trials,
+        num_trials_per_iter=min(trials, 16),
+        builder=_builder(work),
+        runner=_runner(),
+        cost_model="random" if not _has_xgboost() else "xgb",
+        seed=seed or 1,
+    )
+    with target, database, tvm.transform.PassContext(opt_level=3):
+        module = relax.transform.MetaScheduleApplyDatabase()(module)
+    return tvm.compile(module, target)
+
+
+def _has_xgboost() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("xgboost") is not None
+
+
+def _builder(work: Path) -> Any:
+    import tvm.s_tir.tensor_intrin  # noqa: F401  # slow; once, before the forks
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.builder import BuilderResult, PyBuilder
+    from tvm.s_tir.meta_schedule.builder.local_builder import default_build
+
+    @derived_object
+    class Builder(PyBuilder):  # type: ignore[misc]
+        """Builds each program in a fork."""
+
+        def build(self, build_inputs: list[Any]) -> list[Any]:
+            results = []
+            for given in build_inputs:
+                # A directory each: once it has run, TVM removes the whole of it.
+                path = Path(tempfile.mkdtemp(prefix="trial-", dir=work)) / "program.so"
+
+                def make(given: Any = given, path: Path = path) -> str:
+                    default_build(given.mod, given.target, None).export_library(str(path))
+                    return str(path)
+
+                value, failure = in_fork(make, BUILD_SECONDS)
+                results.append(BuilderResult(value, failure))
+            return results
+
+    return Builder()
+
+
+def _runner() -> Any:
+    import tvm
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.runner import EvaluatorConfig, PyRunner
+    from tvm.s_tir.meta_schedule.runner.local_runner import (
+        LocalRunnerFuture,
+        default_alloc_argument,
+        default_run_evaluator,
+    )
+
+    config = EvaluatorConfig(number=3, repeat=1, min_repeat_ms=20, enable_cpu_cache_flush=False)
+
+    @derived_object
+    class Runner(PyRunner):  # type: ignore[misc]
+        """Runs each program in a fork."""
+
+        def run(self, runner_inputs: list[Any]) -> list[Any]:
+            results = []
+            for given in runner_inputs:
+                path = str(given.artifact_path)
+                shapes = tuple(info.as_json() for info in given.args_info)
+
+                def measure(path: str = path, shapes: Any = shapes) -> list[float]:
+                    device = tvm.cpu()
+                    arguments = default_alloc_argument(device, shapes, 1)
+                    loaded = tvm.runtime.load_module(path)
+                    return list(default_run_evaluator(loaded, device, config, arguments))
+
+                value, failure = in_fork(measure, RUN_SECONDS)
+                results.append(LocalRunnerFuture(value, failure))
+            return results
+
+    return Runner()
+
+
+def in_fork(work: Callable[[], Any], seconds: float) -> tuple[Any, str | None]:
+    """What ``work`` gives in a forked process, or why there is nothing."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, json.dumps([work(), None]).encode())
+        except BaseException as error:
+            why = f"{type(error).__name__}: {error}"[:2000]
+            os.write(writer, json.dumps([None, why]).encode())
+        os._exit(0)  # what the parent registered for its exit is not the child's to run
+    os.close(writer)
+    text, deadline = b"", time.monotonic() + seconds
+    while True:
+        ready, _, _ = select.select([reader], [], [], max(deadline - time.monotonic(), 0))
+        part = os.read(reader, 65_536) if ready else b""
+        text += part
+        if not part:
+            break
+    if not ready:
+        os.kill(child, signal.SIGKILL)
+    os.close(reader)
+    _, status = os.waitpid(child, 0)
+    if not ready:
+        return None, f"killed after {seconds:.0f} seconds"
+    if not text:
+        return None, f"died with status {status}"
+    value, failure = json.loads(text)
+    return value, failure

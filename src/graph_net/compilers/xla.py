@@ -1,0 +1,62 @@
+"""``xla``: XLA through StableHLO and the CPU client that comes with JAX."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from graph_net.compilers.compiler import Compiler, Job, Json, Runner
+from graph_net.compilers.forms import Function, program_of
+from graph_net.compilers.stablehlo import stablehlo_file
+
+
+class Xla(Compiler):
+    """XLA as JAX uses it; ``level`` is its optimisation level, -1 for its own choice."""
+
+    name = "xla"
+    packages = ("jaxlib", "jax", "torch-mlir")
+    defaults: ClassVar[Mapping[str, Json]] = {"level": -1}
+
+    def compile(self, job: Job) -> Runner:
+        """Compile the StableHLO text; the text is kept in the directory, the machine code not."""
+        program = program_of(job)
+        text = stablehlo_file(job, program).read_text("utf-8")
+        return program.runner(job, self._load(text, job.threads))
+
+    def _load(self, text: str, threads: int) -> Function:
+        # JAX has no public way to hand it StableHLO; this is the layer its own jit stands on.
+        from jax._src.lib import _jax
+        from jax._src.lib import xla_client as xla
+
+        before = os.environ.get("NPROC")
+        os.environ["NPROC"] = str(threads)  # the only way to tell its thread pool
+        try:
+            client = xla.make_cpu_client(asynchronous=False)
+        finally:
+            os.environ.pop("NPROC")
+            if before is not None:
+                os.environ["NPROC"] = before
+        device = client.local_devices()[0]
+        options = xla.CompileOptions()
+        if self.options["level"] != -1:
+            options.executable_build_options.optimization_level = self.options["level"]
+        loaded = client.compile_and_load(text, _jax.DeviceList((device,)), options)
+
+        def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+            arrays = [_array(tensor, device) for tensor in tensors]
+            results = loaded.execute_sharded(arrays)
+            parts = results.disassemble_into_single_device_arrays()
+            capsules = [_jax.buffer_to_dlpack_managed_tensor(part[0]) for part in parts]
+            return [torch.utils.dlpack.from_dlpack(capsule) for capsule in capsules]
+
+        return call
+
+
+def _array(tensor: torch.Tensor, device: Any) -> Any:
+    from jax._src.lib import _jax
+
+    capsule = tensor.contiguous().__dlpack__()
+    return _jax.dlpack_managed_tensor_to_buffer(capsule, device, None)

@@ -1,0 +1,47 @@
+"""What is particular to ``inductor``: its cache, its options, no compilation while measuring."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from graph_net.compilers import Job, create
+from graph_net.compilers.forms import copies
+from graph_net.graph.execute import make_inputs, run
+from graph_net.testing.compiler_graphs import GRAPHS
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    graph = GRAPHS["matmul"]()
+    return Job(graph, tuple(make_inputs(graph)), "cpu", tmp_path)
+
+
+def test_what_it_keeps_lies_in_the_jobs_directory(job: Job) -> None:
+    before = dict(os.environ)
+    create("inductor").compile(job)
+    assert os.environ.get("TORCHINDUCTOR_CACHE_DIR") == before.get("TORCHINDUCTOR_CACHE_DIR")
+    assert any((job.workdir / "inductor").rglob("*.so"))
+
+
+def test_a_warm_compilation_compiles_nothing(job: Job) -> None:
+    create("inductor").compile(job)
+    built = sorted((job.workdir / "inductor").rglob("*.so"))
+    torch._dynamo.reset()
+    create("inductor").compile(job)
+    assert sorted((job.workdir / "inductor").rglob("*.so")) == built
+
+
+def test_calls_after_compiling_never_compile_again(job: Job) -> None:
+    runner = create("inductor").compile(job)
+    with torch.inference_mode(), torch._dynamo.config.patch(error_on_recompile=True):
+        for _ in range(3):
+            torch.testing.assert_close(runner(copies(job.inputs)), run(job.graph))
+
+
+def test_modes_and_options_go_together(job: Job) -> None:
+    compiler = create("inductor", {"mode": "max-autotune", "epilogue_fusion": False})
+    torch.testing.assert_close(compiler.compile(job)(copies(job.inputs)), run(job.graph))

@@ -1,0 +1,29 @@
+"""``graph-net compilers``."""
+
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+from graph_net.cli.main import app
+from graph_net.compilers import known
+
+
+def test_every_compiler_is_listed_with_what_it_needs() -> None:
+    answer = CliRunner().invoke(app, ["compilers", "--json"])
+    rows = {row["name"]: row for row in json.loads(answer.stdout)}
+    assert list(rows) == known()
+    assert rows["eager"]["missing"] is None
+    assert rows["eager"]["aliases"] == ["nope"]
+    assert rows["inductor"]["options"] == {"mode": "default"}
+    assert rows["tensorrt"]["devices"] == ["cuda"]
+    absent = [row for row in rows.values() if row["missing"]]
+    assert all("not installed:" in row["missing"] or "built" in row["missing"] for row in absent)
+
+
+def test_the_table_has_the_version_and_the_options() -> None:
+    answer = CliRunner().invoke(app, ["compilers", "tvm"])
+    assert answer.exit_code == 0
+    assert "tvm" in answer.stdout
+    assert "trials=0" in answer.stdout
