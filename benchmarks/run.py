@@ -1,6 +1,6 @@
 """Runs every benchmark and leaves one report: what was claimed, what was measured.
 
-``make bench`` calls this. Each benchmark is a program of its own and can be run alone with more
+``make benchmarks`` calls this. Each benchmark is a program of its own and can be run alone with more
 repeats: ``python -m benchmarks.reading --repeats 20``.
 """
 
@@ -19,6 +19,10 @@ BENCHMARKS = {
     "reading": [],
     "hashing": [],
     "storage": [],
+    "capture": [],
+    "overhead": [],
+    "honesty": [],
+    "scoring": [],
 }
 REPORT = Path("build/bench/report.md")
 
@@ -29,7 +33,7 @@ def main() -> int:
     parts = [
         "# Benchmarks",
         "",
-        f"`make bench`, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"`make benchmarks`, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}. Ratios are measured within one run; absolute times "
         "belong to this machine at this moment.",
     ]

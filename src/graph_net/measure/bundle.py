@@ -12,7 +12,7 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -76,27 +76,31 @@ def main(place: str, arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     with zipfile.ZipFile(place) as bundle:
         plan = json.loads(bundle.read("plan.json"))
-        configs = [Config(**tree) for tree in plan["configs"]]
-        limits = plan["limits"]
-        seconds = {Stage(stage): value for stage, value in limits["seconds"].items()}
         done = set[str]()
         if given.output.exists():
             done = {record.key for record in read_journal(given.output) if record.final}
-        todo = tasks(
-            _graphs(bundle, plan["subjects"]),
-            [_here(config) for config in configs],
-            describe(plan["device"]),
-            Protocol(**plan["protocol"]),
-            Limits(seconds, limits["memory_bytes"]),
-            done,
-        )
         run = measure(
-            until(todo, given.budget),
+            until(read_plan(bundle, done), given.budget),
             jobs=given.jobs or default_jobs(plan["device"]),
-            compilers=[config.name for config in configs],
+            compilers=[tree["name"] for tree in plan["configs"]],
             alone=plan["device"] == "cpu",
         )
         _write(run, given.output)
+
+
+def read_plan(bundle: zipfile.ZipFile, done: Collection[str] = ()) -> Iterator[Task]:
+    """The tasks of a bundle, for the machine this runs on."""
+    plan = json.loads(bundle.read("plan.json"))
+    limits = plan["limits"]
+    seconds = {Stage(stage): value for stage, value in limits["seconds"].items()}
+    return tasks(
+        _graphs(bundle, plan["subjects"]),
+        [_here(Config(**tree)) for tree in plan["configs"]],
+        describe(plan["device"]),
+        Protocol(**plan["protocol"]),
+        Limits(seconds, limits["memory_bytes"]),
+        done,
+    )
 
 
 def _here(config: Config) -> Config:

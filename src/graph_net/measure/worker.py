@@ -88,7 +88,8 @@ class Worker:
     def _measure(self) -> None:
         device, protocol = self.task.device.kind, self.task.protocol
         self._enter(Stage.LOAD)
-        torch.set_num_threads(self.task.device.threads)
+        # Beside a GPU the processor only launches, and the other cores are compiling.
+        torch.set_num_threads(self.task.device.threads if device == "cpu" else 1)
         graph = from_bytes(self.task.graph)
         inputs = make_inputs(graph, device, protocol.seed)
         self._enter(Stage.EAGER)

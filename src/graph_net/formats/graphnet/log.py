@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from graph_net.record import FAMILIES, MISMATCHES, Output, Record, Samples, Stage, Symptom
 
 LEVELS = range(-10, 6)
-_SLOPES = {
+SLOPES = {
     "float16": (1.0, 0.6),
     "bfloat16": (1.0, 1.796 / 5),
     "float32": (1.0, 5.886 / 5),
@@ -112,7 +112,7 @@ def _correctness(outputs: Sequence[Output]) -> Iterator[str]:
     yield f"[Correctness][equal]: {_bits([output.t_of[-1] == -64.0 for output in outputs])}"
     for t in LEVELS:
         for place, family in enumerate(FAMILIES):
-            absolute, relative = _SLOPES[family]
+            absolute, relative = SLOPES[family]
             key = f"all_close_atol_{10 ** (absolute * t):.2E}_rtol_{10 ** (relative * t):.2E}"
             levels = [output.t_of[place] for output in outputs]
             passes = [level is not None and level <= t + 1e-4 for level in levels]
