@@ -1,8 +1,8 @@
 """``cinn``: Paddle's CINN, which takes graphs captured from Paddle.
 
 Written to Paddle's documentation of ``paddle.jit.to_static(full_graph=True, backend="CINN")``.
-The builds on PyPI come without CINN, and graphs at Paddle's level are not read yet, so here it
-says what is in the way.
+The builds on PyPI come without CINN, and workers run graphs through torch, not through Paddle
+(``graph_net.paddle.run`` does), so here it says what is in the way.
 """
 
 from __future__ import annotations
@@ -34,4 +34,4 @@ class Cinn(Compiler):
         framework = job.graph.provenance.framework
         if framework != "paddle":
             raise Unsupported([f"a graph of {framework}; CINN takes graphs captured from Paddle"])
-        raise Unsupported(["graphs of Paddle's operators cannot be executed yet"])
+        raise Unsupported(["graphs of Paddle's operators are not run by the measuring workers yet"])

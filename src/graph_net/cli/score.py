@@ -1,0 +1,132 @@
+"""``graph-net score``: S(t) and ES(t) of records and logs, with intervals and a ranking."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.cli.common import err, out
+
+if TYPE_CHECKING:
+    from graph_net.score import Bounds, Estimate, Parameters, Ranking, Samples
+
+SOURCES_HELP = "Records, GraphNet logs, JSON results, or directories of them."
+AGGREGATES = {"graphnet": "aggregate", "passbench": "AS"}
+INTERPRETATION_HELP = "Which t tolerates which failure: default, paper or mismatch_extended."
+
+
+def score_sources(
+    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE…", help=SOURCES_HELP)],
+    p: Annotated[float, typer.Option("--p", help="Penalty for slowdowns.")] = 0.0,
+    b: Annotated[float, typer.Option("--b", help="The speedup that stands for a failure.")] = 0.1,
+    json: Annotated[bool, typer.Option("--json", help="Print {curve: {t: ES(t)}}.")] = False,
+    interpretation: Annotated[str, typer.Option(help=INTERPRETATION_HELP)] = "default",
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    aggregate: Annotated[str, typer.Option(help="graphnet, or passbench for its AS.")] = "graphnet",
+    paired: Annotated[
+        bool, typer.Option("--paired", help="Speedups of interleaved samples, not of medians.")
+    ] = False,
+) -> None:
+    """Score compilers: correctness and speedup in one number for each tolerance t.
+
+    α, β, λ and η are those at t = 0. Intervals are bootstrapped over model families. Measurements
+    that were too noisy, or broken by the machine, count against nobody and are listed.
+    """
+    from graph_net.score import Parameters, estimate, load, rank
+    from graph_net.score import interpretation as interpretation_of
+
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"--confidence is between 0.5 and 1, not {confidence}")
+    if aggregate not in AGGREGATES:
+        raise ValueError(f"Unknown aggregate: {aggregate!r}. Available: {', '.join(AGGREGATES)}")
+    parameters = Parameters(p, b, interpretation_of(interpretation))
+    curves = load(sources, paired)
+    scored = {name: samples for name, samples in curves.items() if len(samples)}
+    if json:
+        found = {name: _levels(samples, parameters) for name, samples in scored.items()}
+        typer.echo(jsonlib.dumps(found, indent=4))
+        return
+    estimates = {
+        name: estimate(samples, parameters, confidence=confidence)
+        for name, samples in scored.items()
+    }
+    _table(estimates, parameters, confidence, aggregate)
+    if len(scored) > 1:
+        _ranking(rank(scored, parameters, confidence))
+    _not_counted(curves)
+
+
+def _levels(samples: Samples, parameters: Parameters) -> dict[str, float]:
+    from graph_net.score import score
+
+    curves = score(samples, parameters)
+    return {str(int(t)): float(value) for t, value in zip(curves.ts, curves.es[0], strict=True)}
+
+
+def _table(
+    estimates: dict[str, Estimate], parameters: Parameters, confidence: float, aggregate: str
+) -> None:
+    title = (
+        f"p = {parameters.p:g}, b = {parameters.b:g}, {parameters.interpretation.name}; "
+        f"{confidence:.0%} intervals over model families"
+    )
+    table = Table(title=title, title_justify="left")
+    table.add_column("compiler", overflow="fold")
+    words = "graphs families α β λ η S(-5) S(0) ES(3)"
+    for name in [*words.split(), AGGREGATES[aggregate]]:
+        table.add_column(name, justify="right")
+    for name, found in sorted(estimates.items(), key=lambda item: -_aggregate(item[1])):
+        columns = [("alpha", 0), ("beta", 0), ("correct_share", 0), ("slower_share", 0),
+                   ("s", -5), ("s", 0), ("es", 3)]  # fmt: skip
+        cells = [_cell(found.at(which, t)) for which, t in columns]
+        last = _cell(found.graphnet if aggregate == "graphnet" else found.passbench)
+        families = f"{found.families}{'!' if found.uncertain else ''}"
+        table.add_row(escape(name), f"{found.samples:,}", families, *cells, last)
+    out.print(table)
+    few = [name for name, found in estimates.items() if found.uncertain]
+    if few:
+        err.print(
+            f"! fewer than 10 model families: the intervals of {escape(', '.join(few))} are "
+            "narrower than they should be"
+        )
+
+
+def _aggregate(found: Estimate) -> float:
+    return found.graphnet.value if found.graphnet is not None else 0.0
+
+
+def _cell(bounds: Bounds | None) -> str:
+    if bounds is None:
+        return ""
+    return f"{bounds.value:.3f}\n[dim]{bounds.low:.3f}…{bounds.high:.3f}[/]"
+
+
+def _ranking(ranking: Ranking) -> None:
+    table = Table(title="told apart, on the graphs both have", title_justify="left")
+    for name in ("better", "than"):
+        table.add_column(name, overflow="fold")
+    for name in ("times", "graphs", "families", "p"):
+        table.add_column(name, justify="right")
+    table.add_column("verdict")
+    for pair in ranking.pairs:
+        verdict = "told apart" if pair.apart else "not told apart"
+        if not pair.graphs:
+            verdict = "no graph in common"
+        times = f"{pair.ratio.value:.3f} [dim]{pair.ratio.low:.3f}…{pair.ratio.high:.3f}[/]"
+        table.add_row(
+            escape(pair.first), escape(pair.second), times, f"{pair.graphs:,}",
+            f"{pair.families:,}", f"{pair.p_value:.2g}", verdict,
+        )  # fmt: skip
+    out.print(table)
+
+
+def _not_counted(curves: dict[str, Samples]) -> None:
+    for name, samples in curves.items():
+        if samples.blameless:
+            kinds = ", ".join(f"{n} {what}" for what, n in sorted(samples.blameless.items()))
+            err.print(escape(f"{name}: {sum(samples.blameless.values())} not counted ({kinds})"))

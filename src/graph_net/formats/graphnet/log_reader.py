@@ -1,0 +1,227 @@
+"""GraphNet's logs, read line by line with the rules of its own parser.
+
+A sample begins at ``[Processing]``. It failed in eager if there is no ``[Datatype][eager]``, failed
+to compile if there is no ``[Datatype][compiled]``, has outputs of another kind if ``[Shape]`` or
+``[DataType]`` says so, and failed at run time if any line holds "Error:" or "Exception:", asked in
+this order. Otherwise each output is looked up at the tolerances of its dtype. Lines that are none
+of these are passed over; nothing of a log is kept but the figures of the sample being read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from graph_net.formats.graphnet.log import LEVELS, SLOPES
+
+EQUAL = -64.0
+"""The level of outputs that are equal, as in records."""
+LINE = 1 << 20
+"""A longer line is junk, and is not held in memory."""
+_LINE = re.compile(
+    r"\[(Processing|Config|Datatype|DataType|Shape|Correctness|Speedup)\](\[[^\]]*\]|)(.*)"
+)
+_MATCH = re.compile(r"\bmatch:(True|False)\b")
+_FAMILY = {
+    "complex32": "float16",
+    "complex64": "float32",
+    "complex128": "float64",
+} | {name: name for name in SLOPES}
+_FLOAT32_TOO = ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")
+
+
+class LogStatus(StrEnum):
+    """What GraphNet's parser calls a sample."""
+
+    CORRECT = "correct"
+    EAGER = "eager_fail"
+    COMPILE = "compile_fail"
+    SHAPE = "shape_mismatch"
+    TYPE = "type_mismatch"
+    RUNTIME = "runtime_fail"
+
+
+_FAILURES = {"eager": LogStatus.EAGER, "compiled": LogStatus.COMPILE} | {
+    status.value: status for status in LogStatus
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LogSample:
+    """One sample of a log; ``t`` is the lowest level listed at which every output passes.
+
+    ``finite`` is false where an output passes at no level and differs by no finite number.
+    """
+
+    path: str
+    status: LogStatus
+    speedup: float | None
+    t: float | None
+    finite: bool = True
+    config: dict[str, str] = field(default_factory=dict)
+
+
+def read_log(path: Path | str) -> Iterator[LogSample]:
+    """The samples of a log file, one in memory at a time."""
+    with Path(path).open(encoding="utf-8", errors="replace") as file:
+        yield from samples_of(iter(lambda: file.readline(LINE), ""))
+
+
+def samples_of(lines: Iterable[str]) -> Iterator[LogSample]:
+    """The samples of a log's lines; what comes before the first one is passed over."""
+    current: _Reading | None = None
+    for line in lines:
+        # A failure's message may hold anything; all it tells is that something was raised.
+        found = None if "[Message]" in line else _LINE.search(line)
+        if found is not None and found[1] == "Processing":
+            if current is not None:
+                yield current.sample()
+            words = line.split()
+            current = _Reading(words[-1] if len(words) > 1 else "")
+        elif current is not None:
+            current.add(line, found)
+    if current is not None:
+        yield current.sample()
+
+
+@dataclass
+class _Reading:
+    """What is known of the sample being read."""
+
+    path: str
+    config: dict[str, str] = field(default_factory=dict)
+    dtypes: dict[str, list[str]] = field(default_factory=dict)
+    passes: dict[str, list[bool]] = field(default_factory=dict)
+    far: list[float] = field(default_factory=list)
+    match: dict[str, bool] = field(default_factory=dict)
+    speedup: float | None = None
+    raised: bool = False
+
+    def add(self, line: str, found: re.Match[str] | None) -> None:
+        self.raised |= "Error:" in line or "Exception:" in line
+        if found is None:
+            return
+        kind, name, rest = found[1], found[2][1:-1], found[3].removeprefix(":").strip()
+        if kind == "Config":
+            key, _, value = rest.partition(":")
+            self.config[key.strip()] = value.strip()
+        elif kind == "Datatype":
+            self.dtypes[name] = rest.split()
+        elif kind in ("DataType", "Shape") and (said := _MATCH.search(rest)):
+            self.match[kind] = said[1] == "True"
+        elif kind == "Speedup" and name == "e2e":
+            self.speedup = _positive(rest)
+        elif kind == "Correctness" and (name == "equal" or name.startswith("all_close")):
+            self.passes[name] = [word not in ("0", "0.0") for word in rest.split()]
+        elif kind == "Correctness" and name == "max_diff":
+            self.far = [_number(word) for word in rest.split()]
+
+    def status(self) -> LogStatus:
+        # Comparisons are made of results, so both ran whatever else the log lacks.
+        compared = any(name.startswith("all_close") for name in self.passes)
+        if "eager" not in self.dtypes and not compared:
+            return LogStatus.EAGER
+        if "compiled" not in self.dtypes and not compared:
+            return LogStatus.COMPILE
+        if self.match.get("Shape") is False:
+            return LogStatus.SHAPE
+        if self.match.get("DataType") is False:
+            return LogStatus.TYPE
+        if self.raised:
+            return LogStatus.RUNTIME
+        return LogStatus.CORRECT if compared else LogStatus.SHAPE
+
+    def sample(self) -> LogSample:
+        status = self.status()
+        if status is LogStatus.CORRECT and self.speedup is None:
+            status = LogStatus.RUNTIME  # compared but never timed
+        if status is not LogStatus.CORRECT:
+            return LogSample(self.path, status, self.speedup, None, True, self.config)
+        count = len(self.passes.get("equal", ()))
+        levels = [self._level(place) for place in range(count)]
+        found = [level for level in levels if level is not None]
+        t = max(found, default=EQUAL) if len(found) == count else None
+        lost = any(
+            level is None and place < len(self.far) and not math.isfinite(self.far[place])
+            for place, level in enumerate(levels)
+        )
+        return LogSample(self.path, status, self.speedup, t, not lost, self.config)
+
+    def _level(self, place: int) -> float | None:
+        """The lowest level at which an output passes."""
+        eager = self.dtypes.get("eager", [])
+        if self._passed("equal", place):
+            return EQUAL
+        family = family_of_dtype(eager[place]) if place < len(eager) else None
+        if family is None:
+            return None
+        listed = (t for t in LEVELS if self._passed(tolerance_key(t, family), place))
+        return next((float(t) for t in listed), None)
+
+    def _passed(self, name: str, place: int) -> bool:
+        bits = self.passes.get(name, ())
+        return place < len(bits) and bits[place]
+
+
+def family_of_dtype(dtype: str) -> str | None:
+    """Whose tolerances a dtype has; None where values must be equal."""
+    name = dtype.removeprefix("torch.").removeprefix("paddle.")
+    return "float32" if name in _FLOAT32_TOO else _FAMILY.get(name)
+
+
+def tolerance_key(t: int, family: str) -> str:
+    """How a log spells the tolerances of a level."""
+    absolute, relative = SLOPES[family]
+    return f"all_close_atol_{10 ** (absolute * t):.2E}_rtol_{10 ** (relative * t):.2E}"
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        return math.nan
+
+
+def _positive(text: str) -> float | None:
+    value = _number(text)
+    return value if 0 < value < math.inf else None
+
+
+def sample_of_result(tree: object) -> LogSample:
+    """The sample of a JSON result, as GraphNet's older tools wrote one for each model.
+
+    It is told from the same lines as a log's; raises ValueError on other JSON.
+    """
+    if not isinstance(tree, dict) or not isinstance(tree.get("performance"), dict):
+        raise ValueError("it has no object 'performance'")
+    performance = tree["performance"]
+    config = tree.get("configuration")
+    reading = _Reading(str(tree.get("model_path") or ""))
+    if isinstance(config, dict):
+        reading.config = {str(key): str(value) for key, value in config.items()}
+    dtypes = performance.get("datatype")
+    if isinstance(dtypes, dict):
+        reading.dtypes = {str(k): [str(w) for w in v] for k, v in dtypes.items()
+                          if isinstance(v, list)}  # fmt: skip
+    speedup = performance.get("speedup")
+    if isinstance(speedup, dict):
+        speedup = speedup.get("e2e", speedup.get("gpu"))
+    reading.speedup = _positive(str(speedup))
+    compared = tree.get("correctness")
+    for name, values in compared.items() if isinstance(compared, dict) else ():
+        if isinstance(values, list) and str(name) == "[max_diff]":
+            reading.far = [_number(str(value)) for value in values]
+        elif isinstance(values, list):
+            reading.passes[str(name).strip("[]")] = [bool(value) for value in values]
+    found = reading.sample()
+    said = tree.get("status") or performance.get("failure")
+    status = _FAILURES.get(str(said), found.status if said in (None, "correct") else None)
+    if status is None:
+        status = LogStatus.RUNTIME
+    if status is LogStatus.CORRECT or said is None:
+        return found
+    return LogSample(found.path, status, found.speedup, None, True, found.config)

@@ -1,0 +1,1 @@
+"""Numbers in, pictures and pages out."""

@@ -1,0 +1,38 @@
+"""Pictures of results: what to draw, from where, into which files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from graph_net.report.plots_curves import curves_figure
+from graph_net.report.plots_lines import Which, lines_of
+from graph_net.report.plots_style import FORMATS, save
+from graph_net.report.plots_violin import violin_figure
+from graph_net.score import Parameters, load
+
+
+class Kind(StrEnum):
+    """The pictures there are; the values name their files, as GraphNet's tools do."""
+
+    ST = "St_result"
+    EST = "ESt_result"
+    VIOLIN = "Violin_Eval_Result"
+
+
+def draw(
+    kind: Kind,
+    sources: Sequence[Path | str],
+    folder: Path | str,
+    parameters: Parameters = Parameters(),  # noqa: B008 - frozen
+    formats: Sequence[str] = FORMATS,
+    paired: bool = False,
+) -> list[Path]:
+    """The files of one picture of some sources."""
+    if kind is Kind.VIOLIN:
+        figure = violin_figure(load(sources, paired))
+    else:
+        which: Which = "s" if kind is Kind.ST else "es"
+        figure = curves_figure(lines_of(sources, which, parameters, paired), which, parameters)
+    return save(figure, Path(folder), kind.value, formats)

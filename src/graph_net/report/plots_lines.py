@@ -1,0 +1,109 @@
+"""What a picture of curves shows: scores with bands, from samples or from JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from graph_net.record import RecordError
+from graph_net.score import LADDER, Parameters, Samples, estimate, load
+from graph_net.score.samples import Floats
+
+Which = Literal["s", "es"]
+FINE = np.unique(np.round(np.concatenate([np.linspace(-10, 4, 281), LADDER]), 6))
+"""Where levels are known exactly a curve is drawn at steps of a twentieth."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve; ``low`` and ``high`` are its band, where there is one.
+
+    ``whole`` tells that only whole t are known, as in a log.
+    """
+
+    name: str
+    ts: Floats
+    values: Floats
+    low: Floats | None
+    high: Floats | None
+    whole: bool
+    note: str = ""
+
+
+def line_of(
+    name: str, samples: Samples, which: Which, parameters: Parameters, confidence: float = 0.95
+) -> Line:
+    """The curve of samples."""
+    levels = samples.t[np.isfinite(samples.t)]
+    whole = bool(np.array_equal(levels, np.round(levels)))
+    ts = np.asarray(LADDER if whole else FINE)
+    found = estimate(samples, parameters, ts, confidence=confidence)
+    value, low, high = (getattr(c, which)[0] for c in (found.curves, found.low, found.high))
+    note = f"n = {found.samples:,}"
+    return Line(name, ts, value, np.minimum(low, value), np.maximum(high, value), whole, note)
+
+
+def lines_of(
+    sources: Iterable[Path | str],
+    which: Which,
+    parameters: Parameters = Parameters(),  # noqa: B008 - frozen
+    paired: bool = False,
+) -> list[Line]:
+    """The curves of sources; a JSON file of scores, as ``graph-net score --json`` gives, is drawn
+    as it is."""
+    lines: list[Line] = []
+    for source in map(Path, sources):
+        stored = stored_scores(source) if source.suffix == ".json" and source.is_file() else None
+        if stored is not None:
+            lines += [_stored_line(name, values) for name, values in stored.items()]
+            continue
+        curves = load([source], paired)
+        lines += [line_of(n, s, which, parameters) for n, s in curves.items() if len(s)]
+    if not lines:
+        raise RecordError("there is nothing to draw: no measurement counts")
+    return lines
+
+
+def stored_scores(path: Path) -> dict[str, dict[float, float]] | None:
+    """The curves of a JSON file ``{t: score}`` or ``{curve: {t: score}}``; None for other JSON."""
+    try:
+        tree = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{path} is no JSON: {error}") from error
+    if not isinstance(tree, dict) or not tree:
+        return None
+    one = _levels(tree)
+    if one is not None:
+        return {path.stem: one}
+    many = {str(name): _levels(values) for name, values in tree.items()}
+    found = {name: values for name, values in many.items() if values is not None}
+    return found if len(found) == len(many) else None
+
+
+def _levels(tree: object) -> dict[float, float] | None:
+    if not isinstance(tree, Mapping) or not tree:
+        return None
+    found = {}
+    for key, value in tree.items():
+        try:
+            t = float(key)
+        except (TypeError, ValueError):
+            return None
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not math.isfinite(t) or not 0 < value < math.inf:
+            return None
+        found[t] = float(value)
+    return dict(sorted(found.items()))
+
+
+def _stored_line(name: str, values: dict[float, float]) -> Line:
+    return Line(
+        name, np.array(list(values)), np.array(list(values.values())), None, None,
+        all(t == round(t) for t in values),
+    )  # fmt: skip

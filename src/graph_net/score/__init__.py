@@ -1,0 +1,45 @@
+"""Records and logs in, scores out: S(t), ES(t), their intervals, and who is told apart."""
+
+from graph_net.score.aggregate import graphnet_aggregate, passbench_aggregate
+from graph_net.score.confidence import Bounds, Estimate, estimate
+from graph_net.score.faults import (
+    DEFAULT,
+    INTERPRETATIONS,
+    MISMATCH_EXTENDED,
+    PAPER,
+    Fault,
+    Interpretation,
+    interpretation,
+)
+from graph_net.score.ranking import Pair, Ranking, rank
+from graph_net.score.samples import Sample, Samples, columns, sample_of
+from graph_net.score.scores import LADDER, Curves, Parameters, combine, score
+from graph_net.score.sources import load
+
+__all__ = [
+    "DEFAULT",
+    "INTERPRETATIONS",
+    "LADDER",
+    "MISMATCH_EXTENDED",
+    "PAPER",
+    "Bounds",
+    "Curves",
+    "Estimate",
+    "Fault",
+    "Interpretation",
+    "Pair",
+    "Parameters",
+    "Ranking",
+    "Sample",
+    "Samples",
+    "columns",
+    "combine",
+    "estimate",
+    "graphnet_aggregate",
+    "interpretation",
+    "load",
+    "passbench_aggregate",
+    "rank",
+    "sample_of",
+    "score",
+]

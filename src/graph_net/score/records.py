@@ -1,0 +1,175 @@
+"""Stored records as samples, column by column: no record is built."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from graph_net.corpus.records import RecordStore
+from graph_net.record import Stage, Symptom
+from graph_net.score.family import family_of
+from graph_net.score.faults import Fault, fault_of
+from graph_net.score.samples import Floats, Ints, Samples
+
+COLUMNS = (
+    "graph_id graph library model category compiler version options config device device_name "
+    "stage symptom t speedup eager_seconds candidate_seconds started"
+).split()
+ENCODED = "graph_id library model category config device stage symptom".split()
+_BLAMELESS = -1
+
+
+def read_records(store: RecordStore, paired: bool = False) -> dict[str, Samples]:
+    """The samples of a store, by compiler; ``paired`` as for ``sample_of``."""
+    store.require()
+    tables = [pq.read_table(part, columns=COLUMNS) for part in store.parts()]
+    if store.journals():
+        tables.append(store.table().select(COLUMNS))
+    return samples_of_table(pa.concat_tables(tables), paired)
+
+
+def samples_of_table(table: pa.Table, paired: bool = False) -> dict[str, Samples]:
+    """The samples of a table of records, by compiler.
+
+    Of a graph that was measured again under the same configuration the last counts.
+    """
+    table = _latest(_encoded(table))
+    _, config = _codes(table["config"])
+    devices, device = _codes(table["device"])
+    group = config * len(devices) + device
+    present, group = _numbered(group)
+    columns = _columns(table, paired)
+    by_group = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=present))
+    labels = _labels(table.take(pa.array(by_group[ends - 1])))
+    found = {}
+    for number, label in enumerate(labels):
+        begin = 0 if number == 0 else ends[number - 1]
+        found[label] = _counted(columns, by_group[begin : ends[number]], table)
+    return dict(sorted(found.items()))
+
+
+def _encoded(table: pa.Table) -> pa.Table:
+    """The table with the texts that are compared as numbers, so that each is hashed once."""
+    for name in ENCODED:
+        column = table[name].combine_chunks().dictionary_encode("encode")
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+    """The distinct texts of a column, and which of them each row has; a null is an empty one."""
+    encoded = column.combine_chunks()
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode("encode")
+    texts = [value or "" for value in encoded.dictionary.to_pylist()]
+    return texts, np.asarray(encoded.indices, dtype=np.int64)
+
+
+def _numbered(codes: Ints) -> tuple[int, Ints]:
+    """How many numbers occur, and the same numbers without gaps."""
+    if int(codes.max(initial=0)) > 8 * len(codes):
+        present, places = np.unique(codes, return_inverse=True)
+        return len(present), places
+    places = np.cumsum(np.bincount(codes) > 0)  # where they are dense, quicker than a sort
+    return int(places[-1]), places[codes] - 1
+
+
+def _latest(table: pa.Table) -> pa.Table:
+    count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
+    for name in ("device", "config", "graph_id"):
+        values, codes = _codes(table[name])
+        count, key = _numbered(key * len(values) + codes)
+    if count == len(key):
+        return table
+    moments, codes = _codes(table["started"])
+    order = np.lexsort((np.argsort(np.argsort(np.array(moments)))[codes], key))
+    last = np.append(key[order][1:] != key[order][:-1], True)
+    return table.take(pa.array(np.sort(order[last])))
+
+
+def _labels(rows: pa.Table) -> list[str]:
+    """A name for each configuration and device, no longer than it takes to tell them apart."""
+    names = []
+    for row in rows.select(["compiler", "version", "options", "device_name", "device"]).to_pylist():
+        options = json.loads(row["options"] or "{}")
+        given = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
+        short = f"{row['compiler']}[{given}]" if given else str(row["compiler"])
+        names.append((short, row["version"] or "", row["device_name"] or "", row["device"] or ""))
+    labels = [name[0] for name in names]
+    for length in (2, 3, 4):
+        twice = {label for label, times in Counter(labels).items() if times > 1}
+        labels = [
+            " ".join(part[:8] if place == 3 else part for place, part in enumerate(name[:length]))
+            if label in twice
+            else label
+            for label, name in zip(labels, names, strict=True)
+        ]
+    return labels
+
+
+def _columns(table: pa.Table, paired: bool) -> Samples:
+    """All rows as samples; the fault of a row that counts against nobody is -1."""
+    eager, candidate = (_floats(table[f"{arm}_seconds"]) for arm in ("eager", "candidate"))
+    ratio = _floats(table["speedup"]) if paired else eager / candidate
+    timed = np.isfinite(ratio)
+    logs = np.log(np.where(timed, ratio, 1.0))
+    fault = _faults(table)
+    levels = np.where(fault == Fault.NONE, _floats(table["t"]), np.inf)
+    families, family = _families(table)
+    graphs, graph = _codes(table["graph_id"])
+    categories, category = _codes(table["category"])
+    return Samples(
+        logs, timed, levels, fault, family,
+        np.array(graphs, dtype=object)[graph], np.array(categories, dtype=object)[category],
+        families,
+    )  # fmt: skip
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    return np.asarray(pc.fill_null(column, float("nan")), dtype=np.float64)
+
+
+def _faults(table: pa.Table) -> Ints:
+    stages, stage = _codes(table["stage"])
+    symptoms, symptom = _codes(table["symptom"])
+    known = np.full((len(stages), len(symptoms)), int(Fault.NONE), dtype=np.int64)
+    for i, where in enumerate(stages):
+        for j, what in enumerate(symptoms):
+            if where and what:
+                fault = fault_of(Stage(where), Symptom(what))
+                known[i, j] = _BLAMELESS if fault is None else int(fault)
+    found: Ints = known[stage, symptom]
+    return found
+
+
+def _families(table: pa.Table) -> tuple[list[str], Ints]:
+    libraries, library = _codes(table["library"])
+    models, code = _codes(table["model"])
+    if "" in models:  # a graph that no model is known of stands for itself
+        graphs, graph = _codes(table["graph"])
+        code = np.where(code == models.index(""), len(models) + graph, code)
+        models = models + graphs
+    pair = library * len(models) + code
+    count, place = _numbered(pair)
+    pairs = np.empty(count, dtype=np.int64)
+    pairs[place] = pair
+    names = [family_of(libraries[i // len(models)], models[i % len(models)]) for i in pairs]
+    families, of_pair = np.unique(names, return_inverse=True)
+    return [str(name) for name in families], of_pair.astype(np.int64)[place]
+
+
+def _counted(columns: Samples, rows: npt.NDArray[Any], table: pa.Table) -> Samples:
+    """The samples of some rows that count, and how many do not."""
+    free = columns.fault[rows] == _BLAMELESS
+    symptoms: Sequence[str] = table["symptom"].take(pa.array(rows[free])).to_pylist()
+    return replace(columns.take(rows[~free]), blameless=dict(Counter(symptoms)))

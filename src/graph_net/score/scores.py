@@ -1,0 +1,165 @@
+"""S(t) and ES(t): GraphNet's formulas over columns of samples.
+
+Every score is a function of five sums (samples, correct, slower, and the logarithms of the speedups
+of the last two) and of the failed by fault, so a bootstrap needs those of each cluster and no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graph_net.score.faults import DEFAULT, Fault, Interpretation
+from graph_net.score.samples import SLACK, Floats, Samples
+
+LADDER = tuple(float(t) for t in range(-10, 5))
+FROZEN_FROM = 1.0
+"""From this t on, what counts as correct stays what it is here: larger t tolerate faults."""
+NO_SAMPLES = "no samples to score"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The penalty p for slowdowns, the base b for failures, and which t tolerates which fault."""
+
+    p: float = 0.0
+    b: float = 0.1
+    interpretation: Interpretation = DEFAULT
+
+    def __post_init__(self) -> None:
+        if not 0 < self.b <= 1:
+            raise ValueError(f"b is a speedup that stands for failure: 0 < b ≤ 1, not {self.b}")
+        if not (self.p >= 0 and math.isfinite(self.p)):
+            raise ValueError(f"p is a penalty: a number from 0 on, not {self.p}")
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What scores are made of, for each cluster (first axis) and each t (second).
+
+    ``punished`` counts the failed whose fault t does not tolerate.
+    """
+
+    ts: Floats
+    count: Floats
+    correct: Floats
+    slower: Floats
+    log_correct: Floats
+    log_slower: Floats
+    punished: Floats
+
+    def weighted(self, weights: Floats) -> Sums:
+        """The sums over clusters, for each row of weights (draws × clusters)."""
+        parts = (self.correct, self.slower, self.log_correct, self.log_slower, self.punished)
+        # Columns of one matrix, so that one product does it all; the count is the same at every t.
+        side = np.hstack([self.count[:, :1], *parts])
+        product = weights @ side
+        steps = len(self.ts)
+        rest = product[:, 1:].reshape(len(weights), len(parts), steps)
+        count = np.repeat(product[:, :1], steps, axis=1)
+        return Sums(self.ts, count, *(rest[:, place] for place in range(len(parts))))
+
+    def total(self) -> Sums:
+        """The sums over all clusters."""
+        return self.weighted(np.ones((1, len(self.count))))
+
+
+@dataclass(frozen=True)
+class Curves:
+    """α, β, λ, η, γ, S and ES at each t; arrays of one row, or of one a draw."""
+
+    ts: Floats
+    alpha: Floats
+    beta: Floats
+    correct_share: Floats
+    slower_share: Floats
+    gamma: Floats
+    s: Floats
+    es: Floats
+
+
+def sums_of(
+    samples: Samples,
+    ts: Sequence[float] | Floats = LADDER,
+    interpretation: Interpretation = DEFAULT,
+) -> Sums:
+    """The sums by cluster at each t."""
+    if not len(samples):
+        raise ValueError(NO_SAMPLES)
+    steps = np.asarray(ts, np.float64)
+    reached, back = np.unique(np.minimum(steps, FROZEN_FROM), return_inverse=True)
+    clusters, bins = int(samples.family.max()) + 1, len(reached) + 1
+    # The first level a sample passes at; what passes at none falls into one bin more.
+    place = samples.family * bins + np.searchsorted(reached, samples.t - SLACK)
+    slow = samples.log_speedup < 0
+
+    def until(weights: Floats | None) -> Floats:
+        found = np.bincount(place, weights, clusters * bins).reshape(clusters, bins)
+        return np.cumsum(found, axis=1, dtype=np.float64)[:, :-1][:, back]
+
+    count = np.bincount(samples.family, minlength=clusters).astype(np.float64)
+    correct = until(None)
+    return Sums(
+        steps,
+        np.repeat(count[:, None], len(steps), axis=1),
+        correct,
+        until(slow.astype(np.float64)),
+        until(samples.log_speedup),
+        until(np.where(slow, samples.log_speedup, 0.0)),
+        np.where(
+            steps < FROZEN_FROM,
+            count[:, None] - correct,
+            _not_tolerated(samples, steps, interpretation, clusters),
+        ),
+    )
+
+
+def _not_tolerated(
+    samples: Samples, steps: Floats, interpretation: Interpretation, clusters: int
+) -> Floats:
+    """How many are failed at t = 1 and have a fault that a step does not tolerate."""
+    failed = samples.t - SLACK > FROZEN_FROM
+    family, fault = samples.family[failed], samples.fault[failed]
+    kinds = len(Fault)
+    counts = np.bincount(family * kinds + fault, minlength=clusters * kinds)
+    levels = np.array(interpretation.levels())
+    punished = (steps[None, :] < levels[:, None]).astype(np.float64)
+    return np.asarray(counts.reshape(clusters, kinds) @ punished, np.float64)
+
+
+def curves_of(sums: Sums, parameters: Parameters = Parameters()) -> Curves:  # noqa: B008 - frozen
+    """The scores of sums, row by row."""
+    alpha = np.exp(_share(sums.log_correct, sums.correct))
+    beta = np.exp(_share(sums.log_slower, sums.slower))
+    lam, eta = _share(sums.correct, sums.count), _share(sums.slower, sums.correct)
+    failed = sums.count - sums.correct
+    gamma = parameters.b ** _share(sums.punished, failed)
+    common = alpha**lam * beta ** (lam * eta * parameters.p)
+    return Curves(
+        sums.ts, alpha, beta, lam, eta, gamma,
+        common * parameters.b ** (1 - lam), common * gamma ** (1 - lam),
+    )  # fmt: skip
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """part / whole, 0 where the whole is empty."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def score(
+    samples: Samples,
+    parameters: Parameters = Parameters(),  # noqa: B008 - frozen
+    ts: Sequence[float] | Floats = LADDER,
+) -> Curves:
+    """The scores of samples at each t; any real t."""
+    return curves_of(sums_of(samples, ts, parameters.interpretation).total(), parameters)
+
+
+def combine(
+    alpha: float, beta: float, lam: float, eta: float, p: float = 0.0, gamma: float = 0.1
+) -> float:
+    """S(t) from its components, or ES(t) where γ_t stands in for b."""
+    return float(alpha**lam * beta ** (lam * eta * p) * gamma ** (1 - lam))

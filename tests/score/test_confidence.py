@@ -1,0 +1,163 @@
+"""Intervals and rankings: as wide as families make them, and right as often as they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from graph_net.score import Fault, Sample, Samples, columns, estimate, rank, score
+from graph_net.score.confidence import FEW_FAMILIES, draw_weights
+from graph_net.score.ranking import _holm, common
+
+
+def family_samples(
+    families: int, each: int, seed: int, shift: float = 0.0, within: float = 0.05
+) -> list[Sample]:
+    """Families that differ from one another, whose members are alike; seed 0 and 1 share them."""
+    centres = np.random.default_rng(7).normal(0.0, 0.5, families)
+    noise = np.random.default_rng(seed).normal(shift, within, (families, each))
+    return [
+        Sample(math.exp(centres[f] + noise[f, k]), -5.0, Fault.NONE, f"g{f}.{k}", f"f{f}")
+        for f in range(families)
+        for k in range(each)
+    ]
+
+
+def test_the_point_is_the_score_and_lies_within() -> None:
+    samples = columns(family_samples(30, 4, 0))
+    found = estimate(samples)
+    assert found.at("s", 0).value == pytest.approx(score(samples, ts=[0]).s[0, 0])
+    for name in ("alpha", "beta", "correct_share", "slower_share", "s", "es"):
+        for t in (-10, -5, 0, 3):
+            bounds = found.at(name, t)
+            assert bounds.low <= bounds.value <= bounds.high
+    assert found.graphnet is not None
+    assert found.graphnet.low < found.graphnet.value < found.graphnet.high
+    assert (found.samples, found.families, found.uncertain) == (120, 30, False)
+
+
+def test_few_families_are_told() -> None:
+    assert estimate(columns(family_samples(FEW_FAMILIES - 1, 9, 0))).uncertain
+
+
+def test_members_of_a_family_do_not_narrow_the_interval() -> None:
+    def width(samples: Samples) -> float:
+        bounds = estimate(samples).at("s", 0)
+        return bounds.high - bounds.low
+
+    clustered = family_samples(20, 50, 0)
+    alone = [Sample(s.speedup, s.t, s.fault, s.graph, s.graph) for s in clustered]
+    assert width(columns(clustered)) > 4 * width(columns(alone))
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    """95 % intervals of 200 draws of 40 families hold the truth about 95 % of the time."""
+    random = np.random.default_rng(0)
+    held = 0
+    for _ in range(200):
+        centres = random.normal(0.1, 0.5, 40)
+        rows = [
+            Sample(math.exp(centre), -5.0, Fault.NONE, f"{number}.{k}", str(number))
+            for number, centre in enumerate(centres)
+            for k in range(3)
+        ]
+        bounds = estimate(columns(rows), ts=[0], draws=300).at("s", 0)
+        held += bounds.low <= math.exp(0.1) <= bounds.high
+    assert 175 <= held <= 199
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    samples = columns(family_samples(12, 3, 0))
+    assert estimate(samples).at("s", 0) == estimate(samples).at("s", 0)
+    assert estimate(samples).at("s", 0) != estimate(samples, seed=1).at("s", 0)
+
+
+def test_weights_draw_as_many_clusters_as_there_are() -> None:
+    weights = np.concatenate(list(draw_weights(3_000_000, 3, 0)))
+    assert weights.shape == (3, 3_000_000)
+    assert (weights.sum(axis=1) == 3_000_000).all()
+    assert not np.array_equal(weights[0], weights[1])
+
+
+def test_a_small_but_steady_lead_is_told_apart_by_pairing() -> None:
+    curves = {
+        "better": columns(family_samples(30, 3, 0, shift=0.05)),
+        "worse": columns(family_samples(30, 3, 1)),
+    }
+    alone = [estimate(samples).at("s", 0) for samples in curves.values()]
+    assert alone[1].high > alone[0].low, "unpaired, the intervals overlap"
+    found = rank(curves)
+    assert found.order == ("better", "worse")
+    pair = found.pair("worse", "better")
+    assert pair.apart
+    assert pair.ratio.low > 1
+    assert (pair.graphs, pair.families) == (90, 30)
+
+
+def test_what_is_the_same_is_not_told_apart() -> None:
+    curves = {str(seed): columns(family_samples(30, 3, seed)) for seed in range(3)}
+    assert not any(pair.apart for pair in rank(curves).pairs)
+
+
+def test_pairs_are_compared_on_the_graphs_both_have() -> None:
+    many, few = family_samples(12, 2, 0), family_samples(12, 2, 0)[4:9]
+    extra = [Sample(None, None, Fault.COMPILE, f"other{n}", f"o{n}") for n in range(50)]
+    first, second = common(columns([*many, *extra]), columns(few[::-1]))
+    assert list(first.graph) == list(second.graph)
+    assert sorted(first.graph) == sorted(sample.graph for sample in few)
+    pair = rank({"many": columns([*many, *extra]), "few": columns(few)}).pairs[0]
+    assert pair.ratio.value == pytest.approx(1.0)
+    assert not pair.apart
+
+
+def test_nothing_in_common_is_no_verdict() -> None:
+    pair = rank({n: columns([Sample(2.0, -5.0, Fault.NONE, n)]) for n in "ab"}).pairs[0]
+    assert (pair.graphs, pair.apart) == (0, False)
+
+
+def test_holm_stops_at_the_first_that_stands() -> None:
+    assert _holm([0.01, 0.04, 0.03], 0.05) == [True, False, False]
+    assert _holm([0.01, 0.02, 0.04], 0.05) == [True, True, True]
+
+
+def test_pairing_holds_where_one_has_families_the_other_lacks() -> None:
+    extra = [Sample(9.0, -5.0, Fault.NONE, f"x{n}", f"a{n}") for n in range(25)]
+    curves = {
+        "better": columns([*extra, *family_samples(30, 3, 0, shift=0.05)]),
+        "worse": columns(family_samples(30, 3, 1)),
+    }
+    pair = rank(curves).pairs[0]
+    assert (pair.families, pair.apart) == (30, True)
+    assert pair.ratio.high / pair.ratio.low < 1.1
+
+
+def test_families_that_were_taken_out_are_not_drawn() -> None:
+    rows = family_samples(30, 2, 0)
+    some = columns(rows).take(np.arange(40, 60))
+    found, fresh = estimate(some), estimate(columns(rows[40:]))
+    assert found.families == fresh.families == 10
+    assert found.at("s", 0) == fresh.at("s", 0)
+
+
+def test_pairing_holds_where_families_have_other_names() -> None:
+    renamed = [
+        Sample(s.speedup, s.t, s.fault, s.graph, f"z{99 - int(s.family[1:])}")
+        for s in family_samples(30, 3, 1)
+    ]
+    better = columns(family_samples(30, 3, 0, shift=0.05))
+    pair = rank({"better": better, "worse": columns(renamed)}).pairs[0]
+    assert pair.apart
+    assert pair.ratio.high / pair.ratio.low < 1.1
+
+
+def test_three_families_tell_nobody_apart() -> None:
+    """However steady a lead: three coins fall alike once in four throws."""
+    curves = {
+        "better": columns(family_samples(3, 9, 0, shift=1.0)),
+        "worse": columns(family_samples(3, 9, 1)),
+    }
+    pair = rank(curves).pairs[0]
+    assert pair.ratio.low > 1
+    assert (pair.p_value, pair.apart) == (0.25, False)

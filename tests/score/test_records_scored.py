@@ -1,0 +1,139 @@
+"""Records as samples: one by one and column by column, what counts and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graph_net.corpus.records import RecordStore
+from graph_net.record import BLAMELESS, Interval, Record, RecordError, Stage, Symptom
+from graph_net.score import Fault, columns, load, sample_of, score
+from score.some_samples import CONFIG, DEVICE, record, timing
+
+KINDS = {
+    (Stage.LOAD, Symptom.EXCEPTION): Fault.EAGER,
+    (Stage.EAGER, Symptom.OUT_OF_MEMORY): Fault.EAGER,
+    (Stage.COMPILE, Symptom.EXCEPTION): Fault.COMPILE,
+    (Stage.COMPILE, Symptom.UNSUPPORTED): Fault.COMPILE,
+    (Stage.COMPILE, Symptom.CRASH): Fault.COMPILE,
+    (Stage.COMPILE, Symptom.TIMEOUT): Fault.COMPILE,
+    (Stage.FIRST_RUN, Symptom.EXCEPTION): Fault.RUNTIME,
+    (Stage.FIRST_RUN, Symptom.CRASH): Fault.RUNTIME,
+    (Stage.VERIFY, Symptom.TIMEOUT): Fault.RUNTIME,
+    (Stage.MEASURE, Symptom.EXCEPTION): Fault.RUNTIME,
+    (Stage.VERIFY, Symptom.NUMERIC): Fault.ACCURACY,
+    (Stage.VERIFY, Symptom.NON_FINITE): Fault.NON_FINITE,
+    (Stage.VERIFY, Symptom.STRUCTURE): Fault.MISMATCH,
+    (Stage.VERIFY, Symptom.SHAPE): Fault.MISMATCH,
+    (Stage.VERIFY, Symptom.DTYPE): Fault.MISMATCH,
+}
+FREE = [
+    (Stage.MEASURE, Symptom.TOO_NOISY),
+    (Stage.COMPILE, Symptom.INFRASTRUCTURE),
+    (Stage.VERIFY, Symptom.NONDETERMINISTIC),
+]
+
+
+def stored(path: Path, records: Iterable[Record], compact: bool = True) -> Path:
+    store = RecordStore(path)
+    with store.journal() as journal:
+        for each in records:
+            journal.add(each)
+    if compact:
+        store.compact()
+    return path
+
+
+@pytest.mark.parametrize(("failure", "fault"), KINDS.items())
+def test_a_failure_counts_as_its_fault(failure: tuple[Stage, Symptom], fault: Fault) -> None:
+    sample = sample_of(record("m", failure))
+    assert sample is not None
+    assert (sample.fault, sample.t) == (fault, None)
+
+
+def test_the_blameless_are_those_of_records() -> None:
+    assert {symptom for _, symptom in FREE} == BLAMELESS
+
+
+@pytest.mark.parametrize("failure", FREE)
+def test_nobody_is_blamed_for_noise(failure: tuple[Stage, Symptom]) -> None:
+    assert sample_of(record("m", failure)) is None
+
+
+def test_noise_leaves_the_score_alone_and_is_counted(tmp_path: Path) -> None:
+    good = [record("a"), record("b", speedup=0.5)]
+    bad = [record(f"n{number}", failure) for number, failure in enumerate(FREE)]
+    (found,) = load([stored(tmp_path, [*good, *bad])]).values()
+    assert len(found) == 2
+    assert found.blameless == {symptom.value: 1 for _, symptom in FREE}
+    assert score(found, ts=[0]).s[0, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_columns_are_what_the_records_are_one_by_one(tmp_path: Path, compact: bool) -> None:
+    records = [record(f"resnet{n}", failure) for n, failure in enumerate([None, *KINDS])]
+    records += [record("vit", speedup=0.3, t=-1.5)]
+    (found,) = load([stored(tmp_path, records, compact)]).values()
+    one_by_one = columns(sample for each in records if (sample := sample_of(each)))
+    assert sorted(found.families) == sorted(one_by_one.families) == ["timm/resnet", "timm/vit"]
+    for name in ("log_speedup", "timed", "t", "fault", "graph", "category", "family"):
+        got, want = getattr(found, name), getattr(one_by_one, name)
+        if name == "log_speedup":
+            assert got == pytest.approx(want)
+        else:
+            assert np.array_equal(got, want), name
+
+
+def test_a_graph_measured_again_counts_once_and_last(tmp_path: Path) -> None:
+    first = record("a", speedup=4.0, started="2026-01-01T00:00:00", protocol="p")
+    again = record("a", speedup=2.0, started="2026-01-02T00:00:00", protocol="q")
+    (found,) = load([stored(tmp_path, [again, first])]).values()
+    assert found.speedup == pytest.approx([2.0])
+
+
+def test_configurations_that_differ_have_names_that_differ(tmp_path: Path) -> None:
+    older = replace(CONFIG, version="2.12")
+    tuned = replace(CONFIG, options={"mode": "max"})
+    other = replace(DEVICE, name="another processor")
+    records = [
+        record("a"),
+        record("a", config=older),
+        record("a", config=tuned),
+        record("a", config=tuned, device=other),
+    ]
+    assert sorted(load([stored(tmp_path, records)])) == [
+        "inductor 2.12",
+        "inductor 2.13",
+        "inductor[mode=max] 2.13 a processor",
+        "inductor[mode=max] 2.13 another processor",
+    ]
+
+
+def test_paired_speedups_are_the_records_own(tmp_path: Path) -> None:
+    own = replace(timing(2.0), speedup=Interval(3.0, 3.0, 3.0))
+    path = stored(tmp_path, [record("a", timing=own)])
+    medians, paired = (load([path], paired=which)["inductor"] for which in (False, True))
+    assert medians.speedup == pytest.approx([2.0])
+    assert paired.speedup == pytest.approx([3.0])
+    sample = sample_of(record("a", timing=own), paired=True)
+    assert sample is not None
+    assert sample.speedup == 3.0
+
+
+def test_what_holds_nothing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="holds no results; give records"):
+        load([tmp_path])
+    with pytest.raises(RecordError, match="does not exist"):
+        load([tmp_path / "nowhere"])
+
+
+def test_graphs_without_a_model_are_families_by_their_names(tmp_path: Path) -> None:
+    records = [record(name) for name in ("resnet18", "resnet50", "vit")]
+    bare = [replace(each, subject=replace(each.subject, model="")) for each in records]
+    (found,) = load([stored(tmp_path, bare)]).values()
+    assert sorted(found.families) == ["timm/resnet", "timm/vit"]
+    assert found.family[0] == found.family[1] != found.family[2]

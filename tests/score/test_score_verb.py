@@ -1,0 +1,119 @@
+"""``graph-net score`` and ``graph-net plot``, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from graph_net.cli.main import main
+from graph_net.record import Stage, Symptom
+from score.some_samples import CONFIG, DATA, record
+from score.test_records_scored import stored
+
+TVM = replace(CONFIG, name="tvm")
+
+
+def call(*words: object) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in words])
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """Records of a compiler that always doubles the speed and of one that halves it."""
+    names = [f"{'abcdefghijklm'[n]}net" for n in range(12)]
+    fast = [record(name, speedup=2.0) for name in names]
+    slow = [record(name, speedup=0.5, config=TVM) for name in names]
+    noisy = record("noisynet", (Stage.MEASURE, Symptom.TOO_NOISY), config=TVM)
+    return stored(tmp_path / "records", [*fast, *slow, noisy])
+
+
+def test_the_table_ranks_and_tells_apart(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("score", two) == 0
+    said = capsys.readouterr()
+    rows = [line for line in said.out.splitlines() if "inductor" in line or "tvm" in line]
+    assert "inductor" in rows[0], "the best comes first"
+    assert [word in rows[0] for word in ("2.000", "12")] == [True, True]
+    assert "0.500" in rows[1]
+    assert "told apart" in rows[2]
+    assert "not told apart" not in said.out
+    assert "4.000" in rows[2] or "3." in rows[2]
+    assert "tvm: 1 not counted (1 too_noisy)" in said.err
+    assert all(word in said.out for word in ("α", "β", "λ", "η", "S(-5)", "S(0)", "ES(3)"))
+
+
+def test_json_is_es_by_curve_and_t(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("score", two, "--json", "--p", "1", "--b", "0.2") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["inductor", "tvm"]
+    assert list(found["tvm"]) == [str(t) for t in range(-10, 5)]
+    assert found["tvm"]["-10"] == pytest.approx(0.2)
+    assert found["tvm"]["0"] == pytest.approx(0.25), "p = 1 squares a slowdown"
+    assert found["inductor"]["0"] == pytest.approx(2.0)
+
+
+def test_a_log_is_scored_as_upstream_does(capsys: pytest.CaptureFixture[str]) -> None:
+    log = DATA / "inductor_h200.log"
+    if not log.is_file():
+        pytest.skip("needs shared/data/graphnet beside the repository")
+    assert call("score", log, "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out).values()
+    assert found == pytest.approx(json.loads((DATA / "inductor_h200.es_p0_b0.1.json").read_text()))
+
+
+def test_the_interpretation_is_an_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = stored(tmp_path, [record("a", (Stage.FIRST_RUN, Symptom.EXCEPTION))])
+    found = {}
+    for name in ("default", "paper"):
+        assert call("score", failed, "--json", "--interpretation", name) == 0
+        found[name] = json.loads(capsys.readouterr().out)["inductor"]["2"]
+    assert found == {"default": pytest.approx(0.1), "paper": 1.0}
+
+
+def test_the_aggregate_is_an_option(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("score", two, "--aggregate", "passbench") == 0
+    said = capsys.readouterr().out
+    assert " AS " in said
+    assert "aggregate" not in said
+
+
+def test_few_families_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("score", stored(tmp_path, [record("a")])) == 0
+    assert "fewer than 10 model families" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["score", "/nowhere"], "does not exist"),
+        (["score", ".", "--b", "0"], "0 < b"),
+        (["score", ".", "--interpretation", "kind"], "Available: default"),
+        (["score", ".", "--confidence", "2"], "between"),
+        (["score", ".", "--aggregate", "mean"], "Available: graphnet, passbench"),
+        (["plot", "/nowhere"], "does not exist"),
+    ],
+)
+def test_errors_are_a_sentence(
+    words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*words) == 1
+    assert why in capsys.readouterr().err
+
+
+def test_plot_draws_all_pictures(two: Path, tmp_path: Path) -> None:
+    assert call("plot", two, "-o", tmp_path / "out", "--formats", "svg") == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["ESt_result.svg", "St_result.svg", "Violin_Eval_Result.svg"]
+
+
+def test_plot_draws_one_picture(two: Path, tmp_path: Path) -> None:
+    words = ("plot", two, "-o", tmp_path / "out", "--kind", "est", "--formats", "pdf,png")
+    assert call(*words) == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["ESt_result.pdf", "ESt_result.png"]
