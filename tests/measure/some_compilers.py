@@ -113,6 +113,45 @@ class TooMany(_Eager):
         return (outputs, torch.zeros(1))
 
 
+class LeavesAChild(_Eager):
+    """Dies, but a process that it started lives on with its pipes."""
+
+    def compile(self, job: Job) -> Runner:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(20)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGSEGV)
+        raise AssertionError
+
+
+class ExitsHard(_Eager):
+    def compile(self, job: Job) -> Runner:
+        os._exit(1)
+
+
+class ForgetsToWrite(_Eager):
+    """Computes on copies: what the graph changes stays as it was."""
+
+    def compile(self, job: Job) -> Runner:
+        forward = to_fx(job.graph).forward
+        return lambda inputs: forward(*(value.clone() for value in inputs))
+
+
+class ZeroLater(_Eager):
+    """Right in the first call, all zero in those that are timed."""
+
+    def compile(self, job: Job) -> Runner:
+        forward, calls = to_fx(job.graph).forward, [0]
+
+        def run(inputs: Sequence[Any]) -> Any:
+            calls[0] += 1
+            outputs = forward(*inputs)
+            return outputs if calls[0] == 1 else _each(outputs, torch.zeros_like)
+
+        return run
+
+
 class WrongLater(_Eager):
     """Right in the first call, wrong in those that are timed."""
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
+import struct
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from graph_net.measure import Limits
+from graph_net.measure.server import Child
 from graph_net.record import Record, Stage, Symptom
+from graph_net.testing.models import graph_of
 from measure.asking import measured, mine, task
 
 EXPECTED = {
@@ -19,6 +25,8 @@ EXPECTED = {
     "Crashes": (Stage.COMPILE, Symptom.CRASH),
     "CrashesWhenRun": (Stage.FIRST_RUN, Symptom.CRASH),
     "Exits": (Stage.COMPILE, Symptom.EXCEPTION),
+    "ExitsHard": (Stage.COMPILE, Symptom.EXCEPTION),
+    "LeavesAChild": (Stage.COMPILE, Symptom.CRASH),
     "Hangs": (Stage.COMPILE, Symptom.TIMEOUT),
     "HangsInAChild": (Stage.COMPILE, Symptom.TIMEOUT),
     "Eats": (Stage.COMPILE, Symptom.OUT_OF_MEMORY),
@@ -35,7 +43,7 @@ EXPECTED = {
 def records() -> dict[str, Record]:
     """One run over compilers with every defect, and a good one after them."""
     limits = Limits(memory_bytes=700 << 20).with_compile(6.0)
-    names = [*EXPECTED, "Slightly", "Faithful"]
+    names = [*EXPECTED, "Slightly", "ZeroLater", "Faithful"]
     found = measured(task(mine(name), limits=limits) for name in names)
     return {record.config.name.rpartition(":")[2]: record for record in found}
 
@@ -75,6 +83,50 @@ def test_a_small_error_has_its_level(records: dict[str, Record]) -> None:
     level = records["Slightly"].t
     assert level is not None
     assert -3.2 < level < -2.9
+
+
+def test_what_is_timed_is_verified_too(records: dict[str, Record]) -> None:
+    level = records["ZeroLater"].t
+    assert level is not None
+    assert level > -1
+
+
+class Counts(torch.nn.Module):
+    total: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total.add_(x)
+        return x * 2
+
+
+def test_what_a_graph_changes_is_compared() -> None:
+    counts = graph_of(Counts(), (torch.ones(2),))
+    (record,) = measured([task(mine("ForgetsToWrite"), counts)])
+    assert record.t is not None
+    assert record.t > -1
+
+
+def test_the_time_a_worker_is_stopped_for_is_not_its_own(tmp_path: Path) -> None:
+    sleeper = subprocess.Popen(["sleep", "60"], process_group=0)  # noqa: S607
+    try:
+        paused = mmap.mmap(-1, 8)
+        child = Child(sleeper.pid, 0, paused, task("eager"), 0, 0, tmp_path, 0)
+        began = child.began
+        child.stop()
+        os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOWAIT)
+        time.sleep(0.2)
+        child.go_on()
+        (stopped,) = struct.unpack_from("d", paused)
+        assert stopped >= 0.2
+        assert child.used() < time.monotonic() - began
+        os.waitid(os.P_PID, sleeper.pid, os.WCONTINUED | os.WNOWAIT)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
 
 
 def test_eagers_outputs_are_known_even_of_a_crash(records: dict[str, Record]) -> None:

@@ -28,9 +28,18 @@ def test_more_blocks_make_it_narrower() -> None:
     assert half_width(interval(draw, 0.99)) < half_width(interval(draw[:20], 0.99)) / 2
 
 
-def test_the_same_samples_give_the_same_interval() -> None:
-    logs = np.random.default_rng(2).normal(0, 0.1, 30)
-    assert interval(logs, 0.99, 3) == interval(logs, 0.99, 3)
+@pytest.mark.parametrize("blocks", [8, 12, 20, 60])
+def test_the_interval_covers_as_often_as_it_says(blocks: int) -> None:
+    draws = np.random.default_rng(3).exponential(1.0, (4000, blocks))
+    truth = np.exp(np.log(2.0))
+    held = [found.low <= truth <= found.high for found in (interval(d, 0.99) for d in draws)]
+    assert np.mean(held) >= 0.983  # four standard errors below 99 %
+
+
+def test_noise_counts_the_same_in_both_directions() -> None:
+    slower = Interval(0.6, 0.55, 0.65)
+    assert judge(slower, Interval(0.7, 0.5, 1.0), 0.02).verdict is Verdict.AMBIGUOUS
+    assert judge(slower, Interval(1.4, 1.0, 2.0), 0.02).verdict is Verdict.AMBIGUOUS
 
 
 @pytest.mark.parametrize(

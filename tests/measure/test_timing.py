@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from graph_net.measure.protocol import Protocol
-from graph_net.measure.timing import PER_BLOCK, Call, CpuClock, compare
+from graph_net.measure.timing import PER_ROUND, ROUNDS, SLOW, Call, CompiledAgain, CpuClock, compare
 from graph_net.record import Verdict
+
+PER_BLOCK = PER_ROUND * ROUNDS
 
 
 class Seconds:
@@ -63,6 +65,33 @@ def test_short_functions_are_repeated_inside_a_sample() -> None:
     assert last == ("c", 4)
 
 
+def test_arms_that_are_alike_get_samples_that_are_alike() -> None:
+    protocol = Protocol(sample_seconds=1e-3, min_blocks=1, max_blocks=1)
+    timing, _ = compare(lambda: ("e", 1.01e-3), lambda: ("c", 0.99e-3), protocol, Seconds())
+    assert timing.eager.inner == timing.control.inner == timing.candidate.inner == 2
+
+
+def test_a_block_of_long_samples_is_one_round() -> None:
+    protocol = Protocol(min_blocks=2, max_blocks=2)
+    timing, _ = compare(lambda: ("e", 2 * SLOW), lambda: ("c", SLOW), protocol, Seconds())
+    assert timing.per_block == PER_ROUND
+    assert len(timing.eager.wall) == 2 * PER_ROUND
+
+
+def test_few_blocks_judge_nothing() -> None:
+    protocol = Protocol(min_blocks=8, patience=-1.0)
+    timing, _ = compare(eager, candidate, protocol, Seconds())
+    assert timing.verdict is Verdict.AMBIGUOUS
+    assert "1 of 8 blocks" in timing.reason
+
+
+def test_nothing_is_compiled_inside_the_timed_region() -> None:
+    counts = iter(range(100))
+    protocol = Protocol(min_blocks=1, max_blocks=1)
+    with pytest.raises(CompiledAgain):
+        compare(eager, candidate, protocol, Seconds(), compilations=lambda: next(counts))
+
+
 def test_sampling_ends_when_the_interval_is_narrow() -> None:
     protocol = Protocol(min_blocks=2, max_blocks=60, width=0.01)
     quiet, _ = compare(eager, candidate, protocol, Seconds())
@@ -83,6 +112,14 @@ def test_what_runs_between_samples_is_not_timed() -> None:
     clock = Seconds()
     compare(eager, candidate, protocol, clock, between=lambda: calls.append(1))
     assert len(calls) == len(clock.taken)
+
+
+def test_what_must_be_restored_is_called_once_a_sample() -> None:
+    protocol = Protocol(min_blocks=1, max_blocks=1)
+    timing, _ = compare(
+        lambda: ("e", 1e-6), lambda: ("c", 1e-6), protocol, Seconds(), between=lambda: None
+    )
+    assert timing.eager.inner == timing.candidate.inner == 1
 
 
 def test_a_cpu_clock_gives_what_the_call_gave() -> None:

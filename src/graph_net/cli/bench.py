@@ -49,6 +49,9 @@ def bench_graphs(
     gigabytes: Annotated[float, typer.Option(help="Memory limit for one measurement.")] = 8.0,
     timeout: Annotated[float, typer.Option(help="Time limit for one compilation.")] = 600.0,
     resume: Annotated[bool, typer.Option(help="Pass over what the records have already.")] = True,
+    retry: Annotated[
+        bool, typer.Option(help="Measure again what failed, under limits that may be other ones.")
+    ] = False,
     plan: Annotated[
         Path | None,
         typer.Option(help="Write a bundle to run on another machine (python BUNDLE) instead."),
@@ -76,13 +79,13 @@ def bench_graphs(
         err.print(f"{plan}: {count} graphs × {len(configs)} compilers; run `python {plan.name}`")
         return
     for config in configs:
-        _warn_missing(config)
+        _require(config)
     store = RecordStore(records)
     described = describe(device, threads or None)
     with store.locked():
-        done = store.final_keys() if resume else set()
-        todo = tasks(source, configs, described, protocol, limits, done)
-        board = Board(len(names) * len(configs), len(done), until)
+        done = store.final_keys(retry) if resume else set()
+        board = Board(len(names) * len(configs), until)
+        todo = tasks(source, configs, described, protocol, limits, done, board.passed)
         run = measure(
             board.counted(todo),
             jobs=jobs or default_jobs(device),
@@ -130,7 +133,7 @@ def parse_seconds(text: str) -> float:
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-def _warn_missing(config: Config) -> None:
+def _require(config: Config) -> None:
     from graph_net.compilers import CompilerError, create
 
     missing = create(config.name, config.options).missing()
@@ -141,13 +144,17 @@ def _warn_missing(config: Config) -> None:
 class Board:
     """What is done, what failed and where, how fast it goes, how long it will take."""
 
-    def __init__(self, total: int, done: int, until: float | None) -> None:
-        self.total, self.before, self.until = total, done, until
+    def __init__(self, total: int, until: float | None) -> None:
+        self.total, self.before, self.until = total, 0, until
         self.began = time.monotonic()
         self.results: dict[str, Counter[str]] = {}
         self.stages: dict[str, str] = {}
         self.records = 0
         self.live: Live | None = None
+
+    def passed(self) -> None:
+        """Told of each measurement that was done before."""
+        self.before += 1
 
     def counted(self, todo: Iterator[Task]) -> Iterator[Task]:
         """The tasks, until the budget is spent."""

@@ -48,8 +48,8 @@ def collect_zoos(
     """
     # These load torch: seconds, which no other verb and no completion should wait for.
     from graph_net.capture.collect import collect
-    from graph_net.capture.worker import Budget, Spool
     from graph_net.capture.training import MODES
+    from graph_net.capture.worker import Budget, Spool
     from graph_net.capture.zoo import available, load
     from graph_net.capture.zoo.variant import Variant
     from graph_net.corpus.gather import gather, name_of

@@ -31,7 +31,8 @@ def ingest_files(
                         passed += 1
                         continue
                     journal.add(record)
-                    known.add(record.key)
+                    if record.final:
+                        known.add(record.key)
                     added += 1
             err.print(f"{path}: {added} records added, {passed} were there")
         store.compact()

@@ -19,6 +19,7 @@ from graph_net.cli.ingest import ingest_files
 from graph_net.cli.list import list_pack
 from graph_net.cli.plot import plot_sources
 from graph_net.cli.query import query_records
+from graph_net.cli.report import report_records
 from graph_net.cli.run import run_graph
 from graph_net.cli.sample import sample_pack
 from graph_net.cli.score import score_sources
@@ -45,6 +46,7 @@ app.command("compilers")(list_compilers)
 app.command("query")(query_records)
 app.command("score")(score_sources)
 app.command("plot")(plot_sources)
+app.command("report")(report_records)
 app.command("ingest")(ingest_files)
 app.command("validate")(validate_graphs)
 app.command("sample")(sample_pack)

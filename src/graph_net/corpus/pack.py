@@ -190,7 +190,7 @@ class PackWriter:
         with aside.open("rb") as file:
             os.fsync(file.fileno())
         aside.rename(target)
-        _sync_directory(self.path)
+        sync_directory(self.path)
         self._journal.clear()
         self._rows, self._bytes = [], 0
 
@@ -200,7 +200,8 @@ def _number(part: Path) -> int:
     return int(digits) if digits.isdecimal() else -1
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Make sure that renames in a directory survive a loss of power."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -12,15 +12,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from graph_net.corpus.pack import sync_directory
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
 from graph_net.measure.journal import SUFFIX, Journal, read_journal
-from graph_net.record import Record, RecordError
+from graph_net.record import RETRIED, Record, RecordError, Symptom
 
 PART_RECORDS = 4096
 PARQUET = ".parquet"
@@ -46,16 +48,19 @@ class RecordStore:
             raise RecordError(f"{self.path} holds no records; `graph-net bench` makes some")
         return self
 
-    def final_keys(self) -> set[str]:
-        """What a resumed run passes over."""
+    def final_keys(self, retry: bool = False) -> set[str]:
+        """What a resumed run passes over; with ``retry``, only what succeeded."""
+        again = {None} if retry else {None, *Symptom} - RETRIED
         found: set[str] = set()
         for part in self.parts():
             table = pq.read_table(part, columns=["key", "symptom"])
             for key, symptom in zip(table["key"], table["symptom"], strict=True):
-                if symptom.as_py() not in ("too_noisy", "infrastructure"):
+                if symptom.as_py() in again:
                     found.add(key.as_py())
         for journal in self.journals():
-            found.update(record.key for record in read_journal(journal) if record.final)
+            for record in read_journal(journal):
+                if (record.failure and record.failure.symptom) in again:
+                    found.add(record.key)
         return found
 
     def records(self) -> Iterator[Record]:
@@ -106,9 +111,15 @@ class RecordStore:
     def compact(self) -> None:
         """Make a part of the journals, once they are worth one."""
         journals = self.journals()
-        rows = [row_of(record) for path in journals for record in read_journal(path)]
-        for start in range(0, len(rows), PART_RECORDS):
-            self._write(rows[start : start + PART_RECORDS])
+        rows: list[dict[str, Any]] = []
+        for record in chain.from_iterable(map(read_journal, journals)):
+            rows.append(row_of(record))
+            if len(rows) == PART_RECORDS:
+                self._write(rows)
+                rows = []
+        if rows:
+            self._write(rows)
+        sync_directory(self.path)
         for path in journals:
             path.unlink()
 

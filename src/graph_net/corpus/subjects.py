@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from graph_net.corpus.pack import Pack, PackError
-from graph_net.graph import Graph
+from graph_net.graph import Graph, GraphError
 from graph_net.record import Subject
 
 CHUNK = 32
@@ -70,8 +70,13 @@ def _read(path: Path, samples: Sequence[Path]) -> Iterator[tuple[Subject, bytes]
     from graph_net.graph import to_bytes
 
     for sample in samples:
-        graph = read_sample(sample)
-        yield subject_of(_sample_name(path, sample), graph), to_bytes(graph)
+        name = _sample_name(path, sample)
+        try:
+            graph = read_sample(sample)
+        except (GraphError, OSError):
+            yield Subject(name, "", name), b""  # a worker fails to load it, and says so
+            continue
+        yield subject_of(name, graph), to_bytes(graph)
 
 
 def subject_of(name: str, graph: Graph) -> Subject:

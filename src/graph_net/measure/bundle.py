@@ -22,7 +22,7 @@ from graph_net.measure.plan import default_jobs, tasks
 from graph_net.measure.protocol import Limits, Protocol
 from graph_net.measure.runner import measure
 from graph_net.measure.task import Task
-from graph_net.record import Config, Record, Stage, Subject
+from graph_net.record import Config, Record, RecordError, Stage, Subject
 
 PACKAGES = ("graph", "record", "rewrite", "compilers", "measure")
 _MAIN = """\
@@ -44,6 +44,9 @@ def write_bundle(
     limits: Limits,
 ) -> int:
     """Write a bundle; how many graphs it holds."""
+    strange = [config.name for config in configs if ".py" in config.name]
+    if strange:
+        raise RecordError(f"{strange[0]} is a file of this machine; a bundle takes known compilers")
     source = Path(__file__).parents[1]
     subjects: list[dict[str, str]] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:

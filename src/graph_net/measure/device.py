@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -15,7 +16,8 @@ def describe(kind: str = "cpu", threads: int | None = None) -> Device:
     cores = len(os.sched_getaffinity(0))
     software = {name: found for name in ("torch", "triton", "numpy") if (found := _version(name))}
     name = _cpu_name()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    # In whole GiB: the last megabytes change with the kernel, and are no other device.
+    memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30) * 2**30
     if kind.startswith("cuda"):
         import torch
 
@@ -82,19 +84,23 @@ def _counters() -> dict[str, float]:
     return counters
 
 
-def reset_peak() -> None:
-    """Start counting this process's peak memory anew."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5", "utf-8")
-    except OSError:  # without it the peak is that of the process's whole life
-        return
+class Peak:
+    """Counts the most memory this process holds from now on, beyond what it holds now."""
+
+    def __init__(self) -> None:
+        with suppress(OSError):  # without it the peak is that of the process's whole life
+            Path("/proc/self/clear_refs").write_text("5", "utf-8")
+        self._before = _status_bytes("VmRSS:")
+
+    def read(self) -> int:
+        """The peak in bytes."""
+        return max(0, _status_bytes("VmHWM:") - self._before)
 
 
-def peak_bytes() -> int:
-    """The most memory this process held since ``reset_peak``."""
+def _status_bytes(word: str) -> int:
     try:
         for line in Path("/proc/self/status").read_text("utf-8").splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(word):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError):
         pass

@@ -13,6 +13,7 @@ from types import TracebackType
 from graph_net.record import Record, RecordError, from_json, to_json
 
 SUFFIX = ".jsonl"
+CHUNK = 1 << 16
 
 
 class Journal:
@@ -21,13 +22,27 @@ class Journal:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._file = path.open("ab")
+        self._file = path.open("ab+")
+        self._cut()
 
     def add(self, record: Record) -> None:
         """Store a record; when this returns it survives a kill, and a loss of power too."""
         self._file.write(to_json(record).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
+
+    def _cut(self) -> None:
+        """Drop a line that a kill cut short, so that the next one is a line of its own."""
+        end = self._file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - CHUNK)
+            self._file.seek(start)
+            place = self._file.read(end - start).rfind(b"\n")
+            if place >= 0:
+                end = start + place + 1
+                break
+            end = start
+        self._file.truncate(end)
 
     def __enter__(self) -> Journal:
         return self
@@ -43,10 +58,11 @@ class Journal:
 
 def read_journal(path: Path) -> Iterator[Record]:
     """The records of a file, in order; a torn last line is no record."""
-    for number, line in enumerate(path.open("rb"), 1):
-        if not line.endswith(b"\n"):
-            return
-        try:
-            yield from_json(line)
-        except RecordError as error:
-            raise RecordError(f"{path.name}, line {number}: {error}") from error
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield from_json(line)
+            except RecordError as error:
+                raise RecordError(f"{path.name}, line {number}: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -56,13 +56,18 @@ def tasks(
     protocol: Protocol,
     limits: Limits,
     done: Collection[str] = (),
+    passed: Callable[[], None] = lambda: None,
 ) -> Iterator[Task]:
-    """A task for each graph and configuration whose key is not done."""
+    """A task for each graph and configuration whose key is not done; ``passed`` hears of those."""
+    seen = set[str]()
     for subject, data in graphs:
         for config in configs:
             task = Task(subject, config, device, data, protocol, limits)
-            if task.key not in done:
-                yield task
+            if task.key in done or task.key in seen:
+                passed()
+                continue
+            seen.add(task.key)
+            yield task
 
 
 def default_jobs(device: str) -> int:

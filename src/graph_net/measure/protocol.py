@@ -17,14 +17,17 @@ class Protocol:
     seed: int = 0
     sample_seconds: float = 1e-3
     """A sample lasts at least about so long: short functions are repeated inside one."""
+    warm_calls: int = 3
     warm_seconds: float = 1.0
-    """Warming up ends when rounds stop improving, or after so long."""
+    """Warming up takes so many calls at least, and ends when they stop improving or it is late."""
     width: float = 0.01
     """Sampling ends when the interval's half width is at most this …"""
     seconds: float = 5.0
     """… or after so long, but not before ``min_blocks``, and at ``max_blocks`` at the latest."""
-    min_blocks: int = 5
+    min_blocks: int = 8
     max_blocks: int = 60
+    patience: float = 60.0
+    """After so long sampling ends in any case; with fewer blocks than that, nothing is judged."""
     confidence: float = 0.99
     margin: float = 0.02
     """Within this two functions count as equally fast."""

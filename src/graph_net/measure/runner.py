@@ -15,8 +15,10 @@ from typing import Any
 
 from graph_net.measure.signature import signature_of
 from graph_net.measure.task import Inbox, Task, encode
-from graph_net.record import Failure, Record, Stage, Symptom, from_json
+from graph_net.record import Failure, Record, RecordError, Stage, Symptom, from_json
 
+PATIENCE = 5.0
+"""Seconds the lanes have to end their workers when they are told to end."""
 TRIES = 2
 """How often a task is handed out before the death of the lanes is called its fault."""
 Watch = Callable[[str, str, str], None]
@@ -71,8 +73,10 @@ class _Run:
     ) -> None:
         self.tasks, self.jobs, self.watch, self.root = tasks, jobs, watch, root
         self.command = [
-            *(sys.executable, "-m", "graph_net.measure.server"),
-            *(str(jobs), "1" if alone else "0", str(root.absolute()), *compilers),
+            # -P: a directory called graph_net where this is run is not this package.
+            *(sys.executable, "-P", "-m", "graph_net.measure.server"),
+            *(str(jobs), "1" if alone else "0", str(root.absolute()), str(os.getpid())),
+            *compilers,
         ]
         self.server: subprocess.Popen[bytes] | None = None
         self.inbox = Inbox()
@@ -81,6 +85,8 @@ class _Run:
         self.tries: dict[str, int] = {}
         self.stages: dict[str, Stage] = {}
         self.more = True
+        self.heard = False
+        """Whether the lanes that run now have said anything."""
 
     def records(self) -> Iterator[Record]:
         while self._feed() or self.out:
@@ -126,13 +132,14 @@ class _Run:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self.server is None:
-            self.inbox = Inbox()
+            self.inbox, self.heard = Inbox(), False
             self.server = subprocess.Popen(  # noqa: S603 - our own module
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
             )
         return self.server
 
     def _take(self, message: dict[str, Any], blob: bytes) -> Iterator[Record]:
+        self.heard = True
         key, event = message["key"], message["event"]
         if event == "stage":
             self.stages[key] = Stage(message["stage"])
@@ -144,7 +151,10 @@ class _Run:
 
     def _recover(self) -> Iterator[Record]:
         """The lanes died: hand their tasks out again, or say so where that was done before."""
+        never_began = not self.heard
         self.end()
+        if never_began and all(self.tries[key] >= TRIES for key in self.out):
+            raise RecordError("the process that holds the workers cannot start; see above")
         for key, task in list(self.out.items()):
             del self.out[key]
             if self.tries[key] < TRIES:
@@ -164,8 +174,12 @@ class _Run:
             if pipe is not None:
                 with suppress(BrokenPipeError):
                     pipe.close()
-        self.server.kill()
-        self.server.wait()
+        self.server.terminate()
+        try:
+            self.server.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.server.kill()
+            self.server.wait()
         self.server = None
 
 

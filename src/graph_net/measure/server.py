@@ -2,32 +2,38 @@
 
 Reads tasks from standard input and writes records to standard output, as messages of
 ``graph_net.measure.task``. A worker does everything up to the timing beside others; then it waits
-for the measuring lane. On a CPU everything else of ours is stopped (SIGSTOP) while one measures;
-on a GPU building goes on. The process ends with its standard input, and its workers with it.
+for the measuring lane. On a CPU everything else of ours is stopped (SIGSTOP) while one measures; on
+a GPU only what would compute there, and compiling goes on. When its standard input ends, the
+process works off what it has; when it is killed or terminated, its workers go with it.
 """
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import selectors
 import shutil
 import signal
+import struct
 import sys
 import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from graph_net.measure.memory import group_bytes, oom_kills
-from graph_net.measure.signature import signature_of
-from graph_net.measure.task import Inbox, Task, encode
-from graph_net.record import Failure, Json, Record, Stage, Symptom, from_json, to_json
+from graph_net.measure.signature import message_of, signature_of
+from graph_net.measure.task import Inbox, Task, encode, now
+from graph_net.record import Failure, Json, Stage, Symptom, to_json
 
 TICK = 0.25
 """Seconds between looks at clocks and memory."""
+ON_DEVICE = frozenset({Stage.LOAD, Stage.EAGER, Stage.FIRST_RUN, Stage.VERIFY})
+"""Stages that compute on the device, beside the measuring itself."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -36,6 +42,10 @@ class Child:
     """A worker as its parent sees it."""
 
     pid: int
+    death: int
+    """Readable when the process has ended, whoever still holds its pipes."""
+    paused: mmap.mmap
+    """Seconds it was stopped for in all, where it can read them."""
     task: Task
     reads: int
     writes: int
@@ -45,11 +55,14 @@ class Child:
     began: float = field(default_factory=time.monotonic)
     stopped_at: float | None = None
     stopped_for: float = 0.0
-    waiting: bool = False
+    stopped_in_all: float = 0.0
+    waiting: float | None = None
+    """Since when it has waited for the measuring lane."""
+    started: str = field(default_factory=now)
     inbox: Inbox = field(default_factory=Inbox)
     known: dict[str, Json] = field(default_factory=dict)
     """What it had found out, should it die."""
-    record: Record | None = None
+    record: bytes | None = None
     verdict: Failure | None = None
     """Why it was killed by us."""
 
@@ -70,8 +83,11 @@ class Child:
 
     def go_on(self) -> None:
         if self.stopped_at is not None:
-            self.stopped_for += time.monotonic() - self.stopped_at
+            took = time.monotonic() - self.stopped_at
+            self.stopped_for += took
+            self.stopped_in_all += took
             self.stopped_at = None
+            struct.pack_into("d", self.paused, 0, self.stopped_in_all)
             _signal(self.pid, signal.SIGCONT)
 
     def kill(self, failure: Failure) -> None:
@@ -99,18 +115,24 @@ class Server:
         self.children: dict[int, Child] = {}
         self.measuring: Child | None = None
         self.inbox = Inbox()
+        self.outbox = bytearray()
         self.open = True
         self.selector = selectors.DefaultSelector()
         self.selector.register(source, selectors.EVENT_READ, None)
+        os.set_blocking(sink, False)
 
     def serve(self) -> None:
         """Take tasks, run them, send records."""
-        while self.open or self.queue or self.children:
+        while self.open or self.queue or self.children or self.outbox:
             self._start_workers()
             for key, _ in self.selector.select(TICK):
-                if key.data is None:
+                if key.fd == self.sink:
+                    self._flush()
+                elif key.fd == self.source:
                     self._read_tasks()
-                else:
+                elif key.fd == key.data.death:
+                    self._finish(key.data)
+                elif key.data.pid in self.children:  # it may have ended in this very round
                     self._read_child(key.data)
             self._check_limits()
             self._grant()
@@ -127,11 +149,12 @@ class Server:
     def _start_workers(self) -> None:
         if self.alone and self.measuring is not None:
             return
-        building = sum(not child.waiting for child in self.children.values())
+        building = sum(child.waiting is None for child in self.children.values())
         while self.queue and building < self.jobs and len(self.children) < 2 * self.jobs:
             child = self._fork(self.queue.popleft())
             self.children[child.pid] = child
             self.selector.register(child.reads, selectors.EVENT_READ, child)
+            self.selector.register(child.death, selectors.EVENT_READ, child)
             self._send({"event": "start", "key": child.task.key})
             building += 1
 
@@ -139,50 +162,62 @@ class Server:
         reads, tells = os.pipe()
         listens, writes = os.pipe()
         workdir = self.root / task.key
+        paused = mmap.mmap(-1, 8)
         sys.stdout.flush()
         sys.stderr.flush()
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            for descriptor in (reads, writes, self.source, self.sink):
+            others = [(c.reads, c.writes, c.death) for c in self.children.values()]
+            for descriptor in (reads, writes, self.source, self.sink, *chain(*others)):
                 os.close(descriptor)
-            _child(task, workdir, listens, tells)
+            _child(task, workdir, listens, tells, paused, parent)
         os.close(tells)
         os.close(listens)
+        os.set_blocking(reads, False)
         with suppress(PermissionError, ProcessLookupError):
             os.setpgid(pid, pid)  # in both processes: whichever is first
-        return Child(pid, task, reads, writes, workdir, oom_kills())
+        return Child(pid, os.pidfd_open(pid), paused, task, reads, writes, workdir, oom_kills())
 
-    def _read_child(self, child: Child) -> None:
-        data = os.read(child.reads, 1 << 20)
-        if not data:
-            self._finish(child)
-            return
+    def _read_child(self, child: Child) -> bool:
+        """Take what a worker says; whether there may be more."""
+        try:
+            data = os.read(child.reads, 1 << 20)
+        except BlockingIOError:
+            return False
+        if not data and child.reads in self.selector.get_map():
+            self.selector.unregister(child.reads)
         for message, blob in child.inbox.feed(data):
             if "stage" in message:
                 child.enter(Stage(message["stage"]))
                 child.known = message["known"]
+                if self.measuring not in (None, child) and child.stage in ON_DEVICE:
+                    child.stop()
                 self._send({"event": "stage", "key": child.task.key, "stage": child.stage})
             elif "waiting" in message:
-                child.waiting = True
+                child.waiting = time.monotonic()
             else:
-                child.record = from_json(blob)
+                child.record = blob
+        return bool(data)
 
     def _grant(self) -> None:
         """Let the worker that has waited longest measure, if nobody does."""
         if self.measuring is not None:
             return
-        waiting = next((c for c in self.children.values() if c.waiting and not c.verdict), None)
-        if waiting is None:
+        ready = [c for c in self.children.values() if c.waiting is not None and not c.verdict]
+        if not ready:
             for child in self.children.values():
                 child.go_on()
             return
-        if self.alone:
-            for child in self.children.values():
-                if child is not waiting:
-                    child.stop()
-        waiting.go_on()
+        waiting = min(ready, key=lambda child: child.waiting or 0.0)
+        for child in self.children.values():
+            if child is not waiting and (self.alone or child.stage in ON_DEVICE):
+                child.stop()
+            else:
+                child.go_on()
         self.measuring = waiting
-        waiting.waiting = False
+        waiting.waiting = None
+        waiting.enter(Stage.MEASURE)
         try:
             os.write(waiting.writes, b"g")
         except BrokenPipeError:  # it died while it waited; reading from it will tell
@@ -190,7 +225,7 @@ class Server:
 
     def _check_limits(self) -> None:
         for child in self.children.values():
-            if child.waiting or child.stopped_at is not None:
+            if child.waiting is not None or child.stopped_at is not None:
                 continue
             most = child.task.limits.seconds[child.stage]
             if child.used() > most:
@@ -203,24 +238,44 @@ class Server:
                 child.kill(Failure(child.stage, Symptom.OUT_OF_MEMORY, why, signature_of(why)))
 
     def _finish(self, child: Child) -> None:
-        self.selector.unregister(child.reads)
+        while self._read_child(child):
+            pass
+        for descriptor in (child.reads, child.death):
+            if descriptor in self.selector.get_map():
+                self.selector.unregister(descriptor)
         _, status = os.waitpid(child.pid, 0)
         _signal(child.pid, signal.SIGKILL)  # whatever it started goes with it
-        os.close(child.reads)
-        os.close(child.writes)
+        for descriptor in (child.reads, child.writes, child.death):
+            os.close(descriptor)
+        child.paused.close()
         del self.children[child.pid]
         if self.measuring is child:
             self.measuring = None
         shutil.rmtree(child.workdir, ignore_errors=True)
-        record = child.record or child.task.failed(
-            _death(child, status), environment=child.known, seconds=child.used()
-        )
-        self._send({"event": "record", "key": child.task.key}, to_json(record).encode())
+        record = child.record
+        if record is None:
+            died = child.task.failed(
+                _death(child, status),
+                environment=child.known,
+                started=child.started,
+                seconds=child.used(),
+            )
+            record = to_json(died).encode()
+        self._send({"event": "record", "key": child.task.key}, record)
 
     def _send(self, tree: dict[str, Any], blob: bytes = b"") -> None:
-        data = memoryview(encode(tree, blob))
-        while data:
-            data = data[os.write(self.sink, data) :]
+        """Put a message where it waits until the asking process reads.
+
+        Writing at once could wait for ever: for a process that waits to write a task to us.
+        """
+        if not self.outbox:
+            self.selector.register(self.sink, selectors.EVENT_WRITE, None)
+        self.outbox += encode(tree, blob)
+
+    def _flush(self) -> None:
+        del self.outbox[: os.write(self.sink, self.outbox)]
+        if not self.outbox:
+            self.selector.unregister(self.sink)
 
 
 def _death(child: Child, status: int) -> Failure:
@@ -228,8 +283,11 @@ def _death(child: Child, status: int) -> Failure:
     if child.verdict is not None:
         return child.verdict
     if not os.WIFSIGNALED(status):
-        why = f"the worker ended with status {os.waitstatus_to_exitcode(status)} and no record"
-        return Failure(child.stage, Symptom.INFRASTRUCTURE, why, signature_of(why))
+        # Ours would have said what happened: from compiling on, somebody called exit().
+        theirs = child.stage not in (Stage.LOAD, Stage.EAGER)
+        why = f"the process ended with status {os.waitstatus_to_exitcode(status)} and no record"
+        symptom = Symptom.EXCEPTION if theirs else Symptom.INFRASTRUCTURE
+        return Failure(child.stage, symptom, why, signature_of(why))
     number = os.WTERMSIG(status)
     if number == signal.SIGKILL and oom_kills() > child.oom_kills:
         why = "the machine ran out of memory"
@@ -237,15 +295,24 @@ def _death(child: Child, status: int) -> Failure:
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         why = f"killed from outside by {signal.Signals(number).name}"
         return Failure(child.stage, Symptom.INFRASTRUCTURE, why, why)
-    why = f"died of {signal.Signals(number).name} at {child.stage}"
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    why = f"died of {name} at {child.stage}"
     return Failure(child.stage, Symptom.CRASH, why, why, number)
 
 
-def _child(task: Task, workdir: Path, listens: int, tells: int) -> None:
+def _child(
+    task: Task, workdir: Path, listens: int, tells: int, paused: mmap.mmap, parent: int
+) -> None:
     """The life of a worker; never returns."""
     status = 1
+
+    def tell(tree: dict[str, Any], blob: bytes = b"") -> None:
+        data = memoryview(encode(tree, blob))
+        while data:
+            data = data[os.write(tells, data) :]
+
     try:
-        die_with_parent()
+        die_with_parent(parent)
         os.setpgid(0, 0)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -257,37 +324,54 @@ def _child(task: Task, workdir: Path, listens: int, tells: int) -> None:
         workdir.mkdir(parents=True, exist_ok=True)
 
         def wait() -> None:
-            os.write(tells, encode({"waiting": True}))
+            tell({"waiting": True})
             if not os.read(listens, 1):
                 os._exit(0)
 
         def announce(stage: Stage, known: dict[str, Json]) -> None:
-            os.write(tells, encode({"stage": stage, "known": known}))
+            tell({"stage": stage, "known": known})
 
-        record = Worker(task, workdir, announce, wait).run()
-        data = memoryview(encode({"record": True}, to_json(record).encode()))
-        while data:
-            data = data[os.write(tells, data) :]
+        def clock() -> float:
+            """Seconds that this process ran, those it was stopped for left out."""
+            return time.monotonic() - float(struct.unpack_from("d", paused)[0])
+
+        record = Worker(task, workdir, announce, wait, clock).run()
+        tell({"record": True}, to_json(record).encode())
         status = 0
+    except Exception as error:  # a fault of ours: everything else becomes a record inside
+        why = message_of(error)
+        failure = Failure(Stage.LOAD, Symptom.INFRASTRUCTURE, why, signature_of(why))
+        tell({"record": True}, to_json(task.failed(failure)).encode())
     finally:
         # Compilers leave threads and handlers behind that hang or crash at an ordinary exit.
         os._exit(status)
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent dies."""
+def die_with_parent(parent: int) -> None:
+    """Ask the kernel to kill this process when its parent dies; it may be dead by now."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def main(arguments: list[str]) -> None:
-    """``python -m graph_net.measure.server JOBS ALONE ROOT COMPILER…``."""
-    jobs, alone, root, compilers = arguments[0], arguments[1], arguments[2], arguments[3:]
-    die_with_parent()
+    """``python -m graph_net.measure.server JOBS ALONE ROOT PARENT COMPILER…``."""
+    (jobs, alone, root, parent), compilers = arguments[:4], arguments[4:]
+    die_with_parent(int(parent))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process decides, and closes the pipe
     sink = os.dup(1)
     os.dup2(2, 1)  # whatever prints must not print into the messages
     prepare(compilers)
-    Server(int(jobs), alone == "1", Path(root), 0, sink).serve()
+    server = Server(int(jobs), alone == "1", Path(root), 0, sink)
+
+    def terminate(number: int, frame: object) -> None:
+        """Kill every worker with what it started: they would compute on, or stay stopped."""
+        for pid in server.children:
+            _signal(pid, signal.SIGKILL)
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, terminate)
+    server.serve()
 
 
 def prepare(compilers: list[str]) -> None:

@@ -18,7 +18,8 @@ def message_of(error: BaseException) -> str:
     """What an exception says, with its class and what was noted on it."""
     notes = getattr(error, "__notes__", ())
     text = f"{type(error).__name__}: {error}".strip()
-    return "\n".join((text, *notes))[:LONGEST]
+    whole = "\n".join((text, *notes))[:LONGEST]
+    return whole.encode("utf-8", "backslashreplace").decode()
 
 
 def signature_of(message: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from graph_net.measure.protocol import Limits, Protocol
@@ -53,12 +54,17 @@ class Task:
         )
 
     def failed(self, failure: Failure, **known: Any) -> Record:
-        """The record of a failure."""
-        return self.record(failure=failure, **known)
+        """The record of a failure that the worker itself could not tell."""
+        return self.record(failure=failure, **{"started": now(), **known})
 
     def record(self, **known: Any) -> Record:
         """A record of this task."""
         return Record(self.subject, self.config, self.device, self.protocol.hash, **known)
+
+
+def now() -> str:
+    """The time, as records have it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def encode(tree: dict[str, Any], blob: bytes = b"") -> bytes:

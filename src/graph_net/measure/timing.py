@@ -6,7 +6,7 @@ import gc
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from typing import Protocol as Interface
@@ -14,13 +14,16 @@ from typing import Protocol as Interface
 import torch
 
 from graph_net.measure.protocol import Protocol
-from graph_net.measure.stats import block_logs, half_width, interval, judge
-from graph_net.record import Interval, Samples, Timing
+from graph_net.measure.stats import Judged, block_logs, half_width, interval, judge
+from graph_net.record import Interval, Samples, Timing, Verdict
 
 ROUNDS = 2
 """A round is a random order of the arms and then the same order backwards; a block is so many."""
-PER_BLOCK = 2 * ROUNDS
-CHECK_EVERY = 2
+PER_ROUND = 2
+SLOW = 0.02
+"""Where a sample lasts longer than so many seconds, one round is a block."""
+SETTLED = 2
+"""So many calls in a row that are not the quickest yet end the warm-up."""
 ARMS = ("eager", "control", "candidate")
 Call = Callable[[], Any]
 
@@ -73,12 +76,14 @@ class CudaClock:
 class _Arm:
     call: Call
     inner: int = 1
+    best: float = math.inf
     wall: list[float] = field(default_factory=list)
     device: list[float] = field(default_factory=list)
     last: Any = None
 
     def take(self, clock: Clock, keep: bool) -> float:
         wall, device, self.last = clock.take(self.call, self.inner)
+        self.best = min(self.best, wall)
         if keep:
             self.wall.append(wall)
             if device is not None:
@@ -89,16 +94,22 @@ class _Arm:
         return Samples(tuple(self.wall), self.inner, tuple(self.device))
 
 
+class CompiledAgain(RuntimeError):
+    """Something was compiled inside the timed region."""
+
+
 def compare(
     eager: Call,
     candidate: Call,
     protocol: Protocol,
     clock: Clock,
-    between: Call = lambda: None,
+    between: Call | None = None,
+    compilations: Callable[[], int] = lambda: 0,
 ) -> tuple[Timing, Any]:
     """The timing of a candidate against eager, and what the last timed call of it gave.
 
-    ``between`` runs before every sample, untimed.
+    ``between`` runs before every sample, untimed; a function that needs it is called once a
+    sample. ``compilations`` must not change once the arms are warm.
     """
     arms = {"eager": _Arm(eager), "control": _Arm(eager), "candidate": _Arm(candidate)}
     order = random.Random(protocol.seed)  # noqa: S311 - an order, not a secret
@@ -107,80 +118,101 @@ def compare(
     gc.disable()
     try:
         _warm_up(arms, protocol, clock, between)
-        _sample(arms, protocol, clock, between, order)
+        warm = compilations()
+        per_block = _sample(arms, protocol, clock, between, order)
+        if compilations() != warm:
+            raise CompiledAgain("compiled again inside the timed region")
     finally:
         if collecting:
             gc.enable()
-    return timing_of(arms["eager"].samples(), arms["control"].samples(),
-                     arms["candidate"].samples(), protocol), arms["candidate"].last  # fmt: skip
+    first, control, second = (arms[name].samples() for name in ARMS)
+    return timing_of(first, control, second, protocol, per_block), arms["candidate"].last
 
 
-def _warm_up(arms: dict[str, _Arm], protocol: Protocol, clock: Clock, between: Call) -> None:
+def _warm_up(arms: dict[str, _Arm], protocol: Protocol, clock: Clock, between: Call | None) -> None:
     """Call each arm until it stops getting faster, and find how many calls fill a sample."""
     for name in ("eager", "candidate"):
-        arm, began, best = arms[name], time.monotonic(), math.inf
-        while True:
-            between()
-            seconds = arm.take(clock, keep=False)
-            arm.inner = max(1, math.ceil(protocol.sample_seconds / seconds))
-            settled = seconds > 0.98 * best
-            best = min(best, seconds)
-            if settled or time.monotonic() - began > protocol.warm_seconds:
+        arm, began, calls, settled = arms[name], time.monotonic(), 0, 0
+        while calls < protocol.warm_calls or settled < SETTLED:
+            if between is not None:
+                between()
+            before = arm.best
+            settled = settled + 1 if arm.take(clock, keep=False) > 0.98 * before else 0
+            calls += 1
+            if time.monotonic() - began > protocol.warm_seconds and calls >= protocol.warm_calls:
                 break
-        arm.inner = max(1, math.ceil(protocol.sample_seconds / best))
-    arms["control"].inner = arms["eager"].inner
+        if between is None:
+            arm.inner = max(1, math.ceil(protocol.sample_seconds / arm.best))
+    first, second = arms["eager"], arms["candidate"]
+    if max(first.best, second.best) < 2 * min(first.best, second.best):
+        # The quickest of many short samples is quicker: arms that are alike get alike samples.
+        first.inner = second.inner = max(first.inner, second.inner)
+    arms["control"].inner = first.inner
 
 
 def _sample(
     arms: dict[str, _Arm],
     protocol: Protocol,
     clock: Clock,
-    between: Call,
+    between: Call | None,
     order: random.Random,
-) -> None:
+) -> int:
+    """Take samples until there are enough; how many of an arm make a block."""
+    # What disturbs a long sample averages out inside it, and there is no time for many.
+    slow = max(arms[name].best * arms[name].inner for name in ("eager", "candidate")) > SLOW
+    rounds = 1 if slow else ROUNDS
     began = time.monotonic()
     for block in range(1, protocol.max_blocks + 1):
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             names = order.sample(ARMS, len(ARMS))
             for name in (*names, *reversed(names)):
-                between()
+                if between is not None:
+                    between()
                 arms[name].take(clock, keep=True)
+        spent = time.monotonic() - began
+        if spent > protocol.patience:
+            break
         if block < protocol.min_blocks:
             continue
-        if time.monotonic() - began > protocol.seconds:
-            return
-        if block % CHECK_EVERY == 0 and _narrow(arms, protocol):
-            return
+        if spent > protocol.seconds or _narrow(arms, protocol, PER_ROUND * rounds):
+            break
+    return PER_ROUND * rounds
 
 
-def _narrow(arms: dict[str, _Arm], protocol: Protocol) -> bool:
+def _narrow(arms: dict[str, _Arm], protocol: Protocol, per_block: int) -> bool:
     eager = arms["eager"].wall
     return all(
-        half_width(_ratio(eager, arms[name].wall, protocol)) <= protocol.width
+        half_width(_ratio(eager, arms[name].wall, protocol, per_block)) <= protocol.width
         for name in ("control", "candidate")
     )
 
 
 def _ratio(
-    first: list[float] | tuple[float, ...],
-    second: list[float] | tuple[float, ...],
-    protocol: Protocol,
+    first: Sequence[float], second: Sequence[float], protocol: Protocol, per_block: int
 ) -> Interval:
-    return interval(block_logs(first, second, PER_BLOCK), protocol.confidence, protocol.seed)
+    return interval(block_logs(first, second, per_block), protocol.confidence)
 
 
-def timing_of(eager: Samples, control: Samples, candidate: Samples, protocol: Protocol) -> Timing:
+def timing_of(
+    eager: Samples, control: Samples, candidate: Samples, protocol: Protocol, per_block: int
+) -> Timing:
     """The intervals and the verdict of samples, as they were taken or as they were stored.
 
     The speedup compares the candidate with both eager arms: they are the same function.
     """
-    logs = [block_logs(arm.wall, candidate.wall, PER_BLOCK) for arm in (eager, control)]
-    speedup = interval((logs[0] + logs[1]) / 2, protocol.confidence, protocol.seed)
-    noise = _ratio(eager.wall, control.wall, protocol)
-    judged = judge(speedup, noise, protocol.margin)
+    logs = [block_logs(arm.wall, candidate.wall, per_block) for arm in (eager, control)]
+    speedup = interval((logs[0] + logs[1]) / 2, protocol.confidence)
+    noise = _ratio(eager.wall, control.wall, protocol, per_block)
+    blocks = len(candidate.wall) // per_block
+    if blocks < protocol.min_blocks:
+        judged = Judged(Verdict.AMBIGUOUS, f"time for {blocks} of {protocol.min_blocks} blocks")
+    else:
+        judged = judge(speedup, noise, protocol.margin)
     on_device = None
     if eager.device and candidate.device:
-        on_device = _ratio(eager.device, candidate.device, protocol)
+        on_device = _ratio(eager.device, candidate.device, protocol, per_block)
     return Timing(
-        eager, control, candidate, speedup, noise, judged.verdict, judged.reason, on_device
+        *(eager, control, candidate, speedup, noise, judged.verdict, judged.reason),
+        device_speedup=on_device,
+        per_block=per_block,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from enum import StrEnum
@@ -25,7 +26,7 @@ def from_json(text: str | bytes) -> Record:
         made = _build(Record, tree, "record")
     except RecordError:
         raise
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise RecordError(f"not a record: {error}") from error
     assert isinstance(made, Record)
     return made
@@ -57,10 +58,14 @@ def _build(kind: Any, value: Any, place: str) -> Any:
         return kind(value)
     if kind is float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        _expect(number, "a number", place)
+        _expect(number and math.isfinite(value), "a number", place)
         return float(value)
     plain = isinstance(value, kind) and (kind is bool) == isinstance(value, bool)
     _expect(plain, kind.__name__, place)
+    if isinstance(value, str):
+        value.encode()  # a lone surrogate is no text that can be stored
+    elif not isinstance(value, bool):
+        _expect(abs(value) < 1 << 63, "a number of 64 bits", place)
     return value
 
 

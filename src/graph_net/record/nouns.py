@@ -162,9 +162,10 @@ class Output:
     """One output compared: the smallest tolerance level t at which it passes.
 
     ``t`` is against eager, as GraphNet compares; ``t_exact`` and ``eager_t_exact`` are the
-    candidate's and eager's own against a float64 run. ``t_of`` is the level by the tolerances of
-    each of FAMILIES, which GraphNet's logs list for every output. -64 stands for equal, None for
-    a value that no tolerance lets pass (where a float64 run could not be had, for unknown).
+    candidate's and eager's own against a float64 run, ``t_self`` eager's against itself. ``t_of``
+    is the level by the tolerances of each of FAMILIES, which GraphNet's logs list for every
+    output. -64 stands for equal, None for a value that no tolerance lets pass (where a float64
+    run could not be had, for unknown).
     """
 
     dtype: str
@@ -175,6 +176,7 @@ class Output:
     t_exact: float | None = None
     eager_t_exact: float | None = None
     t_of: tuple[float | None, ...] = ()
+    t_self: float | None = None
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,8 @@ class Timing:
     verdict: Verdict
     reason: str = ""
     device_speedup: Interval | None = None
+    per_block: int = 4
+    """So many samples of an arm, one after another in these lists, are a block."""
 
     def __post_init__(self) -> None:
         if not len(self.eager.wall) == len(self.control.wall) == len(self.candidate.wall):

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from graph_net.graph.effects import storages, changed_values, changes_autocast, mutated
+from graph_net.graph.effects import changed_values, changes_autocast, mutated, storages
 from graph_net.graph.errors import GraphError
 from graph_net.graph.execute import interpret
 from graph_net.graph.expr import Expr

@@ -24,7 +24,7 @@ from graph_net.measure import Protocol, Task, measure
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.measure.signature import message_of, signature_of
-from graph_net.measure.timing import PER_BLOCK
+from graph_net.measure.timing import PER_ROUND
 from graph_net.record import Config, Device, Failure, Record, Stage, Subject, Symptom
 
 
@@ -114,8 +114,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    blocks = max(Protocol().min_blocks, math.ceil(given.trials / PER_BLOCK))
-    protocol = Protocol(min_blocks=blocks, max_blocks=max(blocks, Protocol().max_blocks))
+    usual = Protocol()
+    blocks = max(usual.min_blocks, math.ceil(given.trials / PER_ROUND))
+    protocol = Protocol(
+        warm_calls=max(usual.warm_calls, given.warmup),
+        min_blocks=blocks,
+        max_blocks=max(blocks, usual.max_blocks),
+    )
     words = Words(given.log_prompt, given.warmup, given.trials)
     bad: list[Record] = []
     places: dict[str, list[str]] = {}

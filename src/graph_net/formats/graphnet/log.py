@@ -13,7 +13,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graph_net.record import FAMILIES, MISMATCHES, Output, Record, Samples, Stage, Symptom
+from graph_net.record import (
+    BLAMELESS,
+    FAMILIES,
+    MISMATCHES,
+    Output,
+    Record,
+    Samples,
+    Stage,
+    Symptom,
+)
 
 LEVELS = range(-10, 6)
 SLOPES = {
@@ -34,7 +43,15 @@ class Words:
 
 
 def log_lines(record: Record, path: str, words: Words) -> Iterator[str]:
-    """The lines of one sample."""
+    """The lines of one sample; of one that says nothing on the compiler, a remark alone.
+
+    A parser counts every sample it sees begin, and has no word for a machine's fault.
+    """
+    failure = record.failure
+    if failure is not None and failure.symptom in BLAMELESS and not _noisy(record):
+        why = " ".join(failure.message.split())
+        yield f"{path} is left out: {failure.stage} {failure.symptom}: {why}"
+        return
     prompt = words.prompt
     device, config = record.device, record.config
     yield f"{prompt} [Processing] {path}"
@@ -59,6 +76,11 @@ def log_lines(record: Record, path: str, words: Words) -> Iterator[str]:
     yield from (f"{prompt} {line}" for line in _result(record))
 
 
+def _noisy(record: Record) -> bool:
+    """Whether all that is wrong with a record is that its samples are noisy."""
+    return record.failure is not None and record.failure.symptom is Symptom.TOO_NOISY
+
+
 def _trials(arm: Samples) -> Iterator[str]:
     for number, wall in enumerate(arm.wall):
         on_device = f", gpu={arm.device[number] * 1e3:.6g} ms" if arm.device else ""
@@ -67,24 +89,21 @@ def _trials(arm: Samples) -> Iterator[str]:
 
 def _result(record: Record) -> Iterator[str]:
     eager = _eager_dtypes(record)
-    failure = record.failure
+    failure = None if _noisy(record) else record.failure
     if failure is not None and failure.stage in (Stage.LOAD, Stage.EAGER):
         yield from _failed("eager", failure.message)
         return
     yield f"[Datatype][eager]: {' '.join(eager)}"
-    compared = failure is None or failure.symptom in (
-        *MISMATCHES,
-        Symptom.NON_FINITE,
-        Symptom.NONDETERMINISTIC,
-    )
+    compared = failure is None or failure.symptom in (*MISMATCHES, Symptom.NON_FINITE)
     if not compared:
         assert failure is not None
         if failure.stage is not Stage.COMPILE:
             yield f"[Datatype][compiled]: {' '.join(eager)}"
             yield from _failed("compiled", f"Error: {failure.message}")
         else:
-            # The word "Error:" would make it a failure at run time.
-            yield from _failed("compiled", failure.message.replace("Error:", "Error -"))
+            # The words "Error:" and "Exception:" would make it a failure at run time.
+            message = failure.message.replace("Error:", "Error -")
+            yield from _failed("compiled", message.replace("Exception:", "Exception -"))
         return
     found = [output.dtype for output in record.outputs] or ["unknown"]
     yield f"[Datatype][compiled]: {' '.join(found)}"
@@ -98,7 +117,8 @@ def _result(record: Record) -> Iterator[str]:
 def _eager_dtypes(record: Record) -> list[str]:
     stored = record.environment.get("eager_outputs")
     if isinstance(stored, list):
-        return [str(pair[0]) for pair in stored if isinstance(pair, list)]
+        names = [str(pair[0]) for pair in stored if isinstance(pair, list)]
+        return [name for name in names if name != "NoneType"]
     return [output.dtype for output in record.outputs]
 
 

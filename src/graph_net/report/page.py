@@ -1,0 +1,84 @@
+"""One self-contained HTML page of everything a store of records says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from graph_net import __version__
+from graph_net.corpus.pack import Pack
+from graph_net.corpus.records import RecordStore
+from graph_net.report.page_assets import content_policy, embedded, packed, script, style
+from graph_net.report.page_data import data_of
+from graph_net.report.page_drawing import drawing_of
+from graph_net.report.page_failures import clusters_of
+from graph_net.report.page_html import body, head
+from graph_net.report.page_rows import Entry, read_entries
+from graph_net.report.page_scores import scores_of
+from graph_net.score import Parameters
+
+
+def write_page(
+    records: Path,
+    output: Path,
+    pack: Pack | None = None,
+    parameters: Parameters = Parameters(),  # noqa: B008 - frozen
+    title: str = "",
+) -> int:
+    """Write the page of a store; how many measurements it shows.
+
+    Graphs are drawn where ``pack`` holds them. The page appears complete or not at all.
+    """
+    entries = read_entries(RecordStore(records).require())
+    output.parent.mkdir(parents=True, exist_ok=True)
+    aside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        with aside.open("w", encoding="utf-8") as file:
+            file.writelines(_parts(entries, pack, parameters, title or _name(records)))
+        aside.replace(output)
+    finally:
+        aside.unlink(missing_ok=True)
+    return len(entries)
+
+
+def _parts(
+    entries: list[Entry], pack: Pack | None, parameters: Parameters, title: str
+) -> Iterator[str]:
+    """The page piece by piece: what is drawn first comes first, raw samples and graphs last."""
+    scores = scores_of(entries, parameters)
+    clusters = clusters_of(entries)
+    drawings = _drawings(entries, pack)
+    data = data_of(entries, scores, clusters, list(drawings), parameters)
+    made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, graph-net {__version__}"
+    yield head(title, content_policy(), style())
+    yield body(title, made, entries, scores, list(clusters.values()), parameters)
+    yield f'<script type="application/json" id="data">{embedded(data)}</script>\n'
+    # Lines of base64: nothing in them can end the element, and each is unpacked when asked for.
+    yield '<script type="text/plain" id="details">'
+    for entry in entries:
+        yield f"{entry.detail}\n"
+    yield '</script>\n<script type="text/plain" id="drawings">'
+    for line in drawings.values():
+        yield f"{line}\n"
+    yield f"</script>\n<script>{script()}</script>\n</body>\n</html>\n"
+
+
+def _drawings(entries: list[Entry], pack: Pack | None) -> dict[str, str]:
+    """What a pack has of the measured graphs, packed, by id."""
+    if pack is None:
+        return {}
+    wanted = {entry.subject.id for entry in entries}
+    named: dict[str, str] = {}
+    for row in pack.rows(["name", "id"]).to_pylist():
+        if row["id"] in wanted:
+            named.setdefault(row["id"], row["name"])
+    ids = {name: graph_id for graph_id, name in named.items()}
+    found = pack.graphs(sorted(ids)) if ids else ()
+    return {ids[name]: packed(drawing_of(graph)) for name, graph in found}
+
+
+def _name(records: Path) -> str:
+    """What a store is called where nobody names it; not where it lies on this machine."""
+    return records.resolve().name

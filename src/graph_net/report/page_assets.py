@@ -1,0 +1,71 @@
+"""What goes into the page as it is: the style, the program, and data that cannot break out."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+STYLE = "report.css"
+# In the order they are needed; together they are one function, so that no name leaks.
+PROGRAM = (
+    "base.js", "chart.js", "scores.js", "curves.js", "violin.js", "control.js", "table.js",
+    "layout.js", "drawing.js", "view.js", "start.js",
+)  # fmt: skip
+DIGITS = 5
+
+
+def style() -> str:
+    """The style sheet."""
+    return _asset(STYLE)
+
+
+@cache
+def script() -> str:
+    """The program of the page."""
+    parts = "\n".join(_asset(name) for name in PROGRAM)
+    return f'(() => {{\n"use strict";\n{parts}}})();'
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("graph_net.report") / "assets" / name).read_text("utf-8")
+
+
+def content_policy() -> str:
+    """A policy under which a browser runs this program, and fetches and runs nothing else."""
+    return (
+        f"default-src 'none'; script-src '{_fingerprint(script())}'; "
+        f"style-src '{_fingerprint(style())}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _fingerprint(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def embedded(value: Any) -> str:
+    """JSON that may stand inside an HTML element, whatever its texts are."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def packed(value: Any) -> str:
+    """A value as one line: JSON, deflated, base64."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def rounded(value: float | None, digits: int = DIGITS) -> float | None:
+    """A number with so many digits that count, and None for one that JSON has no word for."""
+    if value is None or not math.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -1,0 +1,101 @@
+"""The numbers of the page as compact columns for its program."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from graph_net.record import Verdict
+from graph_net.report.page_assets import rounded
+from graph_net.report.page_failures import Cluster, cluster_key
+from graph_net.report.page_rows import Entry
+from graph_net.report.page_scores import Scores
+from graph_net.score import INTERPRETATIONS, Parameters
+
+FINE = 7
+"""Digits of what scores are computed from."""
+VERDICTS = list(Verdict)
+NOT_COUNTED = -1
+
+
+def data_of(
+    entries: list[Entry],
+    scores: Scores,
+    clusters: dict[Any, Cluster],
+    drawn: list[str],
+    parameters: Parameters,
+) -> dict[str, Any]:
+    """Everything the program of the page reads but raw samples and graphs."""
+    graphs = {entry.subject.id: entry.subject for entry in entries}
+    number = {graph_id: place for place, graph_id in enumerate(graphs)}
+    drawings = {graph_id: place for place, graph_id in enumerate(drawn)}
+    families = sorted({entry.sample.family for entry in entries if entry.sample is not None})
+    cluster = {key: place for place, key in enumerate(clusters)}
+    return {
+        "parameters": {"p": parameters.p, "b": parameters.b},
+        "interpretation": parameters.interpretation.name,
+        "interpretations": {
+            name: [level if math.isfinite(level) else None for level in each.levels()]
+            for name, each in INTERPRETATIONS.items()
+        },
+        "compilers": [curve.label for curve in scores.curves],
+        "verdicts": VERDICTS,
+        "clusters": [
+            [each.stage, each.symptom, each.signature, each.blamed] for each in clusters.values()
+        ],
+        "graphs": {
+            "id": list(graphs),
+            "name": [subject.name for subject in graphs.values()],
+            "category": [subject.category for subject in graphs.values()],
+            "library": [subject.library for subject in graphs.values()],
+            "model": [subject.model for subject in graphs.values()],
+            "drawing": [drawings.get(graph_id, -1) for graph_id in graphs],
+        },
+        "rows": _rows(entries, scores, number, families, cluster),
+    }
+
+
+def _rows(
+    entries: list[Entry],
+    scores: Scores,
+    number: dict[str, int],
+    families: list[str],
+    cluster: dict[Any, int],
+) -> dict[str, list[Any]]:
+    family = {name: place for place, name in enumerate(families)}
+    samples = [entry.sample for entry in entries]
+    return {
+        "compiler": [scores.place[entry.curve] for entry in entries],
+        "graph": [number[entry.subject.id] for entry in entries],
+        "family": [-1 if sample is None else family[sample.family] for sample in samples],
+        "fault": [NOT_COUNTED if sample is None else int(sample.fault) for sample in samples],
+        "ratio": [None if sample is None else rounded(sample.speedup, FINE) for sample in samples],
+        "t": [rounded(entry.t, FINE) for entry in entries],
+        "verdict": [_verdict(entry) for entry in entries],
+        "cluster": [
+            -1 if entry.failure is None else cluster[cluster_key(entry.failure)]
+            for entry in entries
+        ],
+        "cold": [rounded(entry.cost.cold_seconds) for entry in entries],
+        "warm": [rounded(entry.cost.warm_seconds) for entry in entries],
+        "memory": [rounded(entry.cost.candidate_peak_bytes) for entry in entries],
+        "eager_memory": [rounded(entry.cost.eager_peak_bytes) for entry in entries],
+        **{
+            f"{name}{end}": [_number(entry, name, place) for entry in entries]
+            for name in ("speedup", "noise")
+            for place, end in enumerate(("", "_low", "_high"))
+        },
+    }
+
+
+def _verdict(entry: Entry) -> int:
+    """The place of the verdict; none for a failure, whatever its samples say."""
+    if entry.measured is None or entry.failure is not None:
+        return -1
+    return VERDICTS.index(entry.measured.verdict)
+
+
+def _number(entry: Entry, name: str, place: int) -> float | None:
+    if entry.measured is None:
+        return None
+    return rounded(getattr(entry.measured, name)[place])

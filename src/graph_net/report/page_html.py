@@ -1,0 +1,156 @@
+"""The page without its program: headings, headline scores, failures, where it was measured.
+
+Everything that comes from records goes through ``escape``; what the program draws later has its
+place here.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from urllib.parse import quote
+
+from graph_net.report.page_failures import Cluster
+from graph_net.report.page_rows import Entry
+from graph_net.report.page_scores import Curve, Scores
+from graph_net.report.page_tables import control, devices, not_counted, protocols, table
+from graph_net.score import Bounds, Pair, Parameters
+
+SECTIONS = {
+    "scores": "Scores",
+    "curves": "Curves",
+    "speedups": "Speedups",
+    "regressions": "Regressions",
+    "graphs": "Graphs",
+    "failures": "Failures",
+    "control": "A/A control",
+    "environment": "Environment",
+}
+AT = (("s", -5.0, "S(−5)"), ("s", 0.0, "S(0)"), ("es", 3.0, "ES(3)"))
+SHARES = (
+    ("alpha", "α", "geometric mean of the speedups of what is correct at t = 0"),
+    ("beta", "β", "geometric mean of the slowdowns among them"),
+    ("correct_share", "λ", "share that is correct at t = 0"),
+    ("slower_share", "η", "share of the correct that is slower than eager"),
+)
+
+
+def head(title: str, policy: str, style: str) -> str:
+    """The beginning of the page, up to its body."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)} · GraphNet report</title>\n<style>{style}</style>\n</head>\n"
+    )
+
+
+def body(
+    title: str,
+    made: str,
+    entries: list[Entry],
+    scores: Scores,
+    clusters: list[Cluster],
+    parameters: Parameters,
+) -> str:
+    """All sections, those that the program fills still empty."""
+    links = "".join(f'<a href="#{name}">{text}</a>' for name, text in SECTIONS.items())
+    inner = {
+        "scores": _scores(scores, parameters) + not_counted(entries, scores),
+        "failures": _failures(clusters, entries),
+        "control": control(entries, scores),
+        "environment": devices(entries) + protocols(entries),
+    }
+    sections = "".join(
+        f'<section id="{name}"><h2>{text}</h2>{inner.get(name, "")}</section>\n'
+        for name, text in SECTIONS.items()
+    )
+    graphs = len({entry.subject.id for entry in entries})
+    counted = sum(entry.sample is not None for entry in entries)
+    return (
+        f"<body>\n<header><h1>{escape(title)}</h1><p>{len(entries):,} measurements of {graphs:,} "
+        f"graphs under {len(scores.curves)} configurations; {len(entries) - counted:,} count "
+        f"against nobody and are listed apart. Made {escape(made)}.</p>"
+        f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n"
+        '<article id="view" hidden></article>\n'
+        "<noscript><p>Curves, the table of graphs and drawings need JavaScript.</p></noscript>\n"
+    )
+
+
+def _scores(scores: Scores, parameters: Parameters) -> str:
+    names = ["compiler", "graphs", "families", *(text for _, _, text in AT), "aggregate", "AS"]
+    names += [f'<abbr title="{escape(why)}">{letter}</abbr>' for _, letter, why in SHARES]
+    rows = [_row(curve, number) for number, curve in enumerate(scores.curves)]
+    few = any(c.estimate is not None and c.estimate.uncertain for c in scores.curves)
+    note = (
+        f"p = {parameters.p:g}, b = {parameters.b:g}, tolerances as in "
+        f"“{parameters.interpretation.name}”. Speedups are ratios of medians; 95 % intervals from "
+        "1,000 draws of model families. "
+    )
+    if few:
+        note += "! fewer than ten families: the interval is narrower than it should be. "
+    return f'{table(names, rows, "headline")}<p class="note">{note}</p>{_pairs(scores.pairs)}'
+
+
+def _row(curve: Curve, number: int) -> list[str]:
+    version = f" <small>{escape(curve.config.version)}</small>" if curve.config.version else ""
+    name = f'<span class="key c{number % 7}"></span>{escape(curve.label)}{version}'
+    found = curve.estimate
+    if found is None:
+        return [name, "0", "0"] + ["–"] * (len(AT) + 2 + len(SHARES))
+    families = f"{found.families:,}{'!' if found.uncertain else ''}"
+    cells = [_cell(found.at(which, t)) for which, t, _ in AT]
+    cells += [_cell(found.graphnet), _cell(found.passbench)]
+    cells += [f"{found.at(which, 0.0).value:.3f}" for which, _, _ in SHARES]
+    return [name, f"{found.samples:,}", families, *cells]
+
+
+def _cell(bounds: Bounds | None) -> str:
+    if bounds is None:
+        return "–"
+    return f"<b>{bounds.value:.3f}</b> <small>{bounds.low:.3f} … {bounds.high:.3f}</small>"
+
+
+def _pairs(pairs: tuple[Pair, ...]) -> str:
+    """Who is told apart from whom."""
+    rows = []
+    for pair in pairs:
+        verdict = "told apart" if pair.apart else "not told apart"
+        ratio = _cell(pair.ratio) if pair.graphs else "–"
+        rows.append([
+            escape(pair.first), escape(pair.second), ratio, f"{pair.graphs:,}",
+            f"{pair.families:,}", f"{pair.p_value:.2g}",
+            verdict if pair.graphs else "no graph in common",
+        ])  # fmt: skip
+    if not rows:
+        return ""
+    names = ["better", "than", "times", "graphs", "families", "p-value", "verdict"]
+    return f"<h3>Who is better, on the graphs both have</h3>{table(names, rows, 'pairs')}"
+
+
+def _failures(clusters: list[Cluster], entries: list[Entry]) -> str:
+    if not clusters:
+        return "<p>None.</p>"
+    blamed = [cluster for cluster in clusters if cluster.blamed]
+    free = [cluster for cluster in clusters if not cluster.blamed]
+    parts = ["".join(_cluster(cluster, entries) for cluster in blamed) or "<p>None.</p>"]
+    if free:
+        parts.append("<h3>Counted against nobody: too noisy, or the machine's doing</h3>")
+        parts += [_cluster(cluster, entries) for cluster in free]
+    return "".join(parts)
+
+
+def _cluster(cluster: Cluster, entries: list[Entry]) -> str:
+    who = ", ".join(f"{name} {n:,}" for name, n in cluster.compilers.most_common())
+    examples = "".join(
+        f'<li><a href="#graph={quote(entries[place].subject.id, safe="")}">'
+        f"{escape(entries[place].subject.name)}</a> · {escape(entries[place].config.label)}</li>"
+        for place in cluster.examples
+    )
+    signature = escape(cluster.signature or "no message")
+    return (
+        f'<details class="cluster"><summary><b class="count">{cluster.count:,}</b>'
+        f'<span class="stage">{cluster.stage} · {cluster.symptom}</span> '
+        f"<code>{signature}</code></summary><p>{escape(who)}</p>"
+        f"<pre>{escape(cluster.message)}</pre><ul>{examples}</ul></details>\n"
+    )

@@ -1,0 +1,122 @@
+"""Records as what the page needs of them: numbers for the table, the rest packed aside."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from graph_net.corpus.records import RecordStore
+from graph_net.record import Config, Cost, Device, Failure, Record, Subject, Verdict
+from graph_net.report.page_assets import packed, rounded
+from graph_net.score import Sample, sample_of
+
+MESSAGE = 600
+"""Characters of a message that are shown."""
+ARMS = ("eager", "control", "candidate")
+MICRO = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A timing without its samples."""
+
+    speedup: tuple[float, float, float]
+    noise: tuple[float, float, float]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One measurement on the page. ``sample`` is None where it counts against nobody.
+
+    ``detail`` holds what only the view of its graph shows, packed into one line.
+    """
+
+    subject: Subject
+    config: Config
+    device: Device
+    protocol: str
+    started: str
+    failure: Failure | None
+    measured: Measured | None
+    t: float | None
+    cost: Cost
+    load: float | None
+    sample: Sample | None
+    detail: str
+
+    @property
+    def curve(self) -> tuple[str, str]:
+        """What it belongs to: a configuration on a device."""
+        return self.config.hash, self.device.hash
+
+
+def read_entries(store: RecordStore) -> list[Entry]:
+    """The measurements of a store; of a graph measured again as before, the last."""
+    found: dict[tuple[str, str, str], Entry] = {}
+    for record in store.records():
+        key = (record.subject.id, record.config.hash, record.device.hash)
+        if key not in found or record.started >= found[key].started:
+            found[key] = entry_of(record)
+    return sorted(found.values(), key=lambda e: (e.subject.name, e.subject.id, e.config.label))
+
+
+def entry_of(record: Record) -> Entry:
+    """A record as an entry."""
+    timing, load = record.timing, record.environment.get("load")
+    measured = None
+    if timing is not None:
+        speedup, noise = (
+            (each.value, each.low, each.high) for each in (timing.speedup, timing.noise)
+        )
+        measured = Measured(speedup, noise, timing.verdict)
+    return Entry(
+        subject=record.subject,
+        config=record.config,
+        device=record.device,
+        protocol=record.protocol,
+        started=record.started,
+        failure=record.failure,
+        measured=measured,
+        t=record.t,
+        cost=record.cost,
+        load=float(load) if isinstance(load, (int, float)) else None,
+        sample=sample_of(record),
+        detail=packed(_detail(record)),
+    )
+
+
+def _detail(record: Record) -> dict[str, Any]:
+    timing, failure = record.timing, record.failure
+    found: dict[str, Any] = {
+        "outputs": [_output(output) for output in map(asdict, record.outputs)],
+        "cost": {name: rounded(value) for name, value in asdict(record.cost).items()},
+        "environment": {
+            key: value for key, value in record.environment.items() if key != "eager_outputs"
+        },
+        "started": record.started,
+        "seconds": rounded(record.seconds),
+    }
+    if failure is not None:
+        found["message"] = failure.message[:MESSAGE]
+    if timing is not None:
+        arms = [timing.eager, timing.control, timing.candidate]
+        found["reason"] = timing.reason
+        found["inner"] = [arm.inner for arm in arms]
+        found["wall"] = [_micro(arm.wall) for arm in arms]
+        if all(arm.device for arm in arms):
+            found["device"] = [_micro(arm.device) for arm in arms]
+            on_device = timing.device_speedup
+            if on_device is not None:
+                values = (on_device.value, on_device.low, on_device.high)
+                found["device_speedup"] = [rounded(value) for value in values]
+    return found
+
+
+def _micro(seconds: tuple[float, ...]) -> list[float | None]:
+    return [rounded(value * MICRO) for value in seconds]
+
+
+def _output(output: dict[str, Any]) -> list[Any]:
+    levels = [rounded(output[name]) for name in ("t", "max_abs", "t_exact", "eager_t_exact")]
+    return [output["dtype"], list(output["shape"]), *levels]

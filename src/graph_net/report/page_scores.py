@@ -1,0 +1,80 @@
+"""The scores on the page: a curve a compiler, from the functions ``graph-net score`` uses."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from graph_net.record import Config, Device
+from graph_net.report.page_rows import Entry
+from graph_net.score import Estimate, Pair, Parameters, Samples, columns, estimate, rank
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A configuration on a device; ``estimate`` is None where nothing of it counts."""
+
+    label: str
+    config: Config
+    device: Device
+    samples: Samples
+    estimate: Estimate | None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """All curves, best first, which of them are told apart, and the place of each."""
+
+    curves: tuple[Curve, ...]
+    pairs: tuple[Pair, ...]
+    place: dict[tuple[str, str], int]
+
+
+def scores_of(entries: list[Entry], parameters: Parameters) -> Scores:
+    """The scores of measurements."""
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.curve].append(entry)
+    labels = _labels({key: members[0] for key, members in groups.items()})
+    made = {key: _curve(labels[key], members, parameters) for key, members in groups.items()}
+    scored = {
+        labels[key]: curve.samples for key, curve in made.items() if curve.estimate is not None
+    }
+    pairs = rank(scored, parameters).pairs if len(scored) > 1 else ()
+    order = sorted(made, key=lambda key: (-_aggregate(made[key]), labels[key]))
+    place = {key: number for number, key in enumerate(order)}
+    return Scores(tuple(made[key] for key in order), pairs, place)
+
+
+def _curve(label: str, members: list[Entry], parameters: Parameters) -> Curve:
+    free = Counter(
+        str(entry.failure.symptom)
+        for entry in members
+        if entry.sample is None and entry.failure is not None
+    )
+    samples = columns((e.sample for e in members if e.sample is not None), dict(free))
+    found = estimate(samples, parameters) if len(samples) else None
+    return Curve(label, members[0].config, members[0].device, samples, found)
+
+
+def _aggregate(curve: Curve) -> float:
+    """What curves are ordered by; those without a score come last."""
+    if curve.estimate is None or curve.estimate.graphnet is None:
+        return float("-inf")
+    return curve.estimate.graphnet.value
+
+
+def _labels(examples: dict[tuple[str, str], Entry]) -> dict[tuple[str, str], str]:
+    """A name for each curve, no longer than it takes to tell them apart."""
+    words = {
+        key: (e.config.label, e.config.version, e.device.name, e.device.hash[:8])
+        for key, e in examples.items()
+    }
+    labels = {key: parts[0] for key, parts in words.items()}
+    for length in (2, 3, 4):
+        times = Counter(labels.values())
+        labels = {
+            key: " ".join(words[key][:length]) if times[label] > 1 else label
+            for key, label in labels.items()
+        }
+    return labels

@@ -1,0 +1,115 @@
+"""Tables of the page that say how it was measured: device, protocol, noise, what is left out."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+
+import numpy as np
+
+from graph_net.measure.protocol import Protocol
+from graph_net.record import BLAMELESS, Symptom
+from graph_net.report.page_rows import Entry
+from graph_net.report.page_scores import Scores
+
+USUAL_SECONDS = (5.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0, 30.0, 60.0)
+"""A record has the hash of its protocol only; these are what ``bench --seconds`` often is."""
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
+    """A table of cells that are HTML already."""
+    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
+    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
+    return (
+        f'<div class="wide"><table class="{kind}"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
+
+
+def not_counted(entries: list[Entry], scores: Scores) -> str:
+    """How many measurements of each compiler count against nobody, and why."""
+    free = [entry for entry in entries if entry.sample is None]
+    if not free:
+        return '<p class="note" id="not-counted">Every measurement counts.</p>'
+    symptoms = [symptom for symptom in Symptom if symptom in BLAMELESS]
+    found = Counter((e.curve, e.failure.symptom) for e in free if e.failure is not None)
+    rows = [
+        [escape(scores.curves[place].label), *(f"{found[curve, each]:,}" for each in symptoms)]
+        for curve, place in scores.place.items()
+        if any(found[curve, each] for each in symptoms)
+    ]
+    names = ["compiler", *(str(symptom).replace("_", " ") for symptom in symptoms)]
+    return f'<div id="not-counted"><h3>Not counted</h3>{table(names, rows)}</div>'
+
+
+def control(entries: list[Entry], scores: Scores) -> str:
+    """How far eager is from itself: the noise floor, by compiler."""
+    groups: dict[tuple[str, str], list[tuple[float, float, float]]] = defaultdict(list)
+    for entry in entries:
+        if entry.measured is not None:
+            groups[entry.curve].append(entry.measured.noise)
+    rows = []
+    for curve, place in scores.place.items():
+        if groups[curve]:
+            value, low, high = np.array(groups[curve]).T
+            off = np.abs(np.log(value))
+            holds = np.mean((low <= 1) & (high >= 1))
+            spread = [f"{np.expm1(np.quantile(off, share)):.2%}" for share in (0.5, 0.95, 1)]
+            label = escape(scores.curves[place].label)
+            rows.append([label, f"{len(value):,}", *spread, f"{holds:.1%}"])
+    if not rows:
+        return "<p>Nothing was timed.</p>"
+    names = ["compiler", "timed", "off by: median", "95th percentile", "worst", "interval holds 1"]
+    return (
+        "<p>Eager is measured twice in every timing, the second time as the control. Nothing was "
+        "changed between the two, so what they differ by is noise, and no verdict is given "
+        "within it. Honest intervals hold 1 about as often as the protocol's confidence says: "
+        f"99 % unless it was changed.</p>{table(names, rows, 'noise')}"
+    )
+
+
+def devices(entries: list[Entry]) -> str:
+    """Where it was measured, and how busy it was there."""
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.device.hash].append(entry)
+    parts = []
+    for members in groups.values():
+        device = members[0].device
+        times = sorted(entry.started for entry in members if entry.started)
+        loads = [entry.load for entry in members if entry.load is not None]
+        known = {
+            "kind": device.kind,
+            "cores, threads used": f"{device.cores}, {device.threads}",
+            "memory": f"{device.memory_bytes / 2**30:.1f} GiB",
+            "system": device.system,
+            "python": device.python,
+            **dict(device.software),
+            "measurements": f"{len(members):,}",
+            "from, to": f"{times[0]} … {times[-1]}" if times else "",
+            "load, median and worst": f"{np.median(loads):.2f}, {max(loads):.2f}" if loads else "",
+        }
+        rows = [[escape(key), escape(str(value))] for key, value in known.items() if value]
+        parts.append(f"<h3>{escape(device.name)}</h3>{table(['', ''], rows, 'facts')}")
+    return "".join(parts)
+
+
+def protocols(entries: list[Entry]) -> str:
+    """How it was measured; every number where the protocol is a usual one."""
+    found = Counter(entry.protocol for entry in entries)
+    usual = {(p := Protocol(seconds=seconds)).hash: p for seconds in USUAL_SECONDS}
+    parts = []
+    if len(found) > 1:
+        parts.append(
+            f'<p class="warning">{len(found)} protocols: measurements compare within one only.</p>'
+        )
+    for name, count in found.most_common():
+        parts.append(f"<h3>Protocol <code>{escape(name[:12])}</code>, {count:,} measurements</h3>")
+        if name in usual:
+            rows = [[escape(key), escape(str(v))] for key, v in asdict(usual[name]).items()]
+            parts.append(table(["", ""], rows, "facts"))
+        else:
+            parts.append("<p>Not one of the usual ones: a record has its hash only.</p>")
+    return "".join(parts)
