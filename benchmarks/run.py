@@ -1,7 +1,7 @@
 """Runs every benchmark and leaves one report: what was claimed, what was measured.
 
-``make benchmarks`` calls this. Each benchmark is a program of its own and can be run alone with more
-repeats: ``python -m benchmarks.reading --repeats 20``.
+``make benchmarks`` calls this. Each benchmark is a program of its own and can be run alone with
+more repeats: ``python -m benchmarks.reading --repeats 20``.
 """
 
 from __future__ import annotations
