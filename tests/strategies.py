@@ -272,7 +272,7 @@ def graphs(draw: st.DrawFn) -> Graph:
         inputs=tuple(inputs),
         nodes=nodes,
         output=map_refs(draw(values(constants() | distances)), back_from(available)),
-        level=draw(st.sampled_from(Level)) if lowered else Level.TORCH,
+        level=draw(st.sampled_from((Level.TORCH, Level.ATEN))) if lowered else Level.TORCH,
         symbols=tuple(symbols),
         constraints=tuple(draw(st.lists(exprs(words), max_size=2))) if words else (),
         provenance=draw(provenances()),

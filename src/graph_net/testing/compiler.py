@@ -98,6 +98,7 @@ def _in_child(compiler: Compiler, device: str, names: list[str], report: Report)
     if child == 0:
         try:
             os.close(reader)
+            torch.set_num_threads(1)  # a pool of the parent's does not survive the fork
             with os.fdopen(writer, "w", buffering=1) as channel:
                 _child(compiler, device, names, channel)
         finally:  # neither an error nor what the parent registered for its exit is the child's
