@@ -250,3 +250,10 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(PackError, match=r"pack cannot be read: .*part-00001"):
         Pack(tmp_path / "pack").names()
+
+
+def test_no_names_are_no_graphs(tmp_path: Path) -> None:
+    with PackWriter(tmp_path) as writer:
+        writer.add("one", some_graph(1))
+    assert list(Pack(tmp_path).graphs([])) == []
+    assert [name for name, _ in Pack(tmp_path).graphs(iter(["one"]))] == ["one"]

@@ -96,7 +96,9 @@ class Pack:
 
     def graphs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Graph]]:
         """Graphs with their names, a few in memory at a time; all of them, or those named."""
-        chosen = None if names is None else pc.field("name").isin(list(names))
+        chosen = (
+            None if names is None else pc.field("name").isin(pa.array(list(names), pa.string()))
+        )
         batches = self.dataset.to_batches(
             filter=chosen, columns=["name", "graph"], batch_size=64, batch_readahead=1
         )
