@@ -15,11 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from graph_net.capture.collect import collect
-from graph_net.capture.worker import Budget, Spool, signature
+from graph_net.capture.worker import Budget, Spool
 from graph_net.capture.zoo import Call, Entry, ZooError, available, load
 from graph_net.corpus.gather import gather
 from graph_net.corpus.pack import Pack
 from graph_net.graph import Normal, Role
+from graph_net.record.signature import signature_of
 
 
 class Hangs(nn.Module):
@@ -145,7 +146,7 @@ def test_a_killed_collection_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_equal_failures_look_equal() -> None:
-    assert signature("no attribute 'a12' of 3") == signature("no attribute 'b7' of 44")
+    assert signature_of("no attribute 'a12' of 3") == signature_of("no attribute 'b7' of 44")
 
 
 @pytest.mark.parametrize("name", [name for name, there in available().items() if not there])

@@ -33,6 +33,7 @@ from graph_net.graph import (
     from_bytes,
     to_bytes,
 )
+from graph_net.record.signature import signature_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,7 @@ class Result:
     @property
     def signature(self) -> str:
         """The reason with everything that varies from model to model masked."""
-        return signature(self.reason)
-
-
-def signature(reason: str) -> str:
-    """A text with numbers and names masked, so that equal failures look equal."""
-    text = re.sub(r"'[^']*'|\"[^\"]*\"", "'…'", reason)
-    return re.sub(r"\d+(\.\d+)?", "#", text)[:160]
+        return signature_of(self.reason)
 
 
 class Spool:

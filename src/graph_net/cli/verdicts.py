@@ -65,7 +65,7 @@ def _number(value: float | None) -> str:
 
 def failure_table(verdicts: list[Verdict]) -> None:
     """Print each reason with its requirement, how many graphs it stands for, and one of them."""
-    from graph_net.capture.worker import signature
+    from graph_net.record.signature import signature_of
 
     reasons: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for verdict in verdicts:
@@ -73,7 +73,7 @@ def failure_table(verdicts: list[Verdict]) -> None:
         if verdict.model_reason:
             told.append(("as its model", verdict.model_reason))
         for requirement, reason in told:
-            key = (requirement, signature(reason))
+            key = (requirement, signature_of(reason))
             reasons.setdefault(key, []).append((verdict.name, reason))
     if not reasons:
         return

@@ -11,6 +11,7 @@ import torch
 
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.outputs import flat_outputs as flat_outputs
 from graph_net.graph.recipe import Constant
 from graph_net.graph.resolve import resolve
 from graph_net.graph.runtime import arguments, to_python, torch_dtype
@@ -120,15 +121,6 @@ def _last_uses(graph: Graph) -> list[list[str]]:
                 kept.add(name)
                 released[position].append(name)
     return released
-
-
-def flat_outputs(outputs: Any) -> list[Any]:
-    """Tensors and numbers of a nested output, left to right."""
-    if isinstance(outputs, (list, tuple)):
-        return [leaf for item in outputs for leaf in flat_outputs(item)]
-    if isinstance(outputs, dict):
-        return [leaf for item in outputs.values() for leaf in flat_outputs(item)]
-    return [outputs]
 
 
 def digest(outputs: Any) -> str:

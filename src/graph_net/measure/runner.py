@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from graph_net.measure.signature import signature_of
 from graph_net.measure.task import Inbox, Task, encode
 from graph_net.record import Failure, Record, RecordError, Stage, Symptom, from_json
+from graph_net.record.signature import signature_of
 
 PATIENCE = 5.0
 """Seconds the lanes have to end their workers when they are told to end."""

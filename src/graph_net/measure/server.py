@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.measure.memory import group_bytes, oom_kills
-from graph_net.measure.signature import message_of, signature_of
 from graph_net.measure.task import Inbox, Task, encode, now
 from graph_net.record import Failure, Json, Stage, Symptom, to_json
+from graph_net.record.signature import message_of, signature_of
 
 TICK = 0.25
 """Seconds between looks at clocks and memory."""

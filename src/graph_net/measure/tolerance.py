@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import torch
 
-LOWEST, HIGHEST = -64.0, 16.0
+from graph_net.record import EQUAL, FAMILIES
+
+LOWEST, HIGHEST = EQUAL, 16.0
 """Where the search for a level ends: equal below, nothing passes above."""
 PRECISION = 1e-4
-_FLOAT32 = 5.886 / 5
-_SLOPES: dict[torch.dtype, tuple[float, float]] = {
-    torch.float16: (1.0, 0.6),
-    torch.complex32: (1.0, 0.6),
-    torch.bfloat16: (1.0, 1.796 / 5),
-    torch.float32: (1.0, _FLOAT32),
-    torch.complex64: (1.0, _FLOAT32),
-    torch.float64: (1.4, 1.4),
-    torch.complex128: (1.4, 1.4),
+_SLOPES = {getattr(torch, name): slopes for name, slopes in FAMILIES.items()}
+_SLOPES |= {
+    torch.complex32: FAMILIES["float16"],
+    torch.complex64: FAMILIES["float32"],
+    torch.complex128: FAMILIES["float64"],
 }
 
 

@@ -20,7 +20,6 @@ from graph_net.graph import Graph, from_bytes
 from graph_net.graph.effects import changed_values
 from graph_net.graph.execute import flat_outputs, make_inputs
 from graph_net.measure.device import Disturbances, Peak
-from graph_net.measure.signature import message_of, signature_of
 from graph_net.measure.task import Task, now
 from graph_net.measure.timing import CpuClock, CudaClock, compare
 from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
@@ -34,6 +33,7 @@ from graph_net.record import (
     Symptom,
     Timing,
 )
+from graph_net.record.signature import message_of, signature_of
 
 
 class _Ended(Exception):

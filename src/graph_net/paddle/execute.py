@@ -9,6 +9,7 @@ from typing import Any
 
 from graph_net.graph.errors import GraphError, UnknownTarget
 from graph_net.graph.graph import Graph, Input, Level, Node
+from graph_net.graph.outputs import flat_outputs as flat_outputs
 from graph_net.graph.paddle_targets import CPU, OPS, check_paddle_target
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, RunDevice, Value, refs
@@ -132,15 +133,6 @@ def _make_input(graph: Graph, entry: Input, seed: int) -> Any:
     except ValueError as error:
         raise GraphError(str(error), node=entry.name, field="recipe") from error
     return paddle.to_tensor(drawn.numpy(), dtype=dtype)
-
-
-def flat_outputs(outputs: Any) -> list[Any]:
-    """Tensors and numbers of a nested output, left to right."""
-    if isinstance(outputs, (list, tuple)):
-        return [leaf for item in outputs for leaf in flat_outputs(item)]
-    if isinstance(outputs, dict):
-        return [leaf for item in outputs.values() for leaf in flat_outputs(item)]
-    return [outputs]
 
 
 def digest(outputs: Any) -> str:

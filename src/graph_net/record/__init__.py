@@ -3,6 +3,7 @@
 from graph_net.record.codec import from_json, to_json
 from graph_net.record.nouns import (
     BLAMELESS,
+    EQUAL,
     FAMILIES,
     MISMATCHES,
     RETRIED,
@@ -28,6 +29,7 @@ from graph_net.record.nouns import (
 
 __all__ = [
     "BLAMELESS",
+    "EQUAL",
     "FAMILIES",
     "MISMATCHES",
     "RETRIED",

@@ -19,8 +19,15 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 KEY_BYTES = 16
 
 
-FAMILIES = ("float16", "bfloat16", "float32", "float64")
-"""The dtypes whose tolerances differ."""
+FAMILIES = {
+    "float16": (1.0, 0.6),
+    "bfloat16": (1.0, 1.796 / 5),
+    "float32": (1.0, 5.886 / 5),
+    "float64": (1.4, 1.4),
+}
+"""GraphNet's tolerances: 10^(a·t) and 10^(r·t) at level t; these are a and r for each dtype."""
+EQUAL = -64.0
+"""The level of outputs that are equal."""
 
 
 class RecordError(ValueError):

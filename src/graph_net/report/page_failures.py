@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from graph_net.measure.signature import signature_of
 from graph_net.record import Failure, Stage, Symptom
+from graph_net.record.signature import signature_of
 from graph_net.report.page_rows import MESSAGE, Entry
 
 EXAMPLES = 5

@@ -23,9 +23,9 @@ from graph_net.graph import GraphError, to_bytes
 from graph_net.measure import Protocol, Task, measure
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
-from graph_net.measure.signature import message_of, signature_of
 from graph_net.measure.timing import PER_ROUND
 from graph_net.record import Config, Device, Failure, Record, Stage, Subject, Symptom
+from graph_net.record.signature import message_of, signature_of
 
 
 def parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from graph_net.record import (
     BLAMELESS,
+    EQUAL,
     FAMILIES,
     MISMATCHES,
     Output,
@@ -25,12 +26,6 @@ from graph_net.record import (
 )
 
 LEVELS = range(-10, 6)
-SLOPES = {
-    "float16": (1.0, 0.6),
-    "bfloat16": (1.0, 1.796 / 5),
-    "float32": (1.0, 5.886 / 5),
-    "float64": (1.4, 1.4),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +124,9 @@ def _failed(which: str, message: str) -> Iterator[str]:
 
 
 def _correctness(outputs: Sequence[Output]) -> Iterator[str]:
-    yield f"[Correctness][equal]: {_bits([output.t_of[-1] == -64.0 for output in outputs])}"
+    yield f"[Correctness][equal]: {_bits([output.t_of[-1] == EQUAL for output in outputs])}"
     for t in LEVELS:
-        for place, family in enumerate(FAMILIES):
-            absolute, relative = SLOPES[family]
+        for place, (absolute, relative) in enumerate(FAMILIES.values()):
             key = f"all_close_atol_{10 ** (absolute * t):.2E}_rtol_{10 ** (relative * t):.2E}"
             levels = [output.t_of[place] for output in outputs]
             passes = [level is not None and level <= t + 1e-4 for level in levels]

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from graph_net.formats.graphnet.log import LEVELS, SLOPES
+from graph_net.formats.graphnet.log import LEVELS
+from graph_net.record import EQUAL, FAMILIES
 
-EQUAL = -64.0
-"""The level of outputs that are equal, as in records."""
 LINE = 1 << 20
 """A longer line is junk, and is not held in memory."""
 _LINE = re.compile(
@@ -30,7 +29,7 @@ _FAMILY = {
     "complex32": "float16",
     "complex64": "float32",
     "complex128": "float64",
-} | {name: name for name in SLOPES}
+} | {name: name for name in FAMILIES}
 _FLOAT32_TOO = ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")
 
 
@@ -175,7 +174,7 @@ def family_of_dtype(dtype: str) -> str | None:
 
 def tolerance_key(t: int, family: str) -> str:
     """How a log spells the tolerances of a level."""
-    absolute, relative = SLOPES[family]
+    absolute, relative = FAMILIES[family]
     return f"all_close_atol_{10 ** (absolute * t):.2E}_rtol_{10 ** (relative * t):.2E}"
 
 
