@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from graph_net.measure import Limits
-from graph_net.measure.server import Child
+from graph_net.measure.child import Child
 from graph_net.record import Record, Stage, Symptom
 from graph_net.testing.models import graph_of
 from measure.asking import measured, mine, task

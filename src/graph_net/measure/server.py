@@ -9,101 +9,30 @@ process works off what it has; when it is killed or terminated, its workers go w
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import os
 import selectors
 import shutil
 import signal
-import struct
 import sys
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from graph_net.measure.child import Child, death_of, signal_group
+from graph_net.measure.life import die_with_parent, live
 from graph_net.measure.memory import group_bytes, oom_kills
-from graph_net.measure.task import Inbox, Task, encode, now
-from graph_net.record import Failure, Json, Stage, Symptom, to_json
-from graph_net.record.signature import message_of, signature_of
+from graph_net.measure.task import Inbox, Task, encode
+from graph_net.record import Failure, Stage, Symptom, to_json
+from graph_net.record.signature import signature_of
 
 TICK = 0.25
 """Seconds between looks at clocks and memory."""
 ON_DEVICE = frozenset({Stage.LOAD, Stage.EAGER, Stage.FIRST_RUN, Stage.VERIFY})
 """Stages that compute on the device, beside the measuring itself."""
-_PR_SET_PDEATHSIG = 1
-
-
-@dataclass
-class Child:
-    """A worker as its parent sees it."""
-
-    pid: int
-    death: int
-    """Readable when the process has ended, whoever still holds its pipes."""
-    paused: mmap.mmap
-    """Seconds it was stopped for in all, where it can read them."""
-    task: Task
-    reads: int
-    writes: int
-    workdir: Path
-    oom_kills: int
-    stage: Stage = Stage.LOAD
-    began: float = field(default_factory=time.monotonic)
-    stopped_at: float | None = None
-    stopped_for: float = 0.0
-    stopped_in_all: float = 0.0
-    waiting: float | None = None
-    """Since when it has waited for the measuring lane."""
-    started: str = field(default_factory=now)
-    inbox: Inbox = field(default_factory=Inbox)
-    known: dict[str, Json] = field(default_factory=dict)
-    """What it had found out, should it die."""
-    record: bytes | None = None
-    verdict: Failure | None = None
-    """Why it was killed by us."""
-
-    def used(self) -> float:
-        """Seconds of this stage, those it was stopped for aside."""
-        still = 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
-        return time.monotonic() - self.began - self.stopped_for - still
-
-    def enter(self, stage: Stage) -> None:
-        self.stage, self.began, self.stopped_for = stage, time.monotonic(), 0.0
-        if self.stopped_at is not None:
-            self.stopped_at = self.began
-
-    def stop(self) -> None:
-        if self.stopped_at is None:
-            self.stopped_at = time.monotonic()
-            _signal(self.pid, signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        if self.stopped_at is not None:
-            took = time.monotonic() - self.stopped_at
-            self.stopped_for += took
-            self.stopped_in_all += took
-            self.stopped_at = None
-            struct.pack_into("d", self.paused, 0, self.stopped_in_all)
-            _signal(self.pid, signal.SIGCONT)
-
-    def kill(self, failure: Failure) -> None:
-        if self.verdict is None:
-            self.verdict = failure
-            _signal(self.pid, signal.SIGKILL)
-
-
-def _signal(pid: int, number: int) -> None:
-    try:
-        os.killpg(pid, number)
-    except (ProcessLookupError, PermissionError):
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            return
 
 
 class Server:
@@ -171,7 +100,7 @@ class Server:
             others = [(c.reads, c.writes, c.death) for c in self.children.values()]
             for descriptor in (reads, writes, self.source, self.sink, *chain(*others)):
                 os.close(descriptor)
-            _child(task, workdir, listens, tells, paused, parent)
+            live(task, workdir, listens, tells, paused, parent)
         os.close(tells)
         os.close(listens)
         os.set_blocking(reads, False)
@@ -244,7 +173,7 @@ class Server:
             if descriptor in self.selector.get_map():
                 self.selector.unregister(descriptor)
         _, status = os.waitpid(child.pid, 0)
-        _signal(child.pid, signal.SIGKILL)  # whatever it started goes with it
+        signal_group(child.pid, signal.SIGKILL)  # whatever it started goes with it
         for descriptor in (child.reads, child.writes, child.death):
             os.close(descriptor)
         child.paused.close()
@@ -255,7 +184,7 @@ class Server:
         record = child.record
         if record is None:
             died = child.task.failed(
-                _death(child, status),
+                death_of(child, status),
                 environment=child.known,
                 started=child.started,
                 seconds=child.used(),
@@ -278,82 +207,6 @@ class Server:
             self.selector.unregister(self.sink)
 
 
-def _death(child: Child, status: int) -> Failure:
-    """What a worker died of, when it left no record."""
-    if child.verdict is not None:
-        return child.verdict
-    if not os.WIFSIGNALED(status):
-        # Ours would have said what happened: from compiling on, somebody called exit().
-        theirs = child.stage not in (Stage.LOAD, Stage.EAGER)
-        why = f"the process ended with status {os.waitstatus_to_exitcode(status)} and no record"
-        symptom = Symptom.EXCEPTION if theirs else Symptom.INFRASTRUCTURE
-        return Failure(child.stage, symptom, why, signature_of(why))
-    number = os.WTERMSIG(status)
-    if number == signal.SIGKILL and oom_kills() > child.oom_kills:
-        why = "the machine ran out of memory"
-        return Failure(child.stage, Symptom.OUT_OF_MEMORY, why, why)
-    if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        why = f"killed from outside by {signal.Signals(number).name}"
-        return Failure(child.stage, Symptom.INFRASTRUCTURE, why, why)
-    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    why = f"died of {name} at {child.stage}"
-    return Failure(child.stage, Symptom.CRASH, why, why, number)
-
-
-def _child(
-    task: Task, workdir: Path, listens: int, tells: int, paused: mmap.mmap, parent: int
-) -> None:
-    """The life of a worker; never returns."""
-    status = 1
-
-    def tell(tree: dict[str, Any], blob: bytes = b"") -> None:
-        data = memoryview(encode(tree, blob))
-        while data:
-            data = data[os.write(tells, data) :]
-
-    try:
-        die_with_parent(parent)
-        os.setpgid(0, 0)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(quiet, stream)
-        from graph_net.measure.worker import Worker
-
-        workdir.mkdir(parents=True, exist_ok=True)
-
-        def wait() -> None:
-            tell({"waiting": True})
-            if not os.read(listens, 1):
-                os._exit(0)
-
-        def announce(stage: Stage, known: dict[str, Json]) -> None:
-            tell({"stage": stage, "known": known})
-
-        def clock() -> float:
-            """Seconds that this process ran, those it was stopped for left out."""
-            return time.monotonic() - float(struct.unpack_from("d", paused)[0])
-
-        record = Worker(task, workdir, announce, wait, clock).run()
-        tell({"record": True}, to_json(record).encode())
-        status = 0
-    except Exception as error:  # a fault of ours: everything else becomes a record inside
-        why = message_of(error)
-        failure = Failure(Stage.LOAD, Symptom.INFRASTRUCTURE, why, signature_of(why))
-        tell({"record": True}, to_json(task.failed(failure)).encode())
-    finally:
-        # Compilers leave threads and handlers behind that hang or crash at an ordinary exit.
-        os._exit(status)
-
-
-def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent dies; it may be dead by now."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def main(arguments: list[str]) -> None:
     """``python -m graph_net.measure.server JOBS ALONE ROOT PARENT COMPILER…``."""
     (jobs, alone, root, parent), compilers = arguments[:4], arguments[4:]
@@ -367,7 +220,7 @@ def main(arguments: list[str]) -> None:
     def terminate(number: int, frame: object) -> None:
         """Kill every worker with what it started: they would compute on, or stay stopped."""
         for pid in server.children:
-            _signal(pid, signal.SIGKILL)
+            signal_group(pid, signal.SIGKILL)
         os._exit(1)
 
     signal.signal(signal.SIGTERM, terminate)

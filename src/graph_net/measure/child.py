@@ -1,0 +1,108 @@
+"""A worker as its parent sees it: how far it is, how long it ran, what it died of."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import struct
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graph_net.measure.memory import oom_kills
+from graph_net.measure.task import Inbox, Task, now
+from graph_net.record import Failure, Json, Stage, Symptom
+from graph_net.record.signature import signature_of
+
+
+@dataclass
+class Child:
+    """A worker as its parent sees it."""
+
+    pid: int
+    death: int
+    """Readable when the process has ended, whoever still holds its pipes."""
+    paused: mmap.mmap
+    """Seconds it was stopped for in all, where it can read them."""
+    task: Task
+    reads: int
+    writes: int
+    workdir: Path
+    oom_kills: int
+    stage: Stage = Stage.LOAD
+    began: float = field(default_factory=time.monotonic)
+    stopped_at: float | None = None
+    stopped_for: float = 0.0
+    stopped_in_all: float = 0.0
+    waiting: float | None = None
+    """Since when it has waited for the measuring lane."""
+    started: str = field(default_factory=now)
+    inbox: Inbox = field(default_factory=Inbox)
+    known: dict[str, Json] = field(default_factory=dict)
+    """What it had found out, should it die."""
+    record: bytes | None = None
+    verdict: Failure | None = None
+    """Why it was killed by us."""
+
+    def used(self) -> float:
+        """Seconds of this stage, those it was stopped for aside."""
+        still = 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
+        return time.monotonic() - self.began - self.stopped_for - still
+
+    def enter(self, stage: Stage) -> None:
+        self.stage, self.began, self.stopped_for = stage, time.monotonic(), 0.0
+        if self.stopped_at is not None:
+            self.stopped_at = self.began
+
+    def stop(self) -> None:
+        if self.stopped_at is None:
+            self.stopped_at = time.monotonic()
+            signal_group(self.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        if self.stopped_at is not None:
+            took = time.monotonic() - self.stopped_at
+            self.stopped_for += took
+            self.stopped_in_all += took
+            self.stopped_at = None
+            struct.pack_into("d", self.paused, 0, self.stopped_in_all)
+            signal_group(self.pid, signal.SIGCONT)
+
+    def kill(self, failure: Failure) -> None:
+        if self.verdict is None:
+            self.verdict = failure
+            signal_group(self.pid, signal.SIGKILL)
+
+
+def signal_group(pid: int, number: int) -> None:
+    """Send a signal to a worker and to whatever it started."""
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return
+
+
+def death_of(child: Child, status: int) -> Failure:
+    """What a worker died of, when it left no record."""
+    if child.verdict is not None:
+        return child.verdict
+    if not os.WIFSIGNALED(status):
+        # Ours would have said what happened: from compiling on, somebody called exit().
+        theirs = child.stage not in (Stage.LOAD, Stage.EAGER)
+        why = f"the process ended with status {os.waitstatus_to_exitcode(status)} and no record"
+        symptom = Symptom.EXCEPTION if theirs else Symptom.INFRASTRUCTURE
+        return Failure(child.stage, symptom, why, signature_of(why))
+    number = os.WTERMSIG(status)
+    if number == signal.SIGKILL and oom_kills() > child.oom_kills:
+        why = "the machine ran out of memory"
+        return Failure(child.stage, Symptom.OUT_OF_MEMORY, why, why)
+    if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        why = f"killed from outside by {signal.Signals(number).name}"
+        return Failure(child.stage, Symptom.INFRASTRUCTURE, why, why)
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    why = f"died of {name} at {child.stage}"
+    return Failure(child.stage, Symptom.CRASH, why, why, number)
