@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
-
-import torch
 
 from graph_net.graph.effects import changed_values, changes_autocast, mutated, storages
-from graph_net.graph.errors import GraphError
-from graph_net.graph.execute import interpret
-from graph_net.graph.expr import Expr
-from graph_net.graph.graph import Graph, Input, Node
-from graph_net.graph.recipe import Bernoulli, Constant, Integers, Normal, Recipe
-from graph_net.graph.spec import ScalarSpec, Spec, TensorSpec
+from graph_net.graph.graph import Graph
 from graph_net.graph.values import Ref, refs
+from graph_net.rewrite.boundary import as_input, can_cross
 
 PART = "piece"
 
@@ -63,7 +56,7 @@ def cut_places(graph: Graph) -> list[int]:
     def move(name: str, by: int) -> None:
         nonlocal blocked, crowded
         entry = graph.index[name]
-        if isinstance(entry, Node) and not isinstance(entry.result, (TensorSpec, ScalarSpec)):
+        if not can_cross(entry):
             blocked += by
         if name in changed:
             before = shared[groups[name]]
@@ -123,7 +116,7 @@ def cut(graph: Graph, places: Sequence[int]) -> list[Graph]:
         reads += [ref.name for ref in refs(output)]
         needed = {name for name in reads if name not in own}
         inputs = [entry for entry in graph.inputs if entry.name in needed]
-        inputs += [_input(graph, node) for node in graph.nodes[:start] if node.name in needed]
+        inputs += [as_input(graph, node) for node in graph.nodes[:start] if node.name in needed]
         origin = graph.provenance
         made.append(
             Graph(
@@ -137,38 +130,3 @@ def cut(graph: Graph, places: Sequence[int]) -> list[Graph]:
             ).with_provenance(options=(*origin.options, (PART, part)))
         )
     return made
-
-
-def _input(graph: Graph, node: Node) -> Input:
-    """A value of the whole graph as an input of a piece; its values are not known, so noise."""
-    spec = node.result
-    if not isinstance(spec, (TensorSpec, ScalarSpec)):
-        raise GraphError("a value that is no tensor and no number crosses a cut", node=node.name)
-    return Input(node.name, spec, _recipe(graph, spec))
-
-
-def _recipe(graph: Graph, spec: Spec) -> Recipe:
-    if isinstance(spec, ScalarSpec):
-        known = spec.expr.value(graph.bindings) if isinstance(spec.expr, Expr) else 1
-        return Constant({"int": int, "float": float, "bool": bool}[spec.kind](known))
-    if spec.dtype == "bool":
-        return Bernoulli()
-    floating = "float" in spec.dtype or "complex" in spec.dtype
-    return Normal(0.0, 1.0) if floating else Integers(0, 1)
-
-
-def compose(
-    pieces: Sequence[Graph], graph: Graph, inputs: Sequence[Any], device: torch.device
-) -> Any:
-    """What the pieces of a graph give one after another, on the whole graph's inputs.
-
-    To be called in whatever mode is in force; each piece reads only the inputs it declares.
-    """
-    values = {entry.name: value for entry, value in zip(graph.inputs, inputs, strict=True)}
-    result: Any = None
-    for piece in pieces:
-        result = interpret(piece, [values[entry.name] for entry in piece.inputs], device)
-        if piece is not pieces[-1]:
-            names = [ref.name for ref in refs(piece.output)]
-            values.update(zip(names, result, strict=True))
-    return result

@@ -13,7 +13,7 @@ from graph_net.capture.weights import without_weights
 from graph_net.capture.zoo.zoo import Call, Entry, Zoo
 from graph_net.graph import Graph, GraphError, Role
 from graph_net.graph.execute import flat_outputs, interpret, make_input
-from graph_net.validate.checks import as_in_a_run
+from graph_net.rewrite.compose import as_in_a_run
 from graph_net.validate.compare import difference
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,8 +24,9 @@ from graph_net.graph import (
 from graph_net.graph.effects import changed_values
 from graph_net.graph.execute import flat_outputs, interpret, make_input, make_inputs
 from graph_net.graph.resolve import resolve
+from graph_net.rewrite.compose import as_in_a_run, compose
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.split import compose, split
+from graph_net.rewrite.split import split
 from graph_net.validate.compare import difference
 from graph_net.validate.recapture import recapture
 from graph_net.validate.report import Finding, Requirement, State, Verdict
@@ -163,7 +163,7 @@ class Validation:
         if self.inputs is None:
             _compose_fake(pieces, self.graph)
             return State.FAKE
-        return self._compared("composed of pieces", lambda x: compose(pieces, self.graph, x, _CPU))
+        return self._compared("composed of pieces", lambda x: compose(self.graph, pieces, x))
 
     def _compared(self, what: str, call: Callable[[list[Any]], Any]) -> State:
         if self.inputs is None:
@@ -179,18 +179,6 @@ class Validation:
 
 
 _CPU = torch.device("cpu")
-
-
-@contextmanager
-def as_in_a_run() -> Iterator[None]:
-    """Inside, calls find what they find in ``graph_net.graph.execute.run``, the seed included."""
-    was = torch.is_grad_enabled()
-    try:
-        with torch.random.fork_rng(devices=[]), torch.inference_mode():
-            torch.manual_seed(0)
-            yield
-    finally:
-        torch._C._set_grad_enabled(was)
 
 
 def _compose_fake(pieces: Sequence[Graph], graph: Graph) -> None:

@@ -1,0 +1,223 @@
+"""Any convex set of a graph's nodes as a Graph of its own.
+
+Convex: no value leaves the set and comes back through a node outside it. Effects count as values
+do: a call that changes a tensor in place stays behind those that read it before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from graph_net.graph.effects import changes_autocast, effect_edges, mutated, storages
+from graph_net.graph.errors import GraphError
+from graph_net.graph.expr import Expr
+from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.spec import Result, TensorSpec
+from graph_net.graph.values import Ref, refs
+from graph_net.rewrite.boundary import as_input
+
+SOURCE, KIND, NODES = "graph", "kind", "positions"
+"""Options in a piece's provenance: the id of the whole graph, the kind, the nodes' positions."""
+
+
+def carve(graph: Graph, nodes: Iterable[str], *, kind: str = "") -> Graph:
+    """The graph that these nodes of a graph make; for many pieces of one graph use a Carver."""
+    return Carver(graph).carve(nodes, kind=kind)
+
+
+class Carver:
+    """Cuts pieces out of one graph, each in time linear in the piece.
+
+    A piece takes the values it reads and does not compute, in the order it first reads them, and
+    gives those that are read outside it, in the order it computes them. Names stay, so that the
+    pieces of a partition compose (``graph_net.rewrite.compose``).
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.position = {node.name: i for i, node in enumerate(graph.nodes)}
+        self.returned = frozenset(ref.name for ref in refs(graph.output))
+        self.reads: list[tuple[str, ...]] = [
+            tuple(dict.fromkeys(ref.name for ref in node.refs)) for node in graph.nodes
+        ]
+        self.effects = effect_edges(graph)
+        self._whole_only = any(changes_autocast(node) for node in graph.nodes)
+        self._symbols = {symbol.name: symbol for symbol in graph.symbols}
+        self._known: dict[int, frozenset[str]] = {}  # symbols of a specification, by its identity
+
+    @cached_property
+    def readers(self) -> dict[str, list[int]]:
+        """For each value the positions of the nodes that read it."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for position, names in enumerate(self.reads):
+            for name in names:
+                found[name].append(position)
+        return dict(found)
+
+    @cached_property
+    def before(self) -> list[tuple[int, ...]]:
+        """For each node the positions of those it must come after, by value or by effect."""
+        return [
+            tuple(
+                dict.fromkeys(
+                    [self.position[name] for name in names if name in self.position]
+                    + list(self.effects.get(i, ()))
+                )
+            )
+            for i, names in enumerate(self.reads)
+        ]
+
+    @cached_property
+    def after(self) -> list[list[int]]:
+        """For each node the positions of those that must come after it."""
+        found: list[list[int]] = [[] for _ in self.graph.nodes]
+        for i, earlier in enumerate(self.before):
+            for j in earlier:
+                found[j].append(i)
+        return found
+
+    @cached_property
+    def depth(self) -> list[int]:
+        """For each node the length of the longest way that leads to it."""
+        found: list[int] = []
+        for earlier in self.before:
+            found.append(1 + max((found[j] for j in earlier), default=0))
+        return found
+
+    @cached_property
+    def _writes(self) -> dict[int, tuple[str, ...]]:
+        """For each node that changes tensors in place the storages it changes."""
+        changed = {i: made for i, node in enumerate(self.graph.nodes) if (made := mutated(node))}
+        self._storage = storages(self.graph, changed) if changed else {}
+        return {
+            i: tuple(self._storage[ref.name] for value in made for ref in refs(value))
+            for i, made in changed.items()
+        }
+
+    def carve(self, nodes: Iterable[str], *, kind: str = "") -> Graph:
+        """The graph that these nodes make; a GraphError says why there is none."""
+        positions = self._positions(nodes)
+        self._check_sound(positions)
+        chosen = [self.graph.nodes[i] for i in positions]
+        own = {node.name for node in chosen}
+        needed = dict.fromkeys(name for i in positions for name in self.reads[i])
+        inputs = [as_input(self.graph, self.graph.index[n]) for n in needed if n not in own]
+        self._check_storages(positions, [entry.name for entry in inputs])
+        symbols = self._symbols_of(inputs, chosen)
+        options = ((SOURCE, self.graph.id), (KIND, kind), (NODES, ranges(positions)))
+        return Graph(
+            tuple(inputs),
+            tuple(chosen),
+            tuple(Ref(name) for name in self.outputs(positions)),
+            self.graph.level,
+            tuple(symbol for name, symbol in self._symbols.items() if name in symbols),
+            tuple(c for c in self.graph.constraints if symbols and c.symbols <= symbols),
+            replace(self.graph.provenance, options=options),
+        )
+
+    def outputs(self, positions: Sequence[int]) -> list[str]:
+        """What a set of nodes gives: the values read outside it, or its last ones if none is."""
+        inside = set(positions)
+        given, last = [], []
+        for i in positions:
+            node = self.graph.nodes[i]
+            readers = self.readers.get(node.name, ())
+            outside = any(reader not in inside for reader in readers)
+            if outside and isinstance(node.result, tuple):
+                raise GraphError("several values at once leave a piece", node=node.name)
+            if outside or node.name in self.returned:
+                given.append(node.name)
+            elif not readers:
+                last.append(node.name)
+        return given or last
+
+    def _positions(self, nodes: Iterable[str]) -> list[int]:
+        try:
+            found = sorted({self.position[name] for name in nodes})
+        except KeyError as error:
+            raise GraphError("is no node of this graph", node=str(error.args[0])[:80]) from None
+        if not found:
+            raise GraphError("a piece needs at least one node")
+        return found
+
+    def _check_sound(self, positions: list[int]) -> None:
+        if self._whole_only and len(positions) < len(self.graph.nodes):
+            raise GraphError("nothing is cut out where automatic casting is switched on")
+        way = self._way_around(positions)
+        if way is not None:
+            node = self.graph.nodes[way]
+            raise GraphError("lies between nodes of a piece and not in it", node=node.name)
+
+    def _way_around(self, positions: list[int]) -> int | None:
+        """A node outside that lies between two inside, if there is one."""
+        inside = set(positions)
+        last = positions[-1]
+        deepest = max(self.depth[i] for i in positions)
+        seen: set[int] = set()
+
+        def beyond(place: int) -> Iterator[int]:
+            return (j for j in self.after[place] if j < last and self.depth[j] < deepest)
+
+        stack = [j for i in positions for j in beyond(i) if j not in inside]
+        while stack:
+            place = stack.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            for j in self.after[place]:
+                if j in inside:
+                    return place
+            stack.extend(beyond(place))
+        return None
+
+    def _check_storages(self, positions: list[int], inputs: list[str]) -> None:
+        """As tensors of their own, two names of one storage would not change together."""
+        changed = {place for i in positions for place in self._writes.get(i, ())}
+        if not changed:
+            return
+        seen: dict[str, str] = {}
+        for name in inputs:
+            place = self._storage[name]
+            if place in changed and place in seen:
+                why = f"shares its storage with {seen[place]}, and the piece changes it"
+                raise GraphError(why, node=name)
+            seen[place] = name
+
+    def _symbols_of(self, inputs: Iterable[Input], nodes: Iterable[Node]) -> frozenset[str]:
+        if not self._symbols:
+            return frozenset()
+        found: set[str] = set()
+        specs: list[Result] = [entry.spec for entry in inputs]
+        specs += [node.result for node in nodes]
+        for spec in specs:
+            if id(spec) not in self._known:
+                self._known[id(spec)] = frozenset(_symbols(spec))
+            found |= self._known[id(spec)]
+        return frozenset(found)
+
+
+def _symbols(spec: Result) -> Iterator[str]:
+    if isinstance(spec, tuple):
+        for item in spec:
+            yield from _symbols(item)
+    elif isinstance(spec, TensorSpec):
+        for dim in (*spec.shape, *(spec.stride or ())):
+            if isinstance(dim, Expr):
+                yield from dim.symbols
+    elif spec is not None and spec.expr is not None:
+        yield from spec.expr.symbols
+
+
+def ranges(positions: Sequence[int]) -> str:
+    """Positions in ascending order as text: ``3-7,9``."""
+    words: list[str] = []
+    start = None
+    for i, position in enumerate(positions):
+        start = position if start is None else start
+        if i + 1 == len(positions) or positions[i + 1] != position + 1:
+            words.append(str(start) if start == position else f"{start}-{position}")
+            start = None
+    return ",".join(words)
