@@ -138,7 +138,7 @@ import graph_net.testing.compiler
 def test_cinn_takes_no_graph_of_torch() -> None:
     graph = GRAPHS["matmul"]()
     job = Job(graph, tuple(make_inputs(graph)), "cpu", Path())
-    with pytest.raises(Unsupported, match="Paddle"):
+    with pytest.raises(Unsupported, match="cinn takes level paddle"):
         create("cinn").compile(job)
 
 

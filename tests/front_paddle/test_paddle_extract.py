@@ -13,8 +13,8 @@ from front_paddle import samples
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import Graph, GraphError, Level, Role, from_bytes, to_bytes
+from graph_net.graph.paddle_execute import digest, flat_outputs, make_inputs
 from graph_net.paddle import extract, run
-from graph_net.paddle.execute import digest, flat_outputs, make_inputs
 from graph_net.paddle.extractor import capture
 
 paddle: Any = pytest.importorskip(

@@ -78,8 +78,7 @@ def bench_graphs(
         count = write_bundle(plan, source, configs, device, protocol, limits)
         err.print(f"{plan}: {count} graphs × {len(configs)} compilers; run `python {plan.name}`")
         return
-    for config in configs:
-        _require(config)
+    configs = _usable(configs)
     store = RecordStore(records)
     described = describe(device, threads or None)
     with store.locked():
@@ -133,12 +132,21 @@ def parse_seconds(text: str) -> float:
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-def _require(config: Config) -> None:
+def _usable(configs: list[Config]) -> list[Config]:
+    """Those that can be used here; the others are named, and it is an error if none is left."""
     from graph_net.compilers import CompilerError, create
 
-    missing = create(config.name, config.options).missing()
-    if missing:
-        raise CompilerError(f"{config.name} cannot be used here: {missing}")
+    missing = [create(config.name, config.options).missing() for config in configs]
+    reasons = [
+        f"{config.name} cannot be used here: {why}"
+        for config, why in zip(configs, missing, strict=True)
+        if why
+    ]
+    if len(reasons) == len(configs):
+        raise CompilerError("; ".join(reasons))
+    for reason in reasons:
+        err.print(f"left out: {reason}", highlight=False, soft_wrap=True, markup=False)
+    return [config for config, why in zip(configs, missing, strict=True) if not why]
 
 
 class Board:

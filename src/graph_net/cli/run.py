@@ -70,8 +70,8 @@ def _run_torch(
 def _run_paddle(
     found: Graph, device: str, seed: int, lower: bool
 ) -> tuple[list[dict[str, Any]], str]:
-    from graph_net.paddle.execute import digest, flat_outputs, run
-    from graph_net.paddle.needed import load_paddle
+    from graph_net.graph.paddle_execute import digest, flat_outputs, run
+    from graph_net.graph.paddle_needed import load_paddle
 
     if lower:
         raise GraphError("a graph of level paddle has no ATen form; run it without --lower")

@@ -1,22 +1,29 @@
 """``cinn``: Paddle's CINN, which takes graphs captured from Paddle.
 
 Written to Paddle's documentation of ``paddle.jit.to_static(full_graph=True, backend="CINN")``.
-The builds on PyPI come without CINN, and workers run graphs through torch, not through Paddle
-(``graph_net.paddle.run`` does), so here it says what is in the way.
+The builds on PyPI come without CINN; everything up to it runs with them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
+from graph_net.graph import Level, ListValue
+from graph_net.graph.effects import changed_values
+from graph_net.graph.values import refs
 
 
 class Cinn(Compiler):
-    """CINN; takes graphs whose provenance names Paddle as their framework."""
+    """CINN; the graph's calls are written into a static program, which CINN compiles."""
 
     name = "cinn"
     devices = ("cpu", "cuda")
     packages = ("paddlepaddle",)
     modules = ("paddle",)
+    levels = (Level.PADDLE,)
 
     def missing(self) -> str | None:
         """Installed is not enough: the build must have CINN in it."""
@@ -30,8 +37,30 @@ class Cinn(Compiler):
         return None
 
     def compile(self, job: Job) -> Runner:
-        """A graph of PyTorch's operators is none that CINN could take."""
-        framework = job.graph.provenance.framework
-        if framework != "paddle":
-            raise Unsupported([f"a graph of {framework}; CINN takes graphs captured from Paddle"])
-        raise Unsupported(["graphs of Paddle's operators are not run by the measuring workers yet"])
+        """The static program of the graph, compiled at a first call on the job's inputs."""
+        self.check_level(job.graph)
+        changed = sorted(changed_values(job.graph) & {entry.name for entry in job.graph.inputs})
+        if changed:
+            raise Unsupported([f"changes its input {name}, as programs do not" for name in changed])
+        import paddle
+
+        from graph_net.graph.paddle_execute import nested, prepared
+
+        computed = {node.name for node in job.graph.nodes}
+        results = tuple(dict.fromkeys(r for r in refs(job.graph.output) if r.name in computed))
+        # The calls are to be recorded as they are made: there is no source to translate.
+        calls = paddle.jit.not_to_static(prepared(replace(job.graph, output=ListValue(results))))
+
+        def program(inputs: Any) -> Any:
+            return calls(inputs)
+
+        static = paddle.jit.to_static(program, full_graph=True, backend="CINN")
+        nest = nested(job.graph)
+        names = [*(entry.name for entry in job.graph.inputs), *(ref.name for ref in results)]
+
+        def run(inputs: Sequence[Any]) -> Any:
+            return nest(dict(zip(names, (*inputs, *static(list(inputs))), strict=True)))
+
+        with paddle.no_grad():
+            run(job.inputs)
+        return run

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from graph_net.graph import Graph
+from graph_net.graph import Graph, Level
 
 Runner = Callable[[Sequence[Any]], Any]
 """Takes the graph's inputs in order; gives its outputs, nested as the graph nests them.
@@ -61,6 +61,8 @@ class Compiler(ABC):
     defaults: ClassVar[Mapping[str, Json]] = {}
     """Every option and its default; a compiler that passes options on sets ``open_options``."""
     open_options: ClassVar[bool] = False
+    levels: ClassVar[tuple[Level, ...]] = (Level.TORCH, Level.ATEN)
+    """Whose operators a graph may call: PyTorch's, or those of Paddle as well or instead."""
 
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
         given = dict(options or {})
@@ -69,6 +71,13 @@ class Compiler(ABC):
             known = ", ".join(self.defaults) or "none"
             raise CompilerError(f"{self.name} has no option {unknown[0]!r}; it has: {known}")
         self.options: dict[str, Json] = {**self.defaults, **given}
+
+    def check_level(self, graph: Graph) -> None:
+        """Raise Unsupported where the graph calls another framework's operators."""
+        if graph.level not in self.levels:
+            taken = " or ".join(level.value for level in self.levels)
+            why = f"a graph of level {graph.level.value}; {self.name} takes level {taken}"
+            raise Unsupported([why])
 
     @abstractmethod
     def compile(self, job: Job) -> Runner:

@@ -1,4 +1,4 @@
-"""``eager``: PyTorch calling one operator after another; what every compiler is compared with."""
+"""``eager``: one operator after another, by PyTorch or Paddle; what compilers are compared with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graph_net.compilers.compiler import Compiler, Job, Runner
+from graph_net.graph import Level
 
 
 class Eager(Compiler):
@@ -13,9 +14,14 @@ class Eager(Compiler):
 
     name = "eager"
     devices = ("cpu", "cuda")
+    levels = (Level.TORCH, Level.ATEN, Level.PADDLE)
 
     def compile(self, job: Job) -> Runner:
-        """The graph as generated Python that calls PyTorch."""
+        """The graph as generated Python that calls PyTorch, or as calls of Paddle's operators."""
+        if job.graph.level is Level.PADDLE:
+            from graph_net.graph.paddle_execute import prepared
+
+            return prepared(job.graph)
         from graph_net.graph.fx import to_fx
 
         forward = to_fx(job.graph, job.device).forward

@@ -12,12 +12,12 @@ import torch
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node
 from graph_net.graph.outputs import flat_outputs as flat_outputs
+from graph_net.graph.outputs import last_uses
 from graph_net.graph.recipe import Constant
 from graph_net.graph.resolve import resolve
 from graph_net.graph.runtime import arguments, to_python, torch_dtype
 from graph_net.graph.spec import ScalarSpec
 from graph_net.graph.tensors import draw
-from graph_net.graph.values import refs
 
 
 def make_input(
@@ -87,7 +87,7 @@ def interpret(
         raise GraphError(f"{len(inputs)} inputs given; the graph takes {len(graph.inputs)}")
     known = known or {}
     values = {e.name: value for e, value in zip(graph.inputs, inputs, strict=True)}
-    releases = _last_uses(graph)
+    releases = last_uses(graph)
     for node, release in zip(graph.nodes, releases, strict=True):
         if node.name in known:
             values[node.name] = known[node.name]
@@ -108,19 +108,6 @@ def call_node(node: Node, values: Mapping[str, Any], device: torch.device) -> An
     """What one call gives, its references looked up in ``values``."""
     args, kwargs = arguments(node, values.__getitem__, device)
     return resolve(node.target)(*args, **kwargs)
-
-
-def _last_uses(graph: Graph) -> list[list[str]]:
-    """For each node the values that nobody reads after it."""
-    kept = {ref.name for ref in refs(graph.output)}
-    released: list[list[str]] = [[] for _ in graph.nodes]
-    for position in range(len(graph.nodes) - 1, -1, -1):
-        node = graph.nodes[position]
-        for name in (node.name, *(ref.name for ref in node.refs)):
-            if name not in kept:
-                kept.add(name)
-                released[position].append(name)
-    return released
 
 
 def digest(outputs: Any) -> str:

@@ -1,8 +1,11 @@
-"""Nested outputs, whatever framework they come from."""
+"""What runs of any framework share: nested outputs, and when a value is done with."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from graph_net.graph.graph import Graph
+from graph_net.graph.values import refs
 
 
 def flat_outputs(outputs: Any) -> list[Any]:
@@ -12,3 +15,16 @@ def flat_outputs(outputs: Any) -> list[Any]:
     if isinstance(outputs, dict):
         return [leaf for item in outputs.values() for leaf in flat_outputs(item)]
     return [outputs]
+
+
+def last_uses(graph: Graph) -> list[list[str]]:
+    """For each node the values that nobody reads after it."""
+    kept = {ref.name for ref in refs(graph.output)}
+    released: list[list[str]] = [[] for _ in graph.nodes]
+    for position in range(len(graph.nodes) - 1, -1, -1):
+        node = graph.nodes[position]
+        for name in (node.name, *(ref.name for ref in node.refs)):
+            if name not in kept:
+                kept.add(name)
+                released[position].append(name)
+    return released

@@ -11,10 +11,12 @@ import torch
 
 from graph_net.graph import Dtype, Graph, Input, Node, TensorSpec
 from graph_net.graph.effects import changed_values, draws_random
-from graph_net.graph.execute import flat_outputs, make_inputs, run
+from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.values import DictValue, ListValue, Value
+from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.tolerance import LOWEST, smallest_level
 from graph_net.record import FAMILIES, Failure, Output, Stage, Symptom
+from graph_net.record.signature import message_of
 
 _FAMILIES = tuple(getattr(torch, name) for name in FAMILIES)
 _NARROW = frozenset({"float16", "bfloat16", "float32"})
@@ -28,19 +30,32 @@ class Reference:
     spread: tuple[float | None, ...]
     random: bool
     exact: tuple[Any, ...] | None = None
+    inexact: str = ""
+    """Why there is no float64 run, where one was asked for."""
 
 
-def reference(graph: Graph, device: str, seed: int) -> Reference:
+def reference(
+    graph: Graph, device: str, seed: int, framework: Framework | None = None
+) -> Reference:
     """Two eager runs on fresh inputs."""
-    first, second = (observed(graph, device, seed) for _ in range(2))
+    host = framework or framework_of(graph, device)
+    first, second = (observed(graph, device, seed, host) for _ in range(2))
     spread = tuple(_level(a, b) for a, b in zip(second, first, strict=True))
     random = any(draws_random(node) for node in graph.nodes)
     return Reference(tuple(first), spread, random)
 
 
-def with_exact(known: Reference, graph: Graph, device: str, seed: int) -> Reference:
+def with_exact(
+    known: Reference, graph: Graph, device: str, seed: int, framework: Framework | None = None
+) -> Reference:
     """The reference with a float64 run, where one can be had."""
-    return known if known.random else replace(known, exact=_exact(graph, device, seed))
+    if known.random:
+        return replace(known, inexact="the graph draws random numbers")
+    try:
+        found = _exact(graph, device, seed, framework or framework_of(graph, device))
+    except Exception as error:  # mixed dtypes, an operator without a kernel, too little memory
+        return replace(known, inexact=message_of(error).strip().partition("\n")[0][:200])
+    return replace(known, exact=found)
 
 
 def worse(first: tuple[Output, ...], second: tuple[Output, ...]) -> tuple[Output, ...]:
@@ -62,21 +77,21 @@ def worse(first: tuple[Output, ...], second: tuple[Output, ...]) -> tuple[Output
     )
 
 
-def observed(graph: Graph, device: str, seed: int) -> list[Any]:
+def observed(graph: Graph, device: str, seed: int, framework: Framework) -> list[Any]:
     """What an eager run gives, and what it leaves in the inputs that it changes."""
-    inputs = make_inputs(graph, device, seed)
-    return seen_of(graph, run(graph, inputs, device=device, seed=seed), inputs)
+    inputs = framework.inputs(graph, device, seed)
+    return seen_of(graph, framework.run(graph, inputs, device, seed), inputs, framework)
 
 
-def seen_of(graph: Graph, outputs: Any, inputs: Sequence[Any]) -> list[Any]:
+def seen_of(graph: Graph, outputs: Any, inputs: Sequence[Any], framework: Framework) -> list[Any]:
     """All that a call did: its outputs, then the inputs that it changes."""
     changed = changed_values(graph)
     after = [
         value
         for entry, value in zip(graph.inputs, inputs, strict=True)
-        if entry.name in changed and isinstance(value, torch.Tensor)
+        if entry.name in changed and isinstance(entry.spec, TensorSpec)
     ]
-    return [*flat_outputs(outputs), *after]
+    return [framework.seen(leaf) for leaf in (*flat_outputs(outputs), *after)]
 
 
 def check(leaves: Sequence[Any], expected: Reference) -> tuple[tuple[Output, ...], Failure | None]:
@@ -168,21 +183,11 @@ def _compared(leaf: Any, expected: Reference, position: int) -> Output:
     )
 
 
-def _exact(graph: Graph, device: str, seed: int) -> tuple[Any, ...] | None:
-    """The outputs of a float64 run; None where the graph does not allow one."""
-    try:
-        wide = widened(graph)
-        inputs = [_wide(value) for value in make_inputs(graph, device, seed)]
-        leaves = seen_of(graph, run(wide, inputs, device=device, seed=seed), inputs)
-    except Exception:  # mixed dtypes, an operator without a float64 kernel, too little memory
-        return None
-    return tuple(leaves)
-
-
-def _wide(value: Any) -> Any:
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-        return value
-    return value.double()
+def _exact(graph: Graph, device: str, seed: int, framework: Framework) -> tuple[Any, ...]:
+    """The outputs of a float64 run."""
+    wide = widened(graph)
+    inputs = [framework.wide(value) for value in framework.inputs(graph, device, seed)]
+    return tuple(seen_of(graph, framework.run(wide, inputs, device, seed), inputs, framework))
 
 
 def widened(graph: Graph) -> Graph:

@@ -18,8 +18,9 @@ import torch
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.graph import Graph, from_bytes
 from graph_net.graph.effects import changed_values
-from graph_net.graph.execute import flat_outputs, make_inputs
+from graph_net.graph.outputs import flat_outputs
 from graph_net.measure.device import Disturbances, Peak
+from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.task import Task, now
 from graph_net.measure.timing import CpuClock, CudaClock, compare
 from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
@@ -90,19 +91,23 @@ class Worker:
     def _measure(self) -> None:
         device, protocol = self.task.device.kind, self.task.protocol
         self._enter(Stage.LOAD)
-        # Beside a GPU the processor only launches, and the other cores are compiling.
-        torch.set_num_threads(self.task.device.threads if device == "cpu" else 1)
         graph = from_bytes(self.task.graph)
-        inputs = make_inputs(graph, device, protocol.seed)
+        host = framework_of(graph, device)
+        self.environment["framework"] = host.named
+        # Beside a GPU the processor only launches, and the other cores are compiling.
+        host.threads(self.task.device.threads if device == "cpu" else 1)
+        inputs = host.inputs(graph, device, protocol.seed)
         self._enter(Stage.EAGER)
         self._reset_peak()
-        expected = reference(graph, device, protocol.seed)
+        expected = reference(graph, device, protocol.seed, host)
         if all(leaf is None for leaf in expected.outputs):
             raise _Ended(Failure(Stage.EAGER, Symptom.UNSUPPORTED, "the graph returns nothing"))
         self.cost = replace(self.cost, eager_peak_bytes=self._peak())
         self.environment["eager_outputs"] = [_form(leaf) for leaf in expected.outputs]
         if protocol.exact:
-            expected = with_exact(expected, graph, device, protocol.seed)
+            expected = with_exact(expected, graph, device, protocol.seed, host)
+            if expected.inexact:
+                self.environment["no_float64"] = expected.inexact
         job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads)
         eager = create("eager").compile(job)
         self._enter(Stage.COMPILE)
@@ -110,7 +115,7 @@ class Worker:
         candidate = self._compile(compiler, job)
         self._enter(Stage.FIRST_RUN)
         self._reset_peak()
-        found = self._called(graph, candidate, make_inputs(graph, device, protocol.seed))
+        found = self._called(graph, candidate, host)
         self.cost = replace(self.cost, candidate_peak_bytes=self._peak())
         self._enter(Stage.VERIFY)
         self.outputs, failure = check(found, expected)
@@ -119,7 +124,7 @@ class Worker:
         del found
         self.wait()
         self._enter(Stage.MEASURE)
-        self._time(graph, job, eager, candidate, expected)
+        self._time(graph, job, eager, candidate, expected, host)
 
     def _compile(self, compiler: Compiler, job: Job) -> Runner:
         missing = compiler.missing()
@@ -128,6 +133,7 @@ class Worker:
         if job.device not in compiler.devices:
             why = f"{compiler.name} does not run on {job.device}"
             raise _Ended(Failure(Stage.COMPILE, Symptom.UNSUPPORTED, why))
+        compiler.check_level(job.graph)
         self._reset_peak()
         began, busy = self.clock(), _cpu_seconds()
         runner = compiler.compile(job)
@@ -144,26 +150,34 @@ class Worker:
             self.cost = replace(self.cost, warm_seconds=self.clock() - began)
         return runner
 
-    def _called(self, graph: Graph, runner: Runner, inputs: list[Any]) -> list[Any]:
+    def _called(self, graph: Graph, runner: Runner, host: Framework) -> list[Any]:
         """All that one call of a runner does, outputs and changed inputs."""
-        with torch.inference_mode():
-            torch.manual_seed(self.task.protocol.seed)
-            return seen_of(graph, runner(inputs), inputs)
+        seed = self.task.protocol.seed
+        inputs = host.inputs(graph, self.task.device.kind, seed)
+        with host.calling():
+            host.seed(seed)
+            return seen_of(graph, runner(inputs), inputs, host)
 
     def _time(
-        self, graph: Graph, job: Job, eager: Runner, candidate: Runner, expected: Reference
+        self,
+        graph: Graph,
+        job: Job,
+        eager: Runner,
+        candidate: Runner,
+        expected: Reference,
+        host: Framework,
     ) -> None:
         changed = changed_values(graph)
         places = [i for i, entry in enumerate(graph.inputs) if entry.name in changed]
-        kept = {place: job.inputs[place].clone() for place in places}
+        kept = {place: host.copy(job.inputs[place]) for place in places}
 
         def restore() -> None:
             for place, value in kept.items():
-                job.inputs[place].copy_(value)
+                host.restore(job.inputs[place], value)
 
         clock = CudaClock() if job.device.startswith("cuda") else CpuClock()
         disturbances = Disturbances()
-        with torch.inference_mode():
+        with host.calling():
             timing, last = compare(
                 lambda: eager(job.inputs),
                 lambda: candidate(job.inputs),
@@ -178,9 +192,8 @@ class Worker:
             return
         # What was timed must be right too. Where inputs change, the last call began as the first
         # did, and left the inputs behind it changed or not, as the order of the arms had it.
-        again, failure = check(
-            [*flat_outputs(last), *expected.outputs[len(flat_outputs(last)) :]], expected
-        )
+        leaves = [host.seen(leaf) for leaf in flat_outputs(last)]
+        again, failure = check([*leaves, *expected.outputs[len(leaves) :]], expected)
         self.outputs = worse(self.outputs, again) if again else again
         if failure is not None:
             why = f"a timed call: {failure.message}"

@@ -10,7 +10,7 @@ from typing import Any
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import Graph, Provenance
 from graph_net.graph.errors import GraphError
-from graph_net.paddle.needed import load_paddle
+from graph_net.graph.paddle_needed import load_paddle
 from graph_net.paddle.program import graph_of
 from graph_net.paddle.statistics import recipe_of_array
 

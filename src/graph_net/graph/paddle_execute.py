@@ -10,10 +10,13 @@ from typing import Any
 from graph_net.graph.errors import GraphError, UnknownTarget
 from graph_net.graph.graph import Graph, Input, Level, Node
 from graph_net.graph.outputs import flat_outputs as flat_outputs
+from graph_net.graph.outputs import last_uses
+from graph_net.graph.paddle_needed import load_paddle
 from graph_net.graph.paddle_targets import CPU, OPS, check_paddle_target
 from graph_net.graph.spec import TensorSpec
-from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, RunDevice, Value, refs
-from graph_net.paddle.needed import load_paddle
+from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, RunDevice, Value
+
+_Maker = Callable[[Mapping[str, Any]], Any]
 
 
 def run(graph: Graph, inputs: Sequence[Any] | None = None, *, seed: int = 0) -> Any:
@@ -29,51 +32,65 @@ def run(graph: Graph, inputs: Sequence[Any] | None = None, *, seed: int = 0) -> 
     given = make_inputs(graph, seed) if inputs is None else inputs
     if len(given) != len(graph.inputs):
         raise GraphError(f"{len(given)} values for {len(graph.inputs)} inputs")
-    values: dict[str, Any] = {
-        entry.name: value for entry, value in zip(graph.inputs, given, strict=True)
-    }
     state = paddle.get_rng_state()
     try:
         paddle.seed(seed)
         with paddle.no_grad():
-            return _interpret(graph, values, paddle)
+            return prepared(graph)(given)
     finally:
         paddle.set_rng_state(state)
 
 
-def _interpret(graph: Graph, values: dict[str, Any], paddle: Any) -> Any:
-    kept = {ref.name for ref in refs(graph.output)}
-    released: list[list[str]] = [[] for _ in graph.nodes]
-    for position in range(len(graph.nodes) - 1, -1, -1):
-        node = graph.nodes[position]
-        for name in (node.name, *(ref.name for ref in node.refs)):
-            if name not in kept:
-                kept.add(name)
-                released[position].append(name)
-    for node, release in zip(graph.nodes, released, strict=True):
-        try:
-            values[node.name] = _call(node, values, paddle)
-        except GraphError:
-            raise
-        except Exception as error:
-            error.add_note(f"while running node {node.name}: {node.target}")
-            raise
-        for name in release:
-            del values[name]
-    return _to_python(graph.output, values, paddle, False)
+def prepared(graph: Graph) -> Callable[[Sequence[Any]], Any]:
+    """A function that makes the graph's calls in whatever mode is in force.
+
+    What can be looked up before is: what is timed are the calls, as in generated Python.
+    """
+    paddle = load_paddle()
+    calls = [_prepared_call(node, paddle) for node in graph.nodes]
+    releases = last_uses(graph)
+    output = nested(graph)
+    names = [entry.name for entry in graph.inputs]
+
+    def call(inputs: Sequence[Any]) -> Any:
+        values = dict(zip(names, inputs, strict=True))
+        for node, make, release in zip(graph.nodes, calls, releases, strict=True):
+            try:
+                values[node.name] = make(values)
+            except Exception as error:
+                error.add_note(f"while running node {node.name}: {node.target}")
+                raise
+            for name in release:
+                del values[name]
+        return output(values)
+
+    return call
 
 
-def _call(node: Node, values: Mapping[str, Any], paddle: Any) -> Any:
+def nested(graph: Graph) -> Callable[[Mapping[str, Any]], Any]:
+    """A function that gives values, by name, the form of the graph's output."""
+    return _maker(graph.output, load_paddle(), False)
+
+
+def _prepared_call(node: Node, paddle: Any) -> _Maker:
     is_operator = node.target.startswith(OPS)
-    args = [_to_python(value, values, paddle, is_operator) for value in node.args]
-    kwargs = {key: _to_python(value, values, paddle, is_operator) for key, value in node.kwargs}
-    if node.target == "operator.getitem":
-        outputs, position = args
-        if not isinstance(outputs, (list, tuple)):
-            # Eager calls leave out what only a backward pass reads; what is left is the first.
-            outputs = (outputs,)
-        return outputs[position] if position < len(outputs) else None
-    return resolve(node.target, paddle)(*args, **kwargs)
+    args = [_maker(value, paddle, is_operator) for value in node.args]
+    kwargs = {key: _maker(value, paddle, is_operator) for key, value in node.kwargs}
+    is_output = node.target == "operator.getitem"
+    function = _output_of if is_output else resolve(node.target, paddle)
+
+    def call(values: Mapping[str, Any]) -> Any:
+        given = {key: make(values) for key, make in kwargs.items()}
+        return function(*[make(values) for make in args], **given)
+
+    return call
+
+
+def _output_of(outputs: Any, position: int) -> Any:
+    if not isinstance(outputs, (list, tuple)):
+        # Eager calls leave out what only a backward pass reads; what is left is the first.
+        outputs = (outputs,)
+    return outputs[position] if position < len(outputs) else None
 
 
 def resolve(target: str, paddle: Any) -> Callable[..., Any]:
@@ -93,15 +110,23 @@ def resolve(target: str, paddle: Any) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _to_python(value: Value, values: Mapping[str, Any], paddle: Any, is_operator: bool) -> Any:
+def _maker(value: Value, paddle: Any, is_operator: bool) -> _Maker:
+    """A function that gives an argument as Paddle takes it, from the values known by then."""
     if isinstance(value, Ref):
-        return values[value.name]
+        return operator.itemgetter(value.name)
     if isinstance(value, (tuple, ListValue)):
         items = value if isinstance(value, tuple) else value.items
-        made = [_to_python(item, values, paddle, False) for item in items]
-        return tuple(made) if isinstance(value, tuple) else made
+        makers = [_maker(item, paddle, False) for item in items]
+        kind = tuple if isinstance(value, tuple) else list
+        return lambda values: kind([make(values) for make in makers])
     if isinstance(value, DictValue):
-        return {key: _to_python(item, values, paddle, False) for key, item in value.items}
+        pairs = [(key, _maker(item, paddle, False)) for key, item in value.items]
+        return lambda values: {key: make(values) for key, make in pairs}
+    plain = _plain(value, paddle, is_operator)
+    return lambda values: plain
+
+
+def _plain(value: Value, paddle: Any, is_operator: bool) -> Any:
     if isinstance(value, Dtype):
         return getattr(paddle, value.name)
     if isinstance(value, RunDevice):
