@@ -16,7 +16,7 @@ from graph_net.graph import paddle_rules
 from graph_net.graph.graph import Graph, Level, Node
 from graph_net.graph.values import Ref, Value, refs
 
-_VIEWS = frozenset(
+VIEWS = frozenset(
     """
 view reshape transpose permute expand squeeze unsqueeze flatten unflatten contiguous to type
 float double half bfloat16 int long short bool cpu getitem chunk split split_with_sizes
@@ -29,6 +29,7 @@ matrix_H mT mH lift_fresh _reshape_alias detach_ requires_grad_ __getitem__ tupl
 squeeze_ unsqueeze_ identity
 """.split()
 )
+"""Calls whose result may share its argument's storage."""
 _INPLACE_POSITION = {
     "relu": 1, "relu6": 1, "silu": 1, "mish": 1, "hardswish": 1, "hardsigmoid": 1, "selu": 1,
     "elu": 2, "celu": 2, "leaky_relu": 2, "hardtanh": 3, "threshold": 3, "dropout": 3,
@@ -191,7 +192,7 @@ def storages(graph: Graph, writes: dict[int, tuple[Value, ...]]) -> dict[str, st
             parent[name] = name = parent[parent[name]]
         return name
 
-    views = _VIEWS | paddle_rules.VIEWS if graph.level is Level.PADDLE else _VIEWS
+    views = VIEWS | paddle_rules.VIEWS if graph.level is Level.PADDLE else VIEWS
     for i, node in enumerate(graph.nodes):
         parent[node.name] = node.name
         if node.args and (i in writes or base_name(node.target) in views):

@@ -102,10 +102,12 @@ class Carver:
         positions = self._positions(nodes)
         self._check_sound(positions)
         chosen = [self.graph.nodes[i] for i in positions]
-        own = {node.name for node in chosen}
-        needed = dict.fromkeys(name for i in positions for name in self.reads[i])
-        inputs = [as_input(self.graph, self.graph.index[n]) for n in needed if n not in own]
-        self._check_storages(positions, [entry.name for entry in inputs])
+        names = self.inputs(positions)
+        tangled = self.tangled(positions, names)
+        if tangled:
+            why = f"shares its storage with {tangled[0]}, and the piece changes it"
+            raise GraphError(why, node=tangled[1])
+        inputs = [as_input(self.graph, self.graph.index[name]) for name in names]
         symbols = self._symbols_of(inputs, chosen)
         options = ((SOURCE, self.graph.id), (KIND, kind), (NODES, ranges(positions)))
         return Graph(
@@ -173,18 +175,25 @@ class Carver:
             stack.extend(beyond(place))
         return None
 
-    def _check_storages(self, positions: list[int], inputs: list[str]) -> None:
-        """As tensors of their own, two names of one storage would not change together."""
+    def tangled(self, positions: Sequence[int], inputs: Iterable[str]) -> list[str]:
+        """Inputs that share a storage which these nodes change.
+
+        As tensors of their own, two names of one storage would not change together.
+        """
         changed = {place for i in positions for place in self._writes.get(i, ())}
         if not changed:
-            return
-        seen: dict[str, str] = {}
+            return []
+        names: defaultdict[str, list[str]] = defaultdict(list)
         for name in inputs:
-            place = self._storage[name]
-            if place in changed and place in seen:
-                why = f"shares its storage with {seen[place]}, and the piece changes it"
-                raise GraphError(why, node=name)
-            seen[place] = name
+            if self._storage[name] in changed:
+                names[self._storage[name]].append(name)
+        return [name for found in names.values() if len(found) > 1 for name in found]
+
+    def inputs(self, positions: Sequence[int]) -> list[str]:
+        """What a set of nodes takes, in the order they first read it."""
+        own = {self.graph.nodes[i].name for i in positions}
+        read = dict.fromkeys(name for i in positions for name in self.reads[i])
+        return [name for name in read if name not in own]
 
     def _symbols_of(self, inputs: Iterable[Input], nodes: Iterable[Node]) -> frozenset[str]:
         if not self._symbols:

@@ -1,0 +1,24 @@
+"""The kinds of subgraphs, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from graph_net.graph.graph import Graph
+from graph_net.rewrite.blocks import block
+from graph_net.rewrite.sole_op import sole_op
+from graph_net.rewrite.task import task
+
+Kind: TypeAlias = Callable[[Graph], Iterable[Sequence[str]]]
+"""Gives the groups of nodes, by name, that a graph falls into; each makes a subgraph."""
+
+KINDS: dict[str, Kind] = {"sole_op": sole_op, "task": task, "block": block}
+
+
+def kind_of(name: str) -> Kind:
+    """The kind with this name."""
+    try:
+        return KINDS[name]
+    except KeyError:
+        raise ValueError(f"unknown kind {name!r}; known: {', '.join(KINDS)}") from None
