@@ -50,7 +50,7 @@ def test_a_partition_composes_to_the_same_bits(name: str, kind: str) -> None:
     assert digest(run_pieces(graph, pieces)) == digest(run(graph))
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"fusible"}))  # kernels compute again
 def test_groups_do_not_overlap(kind: str) -> None:
     graph = whole("decoder")
     found = Counter(name for group in kind_of(kind)(graph) for name in group)

@@ -7,13 +7,14 @@ from typing import TypeAlias
 
 from graph_net.graph.graph import Graph
 from graph_net.rewrite.blocks import block
+from graph_net.rewrite.fusible import fusible
 from graph_net.rewrite.sole_op import sole_op
 from graph_net.rewrite.task import task
 
 Kind: TypeAlias = Callable[[Graph], Iterable[Sequence[str]]]
 """Gives the groups of nodes, by name, that a graph falls into; each makes a subgraph."""
 
-KINDS: dict[str, Kind] = {"sole_op": sole_op, "task": task, "block": block}
+KINDS: dict[str, Kind] = {"sole_op": sole_op, "task": task, "block": block, "fusible": fusible}
 
 
 def kind_of(name: str) -> Kind:
