@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from graph_net.compilers import Job, Unsupported
-from graph_net.compilers.forms import cached, copies, exported, program_of, replacing
+from graph_net.compilers.forms import cached, copies, exported, program_of
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.refused import refused
+from graph_net.compilers.replacing import replacing
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.testing.compiler_graphs import GRAPHS
 from graph_net.testing.models import case_graph

@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +53,9 @@ def bench_graphs(
     retry: Annotated[
         bool, typer.Option(help="Measure again what failed, under limits that may be other ones.")
     ] = False,
+    forms: Annotated[
+        bool, typer.Option(help="Keep graphs converted to ONNX beside the records for next time.")
+    ] = True,
     plan: Annotated[
         Path | None,
         typer.Option(help="Write a bundle to run on another machine (python BUNDLE) instead."),
@@ -85,6 +89,9 @@ def bench_graphs(
         done = store.final_keys(retry) if resume else set()
         board = Board(len(names) * len(configs), until)
         todo = tasks(source, configs, described, protocol, limits, done, board.passed)
+        if forms:
+            place = str((records / ".forms").absolute())
+            todo = (replace(task, forms=place) for task in todo)
         run = measure(
             board.counted(todo),
             jobs=jobs or default_jobs(device),

@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graph_net.graph import Graph, Level
+
+if TYPE_CHECKING:
+    from graph_net.compilers.kept_forms import KeptForms
 
 Runner = Callable[[Sequence[Any]], Any]
 """Takes the graph's inputs in order; gives its outputs, nested as the graph nests them.
@@ -40,6 +43,7 @@ class Job:
     ``inputs`` lie on the device, as ``make_inputs`` draws them; a compiler may look at them and
     must not change them. ``workdir`` is where it may keep files: compiling the same job again
     with the same directory is a *warm* compilation. ``threads`` is how many a CPU run may use.
+    ``forms`` holds forms of graphs that other measurements made.
     """
 
     graph: Graph
@@ -47,6 +51,7 @@ class Job:
     device: str
     workdir: Path
     threads: int = 1
+    forms: KeptForms | None = None
 
 
 class Compiler(ABC):

@@ -4,13 +4,13 @@ Compilers other than PyTorch's own want pure functions of tensors, so a graph is
 :class:`Program`: tensors in, new tensors out. Numbers among the inputs are fixed at the values
 they have; an input that the graph changes comes out once more and is written back after the call;
 outputs that need no computation (an input returned as it is, a constant) never enter the program.
-Whatever takes seconds to make is kept in the job's directory.
+Whatever takes seconds to make is kept in the job's directory, an ONNX file beyond it
+(``kept_forms.py``).
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from typing import Any, cast
 import torch
 
 from graph_net.compilers.compiler import Job, Runner, Unsupported
+from graph_net.compilers.replacing import replacing
 from graph_net.graph import Graph, GraphError
 from graph_net.graph.binary import to_bytes
 from graph_net.graph.effects import changed_values
@@ -181,26 +182,6 @@ def cached(job: Job, suffix: str) -> Path:
     key.update(f"{torch.__version__} {torch.device(job.device).type}".encode())
     job.workdir.mkdir(parents=True, exist_ok=True)
     return job.workdir / f"{key.hexdigest()[:20]}.{suffix}"
-
-
-class replacing:
-    """A path to write to that takes the final name only when all went well.
-
-    A worker that is killed half-way leaves no file that the next one would trust.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.aside = path.with_name(f".{os.getpid()}.{path.name}")
-
-    def __enter__(self) -> Path:
-        return self.aside
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.aside.replace(self.path)
-        else:
-            self.aside.unlink(missing_ok=True)
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

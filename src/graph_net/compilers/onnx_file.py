@@ -1,4 +1,4 @@
-"""A program as an ONNX file, written once a directory."""
+"""A program as an ONNX file, written once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 
 from graph_net.compilers.compiler import Job, Unsupported
-from graph_net.compilers.forms import Program, cached, exported, replacing
+from graph_net.compilers.forms import Program, cached, exported
+from graph_net.compilers.kept_forms import kept
 
 
 def onnx_file(job: Job, program: Program) -> Path:
@@ -20,10 +21,14 @@ def onnx_file(job: Job, program: Program) -> Path:
     Parameters are inputs, so the file stays far below protobuf's limit of two gigabytes whatever
     the model weighs.
     """
-    path = cached(job, "onnx")
-    if path.exists():
-        return path
-    source = exported(job, program)
+
+    def make(path: Path) -> None:
+        _write(exported(job, program), program, path)
+
+    return kept(job, cached(job, "onnx"), ("onnx", "onnxscript", "onnx-ir"), make)
+
+
+def _write(source: torch.export.ExportedProgram, program: Program, path: Path) -> None:
     with _quiet():
         try:
             made = torch.onnx.export(
@@ -37,9 +42,7 @@ def onnx_file(job: Job, program: Program) -> Path:
         except Exception as error:
             raise Unsupported(_not_in_onnx(source) or [_reason(error)]) from error
         assert made is not None
-        with replacing(path) as aside:
-            made.save(aside, external_data=False)
-    return path
+        made.save(path, external_data=False)
 
 
 def _reason(error: BaseException) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 import torch
 
 from graph_net.compilers.compiler import Job, Unsupported
-from graph_net.compilers.forms import Program, cached, exported, replacing
+from graph_net.compilers.forms import Program, cached, exported
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.refused import refused
+from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent
 
 

@@ -29,6 +29,8 @@ class Task:
     graph: bytes
     protocol: Protocol = field(default_factory=Protocol)
     limits: Limits = field(default_factory=Limits)
+    forms: str | None = None
+    """A directory that keeps converted forms for other measurements; no part of the key."""
 
     @property
     def key(self) -> str:
@@ -51,6 +53,7 @@ class Task:
             graph=graph,
             protocol=Protocol(**tree["protocol"]),
             limits=Limits(seconds, limits["memory_bytes"]),
+            forms=tree["forms"],
         )
 
     def failed(self, failure: Failure, **known: Any) -> Record:

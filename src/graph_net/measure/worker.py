@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
+from graph_net.compilers.kept_forms import KeptForms
 from graph_net.graph import Graph, from_bytes
 from graph_net.graph.effects import changed_values
 from graph_net.graph.outputs import flat_outputs
@@ -108,7 +109,8 @@ class Worker:
             expected = with_exact(expected, graph, device, protocol.seed, host)
             if expected.inexact:
                 self.environment["no_float64"] = expected.inexact
-        job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads)
+        kept = KeptForms(Path(self.task.forms), self.clock) if self.task.forms else None
+        job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, kept)
         eager = create("eager").compile(job)
         self._enter(Stage.COMPILE)
         compiler = create(self.task.config.name, self.task.config.options)
@@ -147,6 +149,8 @@ class Worker:
             _forget_compiled()
             began = self.clock()
             runner = compiler.compile(job)
+        if job.forms is not None and job.forms.used:
+            self._add_spared(job.forms)
             self.cost = replace(self.cost, warm_seconds=self.clock() - began)
         return runner
 
@@ -154,6 +158,15 @@ class Worker:
         """All that one call of a runner does, outputs and changed inputs."""
         seed = self.task.protocol.seed
         inputs = host.inputs(graph, self.task.device.kind, seed)
+    def _add_spared(self, forms: KeptForms) -> None:
+        """Count what an earlier measurement spent on a form that this one found."""
+        cold, busy = self.cost.cold_seconds or 0.0, self.cost.cpu_seconds or 0.0
+        self.cost = replace(
+            self.cost, cold_seconds=cold + forms.spared, cpu_seconds=busy + forms.spared_cpu
+        )
+        self.environment["converted_before"] = ", ".join(forms.used)
+        self.environment["converted_before_seconds"] = forms.spared
+
         with host.calling():
             host.seed(seed)
             return seen_of(graph, runner(inputs), inputs, host)

@@ -1,0 +1,113 @@
+"""Converted forms kept across measurements: ONNX files and StableHLO texts, by what they are of.
+
+Writing a graph as ONNX takes seconds where loading the file takes a tenth of one, and the same
+file serves every option, thread count and run. An entry is one line of JSON (the digest of what
+follows, and what it cost to make) and the bytes; one that does not fit its digest is made again.
+Nothing kept here is ever unpickled, which is why an ExportedProgram is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from graph_net.compilers.compiler import Job
+from graph_net.compilers.replacing import replacing
+
+LIMIT = 2 << 30
+"""Bytes that all entries take together at most; those not used for longest go first."""
+
+
+@dataclass
+class KeptForms:
+    """A directory of forms; ``spared`` and ``spared_cpu`` are seconds that its entries once took.
+
+    Whoever reports compile time adds them: a graph is no cheaper to compile for having been
+    measured before.
+    """
+
+    root: Path
+    clock: Callable[[], float] = time.monotonic
+    limit: int = LIMIT
+    spared: float = 0.0
+    spared_cpu: float = 0.0
+    used: list[str] = field(default_factory=list)
+
+    def fetch(self, name: str, path: Path) -> bool:
+        """Put an entry at ``path``; whether there was a sound one."""
+        entry = self.root / name
+        try:
+            head, _, data = entry.read_bytes().partition(b"\n")
+            told = json.loads(head)
+            sound = told["sha256"] == hashlib.sha256(data).hexdigest()
+            seconds, cpu = float(told["seconds"]), float(told["cpu_seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        if not sound:
+            return False
+        with replacing(path) as aside:
+            aside.write_bytes(data)
+        with suppress(OSError):
+            os.utime(entry)  # used now
+        self.spared, self.spared_cpu = self.spared + seconds, self.spared_cpu + cpu
+        self.used.append(name.partition(".")[2])
+        return True
+
+    def store(self, name: str, path: Path, seconds: float, cpu: float) -> None:
+        """Keep what was made; a full disk is no reason to fail a measurement."""
+        data = path.read_bytes()
+        if len(data) > self.limit:
+            return
+        told = {"sha256": hashlib.sha256(data).hexdigest(), "seconds": seconds, "cpu_seconds": cpu}
+        with suppress(OSError):
+            self.root.mkdir(parents=True, exist_ok=True)
+            with replacing(self.root / name) as aside:
+                aside.write_bytes(json.dumps(told).encode() + b"\n" + data)
+            self._shrink()
+
+    def _shrink(self) -> None:
+        found = []
+        for entry in self.root.iterdir():
+            with suppress(FileNotFoundError):  # another worker shrinks too
+                about = entry.stat()
+                found.append((about.st_mtime, about.st_size, entry))
+        total = sum(size for _, size, _ in found)
+        for _, size, entry in sorted(found, key=lambda known: known[0]):
+            if total <= self.limit:
+                return
+            entry.unlink(missing_ok=True)
+            total -= size
+
+
+def kept(job: Job, path: Path, packages: Sequence[str], make: Callable[[Path], None]) -> Path:
+    """``path`` in the job's directory, made there only where no measurement has made it before.
+
+    ``packages`` are what converts: another version of one makes another entry.
+    """
+    if path.exists():
+        return path
+    versions = hashlib.sha256(" ".join(map(_version, packages)).encode()).hexdigest()[:8]
+    name = f"{path.name.partition('.')[0]}-{versions}.{path.name.partition('.')[2]}"
+    if job.forms is not None and job.forms.fetch(name, path):
+        return path
+    clock = time.monotonic if job.forms is None else job.forms.clock
+    began, busy = clock(), time.process_time()
+    with replacing(path) as aside:
+        make(aside)
+    if job.forms is not None:
+        job.forms.store(name, path, clock() - began, time.process_time() - busy)
+    return path
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return package
