@@ -11,6 +11,7 @@ from graph_net import __version__
 from graph_net.cli.bench import bench_graphs
 from graph_net.cli.collect import collect_zoos
 from graph_net.cli.common import err
+from graph_net.cli.compare import compare_runs
 from graph_net.cli.compilers import list_compilers
 from graph_net.cli.corpus import corpus_files
 from graph_net.cli.export import export_pack
@@ -27,6 +28,8 @@ from graph_net.cli.show import show_graph
 from graph_net.cli.validate import validate_graphs
 
 INTERRUPTED = 130
+ANSWERS = frozenset({"compare"})
+"""Verbs whose exit code 1 is an answer; an error of theirs is 2."""
 
 app = typer.Typer(
     name="graph-net",
@@ -45,6 +48,7 @@ app.command("bench")(bench_graphs)
 app.command("compilers")(list_compilers)
 app.command("query")(query_records)
 app.command("score")(score_sources)
+app.command("compare")(compare_runs)
 app.command("plot")(plot_sources)
 app.command("report")(report_records)
 app.command("ingest")(ingest_files)
@@ -95,7 +99,8 @@ def main(arguments: list[str] | None = None) -> None:
             err.print(
                 f"error: {prefix}{sentence}{hint}", style="bold red", markup=False, soft_wrap=True
             )
-        sys.exit(1)
+        verb = next((word for word in words if not word.startswith("-")), "")
+        sys.exit(2 if verb in ANSWERS else 1)
 
 
 if __name__ == "__main__":

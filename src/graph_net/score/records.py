@@ -25,7 +25,8 @@ COLUMNS = (
     "stage symptom t speedup eager_seconds candidate_seconds started"
 ).split()
 ENCODED = "graph_id library model category config device stage symptom".split()
-_BLAMELESS = -1
+BLAMELESS_FAULT = -1
+"""What `faults_of` gives where a failure counts against nobody."""
 
 
 def read_records(store: RecordStore, paired: bool = False) -> dict[str, Samples]:
@@ -42,11 +43,14 @@ def samples_of_table(table: pa.Table, paired: bool = False) -> dict[str, Samples
 
     Of a graph that was measured again under the same configuration the last counts.
     """
-    table = _latest(_encoded(table))
-    _, config = _codes(table["config"])
-    devices, device = _codes(table["device"])
+    table = _encoded(table)
+    last = latest(table)
+    if last is not None:
+        table = table.take(pa.array(last))
+    _, config = coded(table["config"])
+    devices, device = coded(table["device"])
     group = config * len(devices) + device
-    present, group = _numbered(group)
+    present, group = numbered(group)
     columns = _columns(table, paired)
     by_group = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=present))
@@ -66,7 +70,7 @@ def _encoded(table: pa.Table) -> pa.Table:
     return table
 
 
-def _codes(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+def coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     """The distinct texts of a column, and which of them each row has; a null is an empty one."""
     encoded = column.combine_chunks()
     if not pa.types.is_dictionary(encoded.type):
@@ -75,7 +79,7 @@ def _codes(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     return texts, np.asarray(encoded.indices, dtype=np.int64)
 
 
-def _numbered(codes: Ints) -> tuple[int, Ints]:
+def numbered(codes: Ints) -> tuple[int, Ints]:
     """How many numbers occur, and the same numbers without gaps."""
     if int(codes.max(initial=0)) > 8 * len(codes):
         present, places = np.unique(codes, return_inverse=True)
@@ -84,17 +88,21 @@ def _numbered(codes: Ints) -> tuple[int, Ints]:
     return int(places[-1]), places[codes] - 1
 
 
-def _latest(table: pa.Table) -> pa.Table:
+def latest(
+    table: pa.Table, keys: Sequence[str] = ("device", "config", "graph_id")
+) -> npt.NDArray[Any] | None:
+    """Which rows are the last of those with the same keys, in order; None where all are."""
     count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
-    for name in ("device", "config", "graph_id"):
-        values, codes = _codes(table[name])
-        count, key = _numbered(key * len(values) + codes)
+    for name in keys:
+        values, codes = coded(table[name])
+        count, key = numbered(key * len(values) + codes)
     if count == len(key):
-        return table
-    moments, codes = _codes(table["started"])
+        return None
+    moments, codes = coded(table["started"])
     order = np.lexsort((np.argsort(np.argsort(np.array(moments)))[codes], key))
     last = np.append(key[order][1:] != key[order][:-1], True)
-    return table.take(pa.array(np.sort(order[last])))
+    found: npt.NDArray[Any] = np.sort(order[last])
+    return found
 
 
 def _labels(rows: pa.Table) -> list[str]:
@@ -119,15 +127,15 @@ def _labels(rows: pa.Table) -> list[str]:
 
 def _columns(table: pa.Table, paired: bool) -> Samples:
     """All rows as samples; the fault of a row that counts against nobody is -1."""
-    eager, candidate = (_floats(table[f"{arm}_seconds"]) for arm in ("eager", "candidate"))
-    ratio = _floats(table["speedup"]) if paired else eager / candidate
+    eager, candidate = (floats_of(table[f"{arm}_seconds"]) for arm in ("eager", "candidate"))
+    ratio = floats_of(table["speedup"]) if paired else eager / candidate
     timed = np.isfinite(ratio)
     logs = np.log(np.where(timed, ratio, 1.0))
-    fault = _faults(table)
-    levels = np.where(fault == Fault.NONE, _floats(table["t"]), np.inf)
+    fault = faults_of(table)
+    levels = np.where(fault == Fault.NONE, floats_of(table["t"]), np.inf)
     families, family = _families(table)
-    graphs, graph = _codes(table["graph_id"])
-    categories, category = _codes(table["category"])
+    graphs, graph = coded(table["graph_id"])
+    categories, category = coded(table["category"])
     return Samples(
         logs, timed, levels, fault, family,
         np.array(graphs, dtype=object)[graph], np.array(categories, dtype=object)[category],
@@ -135,32 +143,34 @@ def _columns(table: pa.Table, paired: bool) -> Samples:
     )  # fmt: skip
 
 
-def _floats(column: pa.ChunkedArray) -> Floats:
+def floats_of(column: pa.ChunkedArray) -> Floats:
+    """A column of numbers; a null is NaN."""
     return np.asarray(pc.fill_null(column, float("nan")), dtype=np.float64)
 
 
-def _faults(table: pa.Table) -> Ints:
-    stages, stage = _codes(table["stage"])
-    symptoms, symptom = _codes(table["symptom"])
+def faults_of(table: pa.Table) -> Ints:
+    """The fault of each row, by its columns ``stage`` and ``symptom``."""
+    stages, stage = coded(table["stage"])
+    symptoms, symptom = coded(table["symptom"])
     known = np.full((len(stages), len(symptoms)), int(Fault.NONE), dtype=np.int64)
     for i, where in enumerate(stages):
         for j, what in enumerate(symptoms):
             if where and what:
                 fault = fault_of(Stage(where), Symptom(what))
-                known[i, j] = _BLAMELESS if fault is None else int(fault)
+                known[i, j] = BLAMELESS_FAULT if fault is None else int(fault)
     found: Ints = known[stage, symptom]
     return found
 
 
 def _families(table: pa.Table) -> tuple[list[str], Ints]:
-    libraries, library = _codes(table["library"])
-    models, code = _codes(table["model"])
+    libraries, library = coded(table["library"])
+    models, code = coded(table["model"])
     if "" in models:  # a graph that no model is known of stands for itself
-        graphs, graph = _codes(table["graph"])
+        graphs, graph = coded(table["graph"])
         code = np.where(code == models.index(""), len(models) + graph, code)
         models = models + graphs
     pair = library * len(models) + code
-    count, place = _numbered(pair)
+    count, place = numbered(pair)
     pairs = np.empty(count, dtype=np.int64)
     pairs[place] = pair
     names = [family_of(libraries[i // len(models)], models[i % len(models)]) for i in pairs]
@@ -170,6 +180,6 @@ def _families(table: pa.Table) -> tuple[list[str], Ints]:
 
 def _counted(columns: Samples, rows: npt.NDArray[Any], table: pa.Table) -> Samples:
     """The samples of some rows that count, and how many do not."""
-    free = columns.fault[rows] == _BLAMELESS
+    free = columns.fault[rows] == BLAMELESS_FAULT
     symptoms: Sequence[str] = table["symptom"].take(pa.array(rows[free])).to_pylist()
     return replace(columns.take(rows[~free]), blameless=dict(Counter(symptoms)))

@@ -1,0 +1,68 @@
+"""Stored samples as block log-ratios, column by column: what `measure` computes for one record."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graph_net.compare.ranks import Ragged
+from graph_net.score.samples import Floats, Ints
+
+ARMS = ("eager_wall", "control_wall", "candidate_wall")
+_PER_BLOCK = r'"per_block":(?P<count>\d{1,4})\b'
+
+
+def block_logs(table: pa.Table) -> Ragged:
+    """For each row its blocks' log-speedups; none for a row that was not timed in whole blocks.
+
+    An arm's value in a block is its quickest sample, and the candidate is compared with both eager
+    arms, as when the record was made.
+    """
+    per_block = _per_block(table)
+    lengths = np.stack([_lengths(table[arm]) for arm in ARMS])
+    size = lengths[0]
+    whole = (per_block > 0) & (size > 0) & (lengths == size).all(axis=0)
+    whole &= size % np.maximum(per_block, 1) == 0
+    counts = np.where(whole, size // np.maximum(per_block, 1), 0)
+    held = Ragged(np.zeros(int(counts.sum())), counts)
+    for samples in np.unique(per_block[whole]):
+        rows = np.flatnonzero(whole & (per_block == samples))
+        logs = _logs(table.take(pa.array(rows)), int(samples))
+        ends = np.cumsum(counts[rows])
+        within = np.arange(len(logs)) - np.repeat(ends - counts[rows], counts[rows])
+        held.values[np.repeat(held.offsets[rows], counts[rows]) + within] = logs
+    return _finite(held)
+
+
+def _logs(table: pa.Table, samples: int) -> Floats:
+    quickest = (_flat(table[arm]).reshape(-1, samples).min(axis=1) for arm in ARMS)
+    with np.errstate(all="ignore"):
+        eager, control, candidate = map(np.log, quickest)
+    return np.asarray((eager + control) / 2 - candidate, np.float64)
+
+
+def _flat(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    return np.asarray(column.combine_chunks().flatten(), np.float64)
+
+
+def _lengths(column: pa.ChunkedArray) -> Ints:
+    return np.asarray(pc.fill_null(pc.list_value_length(column), 0), np.int64)
+
+
+def _per_block(table: pa.Table) -> Ints:
+    """How many samples make a block; 0 where the rest of a record does not say."""
+    found = pc.struct_field(pc.extract_regex(table["rest"], _PER_BLOCK), "count")
+    return np.asarray(pc.fill_null(pc.cast(found, pa.int64()), 0), np.int64)
+
+
+def _finite(blocks: Ragged) -> Ragged:
+    """The same without rows that hold what no measurement gives."""
+    bad = ~np.isfinite(blocks.values)
+    if not bad.any():
+        return blocks
+    row = np.repeat(np.arange(len(blocks.counts)), blocks.counts)
+    spoiled = np.bincount(row[bad], minlength=len(blocks.counts)) > 0
+    counts = np.where(spoiled, 0, blocks.counts)
+    return Ragged(blocks.values[~spoiled[row]], counts)

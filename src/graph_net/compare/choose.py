@@ -1,0 +1,153 @@
+"""Which records are compared with which."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graph_net.compare.read import Run
+from graph_net.compilers.registry import parse_options
+from graph_net.record import RecordError
+from graph_net.score.records import latest
+from graph_net.score.samples import Ints
+
+_SELECTOR = re.compile(r"(?P<name>[^\[\]]+?)(?:\[(?P<options>.*)\])?(?:@(?P<version>[^@\[\]]+))?")
+_GRAPH = ("graph_id", "device_kind")
+_CONFIGURED = (*_GRAPH, "compiler", "options")
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Two runs of equal length, row against row, and how many graphs only one of them has."""
+
+    first: Run
+    second: Run
+    only_first: int
+    only_second: int
+
+
+def matched(
+    first: Run, second: Run, between: tuple[str, str] | None = None, compilers: Sequence[str] = ()
+) -> Matched:
+    """The records of the same graphs: of each configuration both have, or of two that are named.
+
+    Runs that have one configuration each are compared whatever it is called. A device that both
+    have goes before one that only one has.
+    """
+    keys: tuple[str, ...] = _CONFIGURED
+    if between is not None:
+        first, second = select(first, between[0]), select(second, between[1])
+        keys = _GRAPH
+    elif compilers:
+        first, second = (
+            run.take(np.unique(np.concatenate([_chosen(run, word) for word in compilers])))
+            for run in (first, second)
+        )
+    elif len(_configurations(first)) == len(_configurations(second)) == 1:
+        keys = _GRAPH
+    return _joined(_last(first, keys), _last(second, keys), keys)
+
+
+def select(run: Run, word: str) -> Run:
+    """The records of ``name``, ``name[option=value]`` or either with ``@version``: one of them."""
+    found = run.take(_chosen(run, word))
+    several = _configurations(found, "version")
+    if len(several) > 1:
+        words = ", ".join(sorted(several))
+        raise RecordError(f"{word!r} stands for several configurations; choose one: {words}")
+    return found
+
+
+def _chosen(run: Run, word: str) -> Ints:
+    parts = _SELECTOR.fullmatch(word.strip())
+    if parts is None:
+        raise RecordError(f"{word!r} is no configuration: name, name[option=value], name@version")
+    wanted = parse_options(parts["options"] or "")
+    rows = pc.equal(run.table["compiler"], parts["name"])
+    if parts["version"]:
+        rows = pc.and_(rows, pc.starts_with(run.table["version"], parts["version"]))
+    if wanted:
+        distinct = pc.unique(run.table["options"]).to_pylist()
+        fitting = [text for text in distinct if wanted.items() <= json.loads(text).items()]
+        rows = pc.and_(rows, pc.is_in(run.table["options"], pa.array(fitting, pa.string())))
+    found = np.flatnonzero(np.asarray(pc.fill_null(rows, False)))
+    if not len(found):
+        known = ", ".join(sorted(_configurations(run, "version"))) or "nothing"
+        raise RecordError(f"there is no {word!r}; there is: {known}")
+    return found
+
+
+def _configurations(run: Run, *more: str) -> set[str]:
+    """Each configuration as a user would write it."""
+    columns = ["compiler", "options", *more]
+    rows = run.table.group_by(columns).aggregate([]).to_pylist()
+    return {
+        label(row["compiler"], row["options"])
+        + (f"@{row['version']}" if row.get("version") else "")
+        for row in rows
+    }
+
+
+def label(compiler: str, options: str) -> str:
+    """``inductor[mode=default]``."""
+    given = ",".join(f"{key}={value}" for key, value in sorted(json.loads(options).items()))
+    return f"{compiler}[{given}]" if given else compiler
+
+
+def labels(run: Run) -> list[str]:
+    """The configuration of each record, without its options where a compiler has but one set."""
+    table = run.table.select(["compiler", "options"])
+    distinct = table.group_by(["compiler", "options"]).aggregate([]).to_pylist()
+    times = Counter(row["compiler"] for row in distinct)
+    short = {
+        (row["compiler"], row["options"]): row["compiler"]
+        if times[row["compiler"]] == 1
+        else label(row["compiler"], row["options"])
+        for row in distinct
+    }
+    names = zip(table["compiler"].to_pylist(), table["options"].to_pylist(), strict=True)
+    return [short[name] for name in names]
+
+
+def _last(run: Run, keys: tuple[str, ...]) -> Run:
+    rows = latest(run.table, ("device", *keys)) if len(run) else None
+    return run if rows is None else run.take(rows)
+
+
+def _joined(first: Run, second: Run, keys: tuple[str, ...]) -> Matched:
+    left, right = _places(first, second, (*keys, "device"))
+    rest = [np.setdiff1d(np.arange(len(run)), taken) for run, taken in
+            ((first, left), (second, right))]  # fmt: skip
+    others = [run.take(rows) for run, rows in zip((first, second), rest, strict=True)]
+    newest = [latest(run.table, keys) if len(run) else None for run in others]
+    for place, rows in enumerate(newest):
+        if rows is not None:
+            others[place], rest[place] = others[place].take(rows), rest[place][rows]
+    more_left, more_right = _places(others[0], others[1], keys)
+    left = np.concatenate([left, rest[0][more_left]])
+    right = np.concatenate([right, rest[1][more_right]])
+    return Matched(
+        first.take(left), second.take(right), len(first) - len(left), len(second) - len(right)
+    )
+
+
+def _places(first: Run, second: Run, keys: tuple[str, ...]) -> tuple[Ints, Ints]:
+    """The rows of two runs that have the same keys, as equally long lists."""
+    mine, theirs = (_key(run, keys) for run in (first, second))
+    found = pc.index_in(mine, value_set=theirs)
+    rows = np.flatnonzero(np.asarray(pc.is_valid(found)))
+    return rows, np.asarray(pc.drop_null(found), np.int64)
+
+
+def _key(run: Run, keys: tuple[str, ...]) -> pa.Array:
+    columns = [pc.fill_null(run.table[name], "") for name in keys]
+    joined = pc.binary_join_element_wise(*columns, _SEPARATOR)
+    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined

@@ -1,0 +1,148 @@
+"""Whatever holds results, as one table of columns with the blocks beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graph_net.compare.blocks import ARMS, block_logs
+from graph_net.compare.ranks import Ragged
+from graph_net.corpus.record_columns import SCHEMA, row_of
+from graph_net.corpus.records import PARQUET, RecordStore
+from graph_net.measure.journal import SUFFIX, read_journal
+from graph_net.record import Record, RecordError, Stage, Symptom
+from graph_net.score.faults import Fault
+from graph_net.score.samples import Samples
+from graph_net.score.sources import load
+
+COLUMNS = (
+    "graph_id graph compiler version options config device device_kind protocol stage symptom "
+    "signature started t speedup noise_low noise_high eager_seconds candidate_seconds "
+    "cold_seconds candidate_peak_bytes"
+).split()
+_READ = [*COLUMNS, *ARMS, "rest"]
+_BATCH = 4096
+_AS_FAILURE = {
+    Fault.ACCURACY: (Stage.VERIFY, Symptom.NUMERIC),
+    Fault.NON_FINITE: (Stage.VERIFY, Symptom.NON_FINITE),
+    Fault.MISMATCH: (Stage.VERIFY, Symptom.SHAPE),
+    Fault.RUNTIME: (Stage.FIRST_RUN, Symptom.EXCEPTION),
+    Fault.COMPILE: (Stage.COMPILE, Symptom.EXCEPTION),
+    Fault.EAGER: (Stage.EAGER, Symptom.EXCEPTION),
+}
+"""What a log's fault would have been in a record."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The records of one source: ``COLUMNS``, each row's blocks, and the devices by their hash."""
+
+    table: pa.Table
+    blocks: Ragged
+    devices: dict[str, dict[str, Any]]
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Run:
+        """Some of the records."""
+        return Run(self.table.take(pa.array(rows)), self.blocks.take(rows), self.devices)
+
+
+def read_run(source: Path) -> Run:
+    """The records of a directory, a part, a journal, or of what else `graph-net score` takes."""
+    if not source.exists():
+        raise RecordError(f"{source} does not exist; give records, or logs")
+    if source.suffix == PARQUET and source.is_file():
+        return _run(_batches(source))
+    if source.suffix == SUFFIX and source.is_file():
+        return _run(_of_records(read_journal(source)))
+    store = RecordStore(source)
+    if source.is_dir() and (store.parts() or store.journals()):
+        return _run(_of_store(store))
+    return _run(_of_samples(name, samples) for name, samples in load([source]).items())
+
+
+def _of_store(store: RecordStore) -> Iterator[pa.Table]:
+    for part in store.parts():
+        yield from _batches(part)
+    for journal in store.journals():
+        yield from _of_records(read_journal(journal))
+
+
+def _batches(part: Path) -> Iterator[pa.Table]:
+    file = pq.ParquetFile(part)
+    absent = set(_READ) - set(file.schema_arrow.names)
+    if absent:
+        raise RecordError(f"{part} is no part of records: it has no {', '.join(sorted(absent))}")
+    for batch in file.iter_batches(_BATCH, columns=_READ):
+        yield pa.Table.from_batches([batch]).select(_READ)
+
+
+def _of_records(records: Iterable[Record]) -> Iterator[pa.Table]:
+    rows: list[dict[str, Any]] = []
+    for record in records:
+        rows.append(row_of(record))
+        if len(rows) == _BATCH:
+            yield pa.Table.from_pylist(rows, schema=SCHEMA).select(_READ)
+            rows = []
+    yield pa.Table.from_pylist(rows, schema=SCHEMA).select(_READ)
+
+
+def _of_samples(name: str, samples: Samples) -> pa.Table:
+    """A curve of a log: no raw samples, no device, but what failed and how well it passes."""
+    count = len(samples)
+    failures = [_AS_FAILURE.get(Fault(fault), (None, None)) for fault in samples.fault]
+    speedup = np.where(samples.timed, np.exp(samples.log_speedup), np.nan)
+    made: dict[str, Any] = {
+        "graph_id": samples.graph,
+        "graph": samples.graph,
+        "compiler": [name] * count,
+        "options": ["{}"] * count,
+        "config": [name] * count,
+        "stage": [stage for stage, _ in failures],
+        "symptom": [symptom for _, symptom in failures],
+        "t": pa.array(samples.t, pa.float64(), mask=~np.isfinite(samples.t)),
+        "speedup": pa.array(speedup, pa.float64(), mask=~samples.timed),
+        "rest": ["{}"] * count,
+    }
+    empty = {
+        field.name: pa.nulls(count, field.type) if pa.types.is_floating(field.type)
+        or pa.types.is_integer(field.type) or pa.types.is_list(field.type) else [""] * count
+        for field in SCHEMA
+    }  # fmt: skip
+    columns = {**empty, **made}
+    schema = pa.schema([SCHEMA.field(name) for name in _READ])
+    return pa.table({name: columns[name] for name in _READ}, schema=schema)
+
+
+def _run(tables: Iterable[pa.Table]) -> Run:
+    """Batches put together; the raw samples of one are in memory at a time, and then its blocks."""
+    kept, values, counts = [], [np.zeros(0)], [np.zeros(0, np.int64)]
+    devices: dict[str, dict[str, Any]] = {}
+    for table in tables:
+        blocks = block_logs(table)
+        values.append(blocks.values)
+        counts.append(blocks.counts)
+        _add_devices(table, devices)
+        kept.append(table.select(COLUMNS))
+    whole = pa.concat_tables(kept) if kept else SCHEMA.empty_table().select(COLUMNS)
+    return Run(whole, Ragged(np.concatenate(values), np.concatenate(counts)), devices)
+
+
+def _add_devices(table: pa.Table, devices: dict[str, dict[str, Any]]) -> None:
+    """What is told of devices that were not seen before, from the first record of each."""
+    column = table["device"].combine_chunks().dictionary_encode()
+    first = np.unique(np.asarray(column.indices.fill_null(0)), return_index=True)[1]
+    for row in first:
+        name = table["device"][int(row)].as_py() or ""
+        if name not in devices:
+            devices[name] = json.loads(table["rest"][int(row)].as_py()).get("device") or {}

@@ -1,0 +1,138 @@
+"""Pairs of a comparison in words and numbers, for those that are shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from graph_net.compare.choose import labels
+from graph_net.compare.judge import Change, Reason
+from graph_net.record import EQUAL
+from graph_net.score.faults import Fault
+from graph_net.score.records import faults_of, floats_of
+from graph_net.score.samples import Floats, Ints
+
+if TYPE_CHECKING:
+    from graph_net.compare.result import Comparison
+
+Two = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One graph: what became of it and why, both sides' figures, ratios B / A."""
+
+    graph: str
+    id: str
+    compiler: str
+    change: Change
+    reason: Reason
+    level_change: int
+    sentence: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    q: float | None
+    speedups: Two
+    levels: Two
+    failures: tuple[str, str]
+    costs: dict[str, float | None]
+
+
+def rows_of(found: Comparison, places: Sequence[int] | Ints) -> list[Row]:
+    """Some of the pairs, in this order."""
+    chosen = np.asarray(places, np.int64)
+    first, second = (run.take(chosen) for run in (found.pairs.first, found.pairs.second))
+    names, ids = (first.table[name].to_pylist() for name in ("graph", "graph_id"))
+    configs = zip(labels(first), labels(second), strict=True)
+    speedups, levels = (
+        [floats_of(run.table[name]) for run in (first, second)] for name in ("speedup", "t")
+    )
+    failed = list(zip(*(_failures(run.table) for run in (first, second)), strict=True))
+    costs = {name: values[chosen] for name, values in found.costs().items()}
+    numbers = {
+        key: getattr(found.judged, key)[chosen] for key in ("ratio", "low", "high", "p", "q")
+    }
+    rows = []
+    for number, ((one, other), place) in enumerate(zip(configs, chosen, strict=True)):
+        told = {key: _number(values[number]) for key, values in numbers.items()}
+        change, reason = (
+            Change(found.judged.change[place]), Reason(found.judged.reason[place])
+        )  # fmt: skip
+        level = int(found.judged.level[place])
+        passing = _two(levels, number)
+        words = [_failed(change, failed[number]), _why(found, int(place), reason)]
+        if level:
+            words.append(f"passes from t = {_level(passing[1])} on, not {_level(passing[0])}")
+        rows.append(
+            Row(
+                names[number],
+                ids[number],
+                one if one == other else f"{one} → {other}",
+                change,
+                reason,
+                level,
+                "; ".join(word for word in words if word),
+                **told,
+                speedups=_two(speedups, number),
+                levels=passing,
+                failures=failed[number],
+                costs={name: _number(values[number]) for name, values in costs.items()},
+            )
+        )
+    return rows
+
+
+def _failures(table: pa.Table) -> list[str]:
+    """The failure of each row in a few words; empty for a success."""
+    columns = (table[name].to_pylist() for name in ("stage", "symptom", "signature"))
+    return [
+        "" if fault == Fault.NONE else f"{stage} {symptom}" + (f": {text}" if text else "")
+        for fault, stage, symptom, text in zip(faults_of(table), *columns, strict=True)
+    ]
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _two(sides: list[Floats], number: int) -> Two:
+    return _number(sides[0][number]), _number(sides[1][number])
+
+
+def _level(t: float | None) -> str:
+    return "none" if t is None else "equal" if t <= EQUAL else f"{t:.1f}"
+
+
+def _failed(change: Change, failed: tuple[str, str]) -> str:
+    if change in (Change.NEW_FAILURE, Change.STILL_FAILING):
+        return failed[1]
+    if change is Change.FIXED:
+        return f"was {failed[0]}"
+    if change is not Change.NOT_COUNTED or failed[0] == failed[1]:
+        return failed[0]
+    return "; ".join(f"{side}: {text}" for side, text in zip("AB", failed, strict=True) if text)
+
+
+def _why(found: Comparison, place: int, reason: Reason) -> str:
+    """What keeps a graph from being told apart."""
+    low, high = found.judged.low[place], found.judged.high[place]
+    noise = math.expm1(found.judged.noise[place])
+    between = f"between {low:.3f} and {high:.3f} times"
+    limit = found.settings.threshold
+    return {
+        Reason.NONE: "",
+        Reason.INTERVAL: f"{between}: neither within nor beyond {limit:g}",
+        Reason.CHANCE: f"{between}, but among so many graphs chance gives that too",
+        Reason.NOISE: f"{between}, but eager differs from itself by up to {noise:.0%}",
+        Reason.SAMPLES: "too few samples",
+        Reason.DEVICE: "measured on different devices",
+        Reason.PROTOCOL: "measured under different protocols",
+        Reason.EAGER: "eager's version changed, and the compiled graph's own time disagrees",
+    }[reason]
