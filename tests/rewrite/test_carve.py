@@ -261,3 +261,14 @@ def test_pieces_that_need_one_another_are_refused() -> None:
     pieces = [carve(graph, ["a1", "a2"]), carve(graph, ["b1", "b2"])]
     with pytest.raises(GraphError, match="needs"):
         in_order(graph, pieces)
+
+
+def test_items_tell_apart_what_is_read_twice() -> None:
+    nodes = (
+        call("a", "addcmul.default", Ref("x"), Ref("y"), Ref("x")),
+        call("b", "addcmul.default", Ref("x"), Ref("y"), Ref("y")),
+        call("c", "addcmul.default", Ref("y"), Ref("x"), Ref("y")),
+    )
+    graph = Graph((X, Input("y", SPEC, Normal(0.0, 1.0))), nodes, (Ref("c"),))
+    a, b, c = Carver(graph).items
+    assert a == c != b

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from graph_net.graph.effects import changes_autocast, effect_edges, mutated, storages
+from graph_net.graph.effects import changes_autocast, mutated, storages
 from graph_net.graph.errors import GraphError
 from graph_net.graph.expr import Expr
 from graph_net.graph.graph import Graph, Input, Node
 from graph_net.graph.spec import Result, TensorSpec
 from graph_net.graph.values import Ref, refs
 from graph_net.rewrite.boundary import as_input
+from graph_net.rewrite.tables import Tables
 
 SOURCE, KIND, NODES = "graph", "kind", "positions"
 """Options in a piece's provenance: the id of the whole graph, the kind, the nodes' positions."""
@@ -28,7 +29,7 @@ def carve(graph: Graph, nodes: Iterable[str], *, kind: str = "") -> Graph:
     return Carver(graph).carve(nodes, kind=kind)
 
 
-class Carver:
+class Carver(Tables):
     """Cuts pieces out of one graph, each in time linear in the piece.
 
     A piece takes the values it reads and does not compute, in the order it first reads them, and
@@ -37,55 +38,10 @@ class Carver:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.position = {node.name: i for i, node in enumerate(graph.nodes)}
-        self.returned = frozenset(ref.name for ref in refs(graph.output))
-        self.reads: list[tuple[str, ...]] = [
-            tuple(dict.fromkeys(ref.name for ref in node.refs)) for node in graph.nodes
-        ]
-        self.effects = effect_edges(graph)
+        super().__init__(graph)
         self._whole_only = any(changes_autocast(node) for node in graph.nodes)
         self._symbols = {symbol.name: symbol for symbol in graph.symbols}
         self._known: dict[int, frozenset[str]] = {}  # symbols of a specification, by its identity
-
-    @cached_property
-    def readers(self) -> dict[str, list[int]]:
-        """For each value the positions of the nodes that read it."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for position, names in enumerate(self.reads):
-            for name in names:
-                found[name].append(position)
-        return dict(found)
-
-    @cached_property
-    def before(self) -> list[tuple[int, ...]]:
-        """For each node the positions of those it must come after, by value or by effect."""
-        return [
-            tuple(
-                dict.fromkeys(
-                    [self.position[name] for name in names if name in self.position]
-                    + list(self.effects.get(i, ()))
-                )
-            )
-            for i, names in enumerate(self.reads)
-        ]
-
-    @cached_property
-    def after(self) -> list[list[int]]:
-        """For each node the positions of those that must come after it."""
-        found: list[list[int]] = [[] for _ in self.graph.nodes]
-        for i, earlier in enumerate(self.before):
-            for j in earlier:
-                found[j].append(i)
-        return found
-
-    @cached_property
-    def depth(self) -> list[int]:
-        """For each node the length of the longest way that leads to it."""
-        found: list[int] = []
-        for earlier in self.before:
-            found.append(1 + max((found[j] for j in earlier), default=0))
-        return found
 
     @cached_property
     def _writes(self) -> dict[int, tuple[str, ...]]:
@@ -188,12 +144,6 @@ class Carver:
             if self._storage[name] in changed:
                 names[self._storage[name]].append(name)
         return [name for found in names.values() if len(found) > 1 for name in found]
-
-    def inputs(self, positions: Sequence[int]) -> list[str]:
-        """What a set of nodes takes, in the order they first read it."""
-        own = {self.graph.nodes[i].name for i in positions}
-        read = dict.fromkeys(name for i in positions for name in self.reads[i])
-        return [name for name in read if name not in own]
 
     def _symbols_of(self, inputs: Iterable[Input], nodes: Iterable[Node]) -> frozenset[str]:
         if not self._symbols:

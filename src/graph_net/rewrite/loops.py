@@ -6,13 +6,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from graph_net.graph.graph import Input, Node
 from graph_net.graph.repeats import Copy, find_repeats
-from graph_net.graph.spec import Result
-from graph_net.graph.values import Ref, map_refs
 from graph_net.rewrite.carve import Carver
-
-_SLOT = Ref("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +19,12 @@ class Loop:
 
     def inputs(self, carver: Carver, start: int) -> list[str]:
         """What the copy that starts there takes, in the order it first reads it."""
-        return _inputs(carver, start, self.period)
+        return carver.inputs(range(start, start + self.period))
 
 
 def find_loops(carver: Carver) -> Iterator[Loop]:
     """Loops that do not overlap, in order; each has at least two copies with equal wiring."""
-    items = [_item(carver, node) for node in carver.graph.nodes]
+    items = carver.items
     cost = _crossing(carver)
     free = 0
     for start, stop, period in _tandems(items):
@@ -71,9 +66,9 @@ def _starts(cost: Sequence[int], start: int, stop: int, period: int) -> list[int
 def _alike(carver: Carver, starts: Sequence[int], period: int) -> Iterator[list[int]]:
     """The copies, apart where their inner wiring differs."""
     group: list[int] = []
-    wiring: list[int] | None = None
+    wiring: tuple[int, ...] | None = None
     for start in starts:
-        found = _wiring(carver, start, period)
+        found = carver.wiring(range(start, start + period))
         if found != wiring and group:
             yield group
             group = []
@@ -81,44 +76,6 @@ def _alike(carver: Carver, starts: Sequence[int], period: int) -> Iterator[list[
         group.append(start)
     if group:
         yield group
-
-
-def _wiring(carver: Carver, start: int, period: int) -> list[int]:
-    """Every read inside a copy: where in it the value is made, or as which input it comes."""
-    slots = {name: -1 - i for i, name in enumerate(_inputs(carver, start, period))}
-    return [
-        slots[name] if name in slots else carver.position[name] - start
-        for place in range(start, start + period)
-        for name in carver.reads[place]
-    ]
-
-
-def _inputs(carver: Carver, start: int, period: int) -> list[str]:
-    inside = range(start, start + period)
-    found = dict.fromkeys(
-        name
-        for place in inside
-        for name in carver.reads[place]
-        if carver.position.get(name, -1) not in inside
-    )
-    return list(found)
-
-
-def _item(carver: Carver, node: Node) -> Hashable:
-    """A call without the names it reads: layers are equal where these are."""
-    index = carver.graph.index
-    specs = tuple(_spec(index[name]) for name in carver.reads[carver.position[node.name]])
-    args = tuple(map_refs(value, _blank) for value in node.args)
-    kwargs = tuple((key, map_refs(value, _blank)) for key, value in node.kwargs)
-    return node.target, repr((args, kwargs)), node.result, specs
-
-
-def _blank(_: Ref) -> Ref:
-    return _SLOT
-
-
-def _spec(entry: Input | Node) -> Result:
-    return entry.spec if isinstance(entry, Input) else entry.result
 
 
 def _crossing(carver: Carver) -> list[int]:
