@@ -57,6 +57,15 @@ def code_hash(graph: Graph) -> str:
     return _digest(b"code", str(HASH_VERSION).encode(), *_shape(graph, blind=False)).hex()
 
 
+def call_token(node: Node, *, sizes: bool = False) -> Token:
+    """A hash of one call by itself: target and attributes, with or without sizes and dtypes.
+
+    What it reads does not count, only where it reads something.
+    """
+    words = _node_tokens(node, lambda ref: b"", blind=not sizes)
+    return _digest(*words, repr(node.result).encode()) if sizes else _digest(*words)
+
+
 def _digest(*parts: bytes) -> Token:
     state = blake2b(digest_size=DIGEST_BYTES)
     for part in parts:
