@@ -15,12 +15,13 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from graph_net.cli.choose import chosen_graphs
 from graph_net.cli.common import err, out
 from graph_net.cli.list import WHERE_HELP
 
 if TYPE_CHECKING:
     from graph_net.measure import Task
-    from graph_net.record import Config, Record, Subject
+    from graph_net.record import Config, Record
 
 COMPILERS_HELP = (
     "Comma-separated; options in brackets: inductor[mode=max-autotune],onnxruntime. "
@@ -73,7 +74,7 @@ def bench_graphs(
 
     until = None if budget is None else time.monotonic() + parse_seconds(budget)
     configs = parse_compilers(compilers)
-    names, source = _graphs(graphs, where, mini, limit)
+    names, source = chosen_graphs(graphs, where, mini, limit)
     protocol = Protocol(seconds=seconds)
     limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
     if plan is not None:
@@ -107,28 +108,6 @@ def bench_graphs(
         store.compact()
     board.report()
     err.print(f"records in {records}; `graph-net query` asks them anything")
-
-
-def _graphs(
-    place: str | None, where: str | None, mini: bool, limit: int | None
-) -> tuple[list[str], Iterator[tuple[Subject, bytes]]]:
-    """Names in a fair order, and the graphs in that order."""
-    from graph_net.corpus.pack import Pack, is_pack
-    from graph_net.corpus.query import select
-    from graph_net.corpus.shipped import mini as mini_names
-    from graph_net.corpus.shipped import shipped_corpus
-    from graph_net.corpus.subjects import of_samples, stratified, subjects
-
-    path = Path(place) if place is not None else shipped_corpus()
-    if not is_pack(path):
-        return of_samples(path, limit)
-    pack = Pack(path)
-    rows = select(pack, where)
-    if mini:
-        chosen = set(mini_names())
-        rows = [row for row in rows if row["name"] in chosen]
-    names = stratified(rows)[:limit]
-    return names, subjects(pack, names)
 
 
 def parse_seconds(text: str) -> float:

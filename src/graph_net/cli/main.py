@@ -14,21 +14,24 @@ from graph_net.cli.common import err
 from graph_net.cli.compare import compare_runs
 from graph_net.cli.compilers import list_compilers
 from graph_net.cli.corpus import corpus_files
+from graph_net.cli.decompose import decompose_pack
 from graph_net.cli.export import export_pack
 from graph_net.cli.import_ import import_samples
 from graph_net.cli.ingest import ingest_files
 from graph_net.cli.list import list_pack
 from graph_net.cli.plot import plot_sources
 from graph_net.cli.query import query_records
+from graph_net.cli.reference import reference_graphs
 from graph_net.cli.report import report_records
 from graph_net.cli.run import run_graph
 from graph_net.cli.sample import sample_pack
 from graph_net.cli.score import score_sources
 from graph_net.cli.show import show_graph
 from graph_net.cli.validate import validate_graphs
+from graph_net.cli.verify import verify_golden
 
 INTERRUPTED = 130
-ANSWERS = frozenset({"compare"})
+ANSWERS = frozenset({"compare", "verify"})
 """Verbs whose exit code 1 is an answer; an error of theirs is 2."""
 
 app = typer.Typer(
@@ -44,6 +47,7 @@ app.command("import")(import_samples)
 app.command("export")(export_pack)
 app.command("run")(run_graph)
 app.command("collect")(collect_zoos)
+app.command("decompose")(decompose_pack)
 app.command("bench")(bench_graphs)
 app.command("compilers")(list_compilers)
 app.command("query")(query_records)
@@ -51,6 +55,8 @@ app.command("score")(score_sources)
 app.command("compare")(compare_runs)
 app.command("plot")(plot_sources)
 app.command("report")(report_records)
+app.command("reference")(reference_graphs)
+app.command("verify")(verify_golden)
 app.command("ingest")(ingest_files)
 app.command("validate")(validate_graphs)
 app.command("sample")(sample_pack)

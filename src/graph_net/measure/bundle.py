@@ -98,7 +98,7 @@ def read_plan(bundle: zipfile.ZipFile, done: Collection[str] = ()) -> Iterator[T
     seconds = {Stage(stage): value for stage, value in limits["seconds"].items()}
     return tasks(
         _graphs(bundle, plan["subjects"]),
-        [_here(Config(**tree)) for tree in plan["configs"]],
+        [config_here(Config(**tree)) for tree in plan["configs"]],
         describe(plan["device"]),
         Protocol(**plan["protocol"]),
         Limits(seconds, limits["memory_bytes"]),
@@ -106,7 +106,7 @@ def read_plan(bundle: zipfile.ZipFile, done: Collection[str] = ()) -> Iterator[T
     )
 
 
-def _here(config: Config) -> Config:
+def config_here(config: Config) -> Config:
     """The configuration with the version that this machine has."""
     from graph_net.compilers import create
 

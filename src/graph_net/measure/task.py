@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from graph_net.measure.golden import Golden
 from graph_net.measure.protocol import Limits, Protocol
 from graph_net.record import (
     Config,
@@ -31,6 +32,8 @@ class Task:
     limits: Limits = field(default_factory=Limits)
     forms: str | None = None
     """A directory that keeps converted forms for other measurements; no part of the key."""
+    golden: Golden | None = None
+    """Where the outputs go, or what they are compared with; no part of the key."""
 
     @property
     def key(self) -> str:
@@ -54,6 +57,7 @@ class Task:
             protocol=Protocol(**tree["protocol"]),
             limits=Limits(seconds, limits["memory_bytes"]),
             forms=tree["forms"],
+            golden=None if tree["golden"] is None else Golden(**tree["golden"]),
         )
 
     def failed(self, failure: Failure, **known: Any) -> Record:

@@ -22,6 +22,9 @@ from graph_net.graph.effects import changed_values
 from graph_net.graph.outputs import flat_outputs
 from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
+from graph_net.measure.golden import ENVIRONMENT
+from graph_net.measure.golden_outputs import meet
+from graph_net.measure.safetensors import SafetensorsError
 from graph_net.measure.task import Task, now
 from graph_net.measure.timing import CpuClock, CudaClock, compare
 from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
@@ -120,6 +123,7 @@ class Worker:
         found = self._called(graph, candidate, host)
         self.cost = replace(self.cost, candidate_peak_bytes=self._peak())
         self._enter(Stage.VERIFY)
+        self._meet_golden(found, expected)
         self.outputs, failure = check(found, expected)
         if failure is not None:
             raise _Ended(failure)
@@ -145,19 +149,15 @@ class Worker:
             cpu_seconds=_cpu_seconds() - busy,
             compile_peak_bytes=self._peak(),
         )
+        if job.forms is not None and job.forms.used:
+            self._add_spared(job.forms)
         if self.task.protocol.warm_compile and compiler.name != "eager":
             _forget_compiled()
             began = self.clock()
             runner = compiler.compile(job)
-        if job.forms is not None and job.forms.used:
-            self._add_spared(job.forms)
             self.cost = replace(self.cost, warm_seconds=self.clock() - began)
         return runner
 
-    def _called(self, graph: Graph, runner: Runner, host: Framework) -> list[Any]:
-        """All that one call of a runner does, outputs and changed inputs."""
-        seed = self.task.protocol.seed
-        inputs = host.inputs(graph, self.task.device.kind, seed)
     def _add_spared(self, forms: KeptForms) -> None:
         """Count what an earlier measurement spent on a form that this one found."""
         cold, busy = self.cost.cold_seconds or 0.0, self.cost.cpu_seconds or 0.0
@@ -167,9 +167,23 @@ class Worker:
         self.environment["converted_before"] = ", ".join(forms.used)
         self.environment["converted_before_seconds"] = forms.spared
 
+    def _called(self, graph: Graph, runner: Runner, host: Framework) -> list[Any]:
+        """All that one call of a runner does, outputs and changed inputs."""
+        seed = self.task.protocol.seed
+        inputs = host.inputs(graph, self.task.device.kind, seed)
         with host.calling():
             host.seed(seed)
             return seen_of(graph, runner(inputs), inputs, host)
+
+    def _meet_golden(self, found: list[Any], expected: Reference) -> None:
+        """Store the outputs for other machines, or compare them with one's."""
+        if self.task.golden is None:
+            return
+        try:
+            self.environment[ENVIRONMENT] = meet(self.task.golden, found, expected)
+        except (OSError, SafetensorsError) as error:
+            why = message_of(error)
+            raise _Ended(Failure(Stage.VERIFY, Symptom.INFRASTRUCTURE, why)) from error
 
     def _time(
         self,

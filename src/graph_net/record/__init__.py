@@ -1,6 +1,6 @@
 """The nouns Config, Device and Record."""
 
-from graph_net.record.codec import from_json, to_json
+from graph_net.record.codec import from_json, read_as, to_json
 from graph_net.record.nouns import (
     BLAMELESS,
     EQUAL,
@@ -52,5 +52,6 @@ __all__ = [
     "digest",
     "from_json",
     "key_of",
+    "read_as",
     "to_json",
 ]

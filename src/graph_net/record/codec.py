@@ -9,9 +9,11 @@ from dataclasses import asdict, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.record.nouns import Record, RecordError, canonical
+
+Kind = TypeVar("Kind")
 
 
 def to_json(record: Record) -> str:
@@ -21,14 +23,18 @@ def to_json(record: Record) -> str:
 
 def from_json(text: str | bytes) -> Record:
     """The record of a line; raises RecordError on anything else."""
+    return read_as(Record, text, "record")
+
+
+def read_as(kind: type[Kind], text: str | bytes, what: str) -> Kind:
+    """A frozen dataclass out of JSON, every field checked; ``what`` names it in errors."""
     try:
-        tree = json.loads(text)
-        made = _build(Record, tree, "record")
+        made = _build(kind, json.loads(text), what)
     except RecordError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
-        raise RecordError(f"not a record: {error}") from error
-    assert isinstance(made, Record)
+        raise RecordError(f"not a {what}: {error}") from error
+    assert isinstance(made, kind)
     return made
 
 

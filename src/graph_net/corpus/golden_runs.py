@@ -1,0 +1,180 @@
+"""Making a golden run, and running its graphs again: the lanes of ``measure`` do both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from graph_net.compilers import CompilerError, create
+from graph_net.corpus.golden import GoldenError, GoldenRun, GoldenStore
+from graph_net.measure import Limits, Task, measure
+from graph_net.measure.bundle import config_here
+from graph_net.measure.device import describe
+from graph_net.measure.runner import Watch
+from graph_net.record import Config, Device, Json, Record, canonical
+
+TRUSTED_OPTIONS = frozenset({"mode"})
+"""Options that a golden run may set by itself; Inductor's others can name programs to start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How the workers are held."""
+
+    jobs: int
+    alone: bool
+    work: Path | None = None
+    watch: Watch = lambda event, key, stage: None
+
+
+@dataclass(frozen=True)
+class Again:
+    """One graph of a golden run, run again; where it could not be, ``problem`` says why."""
+
+    name: str
+    run: GoldenRun | None
+    record: Record | None = None
+    problem: str = ""
+    damaged: bool = False
+
+
+def make_golden(
+    store: GoldenStore, todo: Iterable[Task], lanes: Lanes, asked: Mapping[str, Json]
+) -> Iterator[Record]:
+    """Measure tasks and store each as it is done; one that the machine spoilt is not stored."""
+    store.clear()
+    out: dict[str, Task] = {}
+
+    def tasks() -> Iterator[Task]:
+        for task in todo:
+            out[task.key] = replace(task, golden=store.writing(task))
+            yield out[task.key]
+
+    for record in _measured(tasks(), lanes):
+        task = out.pop(record.key)
+        if record.final:
+            store.add(task, record, asked)
+        yield record
+
+
+def stored_keys(store: GoldenStore, config: Config, device: Device, protocol: str) -> set[str]:
+    """What a golden run has already; raises GoldenError where it is of another machine or version.
+
+    A directory with times of two machines in it would say nothing about either.
+    """
+    found: set[str] = set()
+    for _, run in store.runs():
+        record = run.record
+        if (record.config.name, canonical(dict(record.config.options))) != (
+            config.name,
+            canonical(dict(config.options)),
+        ):
+            continue
+        for what, then, now in (
+            ("version", record.config.version, config.version),
+            ("device", record.device.hash, device.hash),
+            ("protocol", record.protocol, protocol),
+        ):
+            if then != now:
+                raise GoldenError(
+                    f"{store.path} holds a golden run of {config.name} under another {what}; "
+                    "name another directory, or replace it with --again"
+                )
+        found.add(record.key)
+    return found
+
+
+def run_again(
+    store: GoldenStore,
+    names: Collection[str],
+    device: Callable[[Device], Device],
+    limits: Limits,
+    lanes: Lanes,
+    config: Config | None = None,
+) -> Iterator[Again]:
+    """Every graph of a golden run on this machine; ``config`` in the place of the stored ones."""
+    out: dict[str, tuple[str, GoldenRun]] = {}
+    told: list[Again] = []
+
+    def tasks() -> Iterator[Task]:
+        for name in names:
+            run = None
+            try:
+                run = store.read(name)
+                data = store.graph(name, run)
+            except GoldenError as error:
+                told.append(Again(name, run, problem=str(error), damaged=True))
+                continue
+            if not run.usable:
+                told.append(Again(name, run))
+                continue
+            try:
+                used = config or trusted_config(run.record.config)
+            except (GoldenError, CompilerError) as error:
+                told.append(Again(name, run, problem=str(error)))
+                continue
+            task = Task(
+                run.record.subject, used, device(run.record.device), data, run.protocol, limits,
+                golden=store.comparing(name),
+            )  # fmt: skip
+            if task.key in out:
+                told.append(Again(name, run, problem="the same graph twice under one compiler"))
+                continue
+            out[task.key] = (name, run)
+            yield task
+
+    for record in _measured(tasks(), lanes):
+        yield Again(*out[record.key], record)
+    yield from told
+
+
+def device_like(kind: str, threads: int = 0) -> Callable[[Device], Device]:
+    """This machine as a device, with the threads that a reference had if it has so many cores."""
+
+    @cache
+    def described(wanted: int) -> Device:
+        here = describe(kind)
+        return describe(kind, threads or (wanted if 0 < wanted <= here.cores else here.cores))
+
+    return lambda reference: described(reference.threads)
+
+
+def trusted_config(config: Config) -> Config:
+    """The configuration of a golden run with the version that is here.
+
+    A golden run is data: it must not name a file to import, nor options that start programs.
+    """
+    if ".py" in config.name:
+        raise GoldenError(
+            f"made with a compiler of one's own, {config.name}; give it with --compiler"
+        )
+    usual = create(config.name).options
+    strange = sorted(
+        key
+        for key, value in config.options.items()
+        if key not in TRUSTED_OPTIONS and (key not in usual or usual[key] != value)
+    )
+    if strange:
+        raise GoldenError(
+            f"made with options that are not taken from a file ({', '.join(strange)}); "
+            f"give them with --compiler '{config.label}'"
+        )
+    return config_here(config)
+
+
+def _measured(tasks: Iterator[Task], lanes: Lanes) -> Iterator[Record]:
+    """The records of tasks; the compiler of the first is loaded before any worker is forked."""
+    first = next(tasks, None)
+    if first is None:
+        return iter(())
+    return measure(
+        chain([first], tasks),
+        jobs=lanes.jobs,
+        compilers=[first.config.name],
+        alone=lanes.alone,
+        watch=lanes.watch,
+        work=lanes.work,
+    )

@@ -1,0 +1,184 @@
+"""Tensors in the safetensors format: eight bytes of length, a JSON header, raw bytes.
+
+Written and read here and not by the library of that name, because measuring needs torch, numpy and
+the standard library alone. A file may come from anywhere: every number in its header is checked
+before a byte of a tensor is read, and nothing in it is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import torch
+
+_NAMES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint64: "U64",
+    torch.uint32: "U32",
+    torch.uint16: "U16",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+    torch.float8_e4m3fn: "F8_E4M3",
+    torch.float8_e5m2: "F8_E5M2",
+}
+_DTYPES = {name: dtype for dtype, name in _NAMES.items()}
+_METADATA = "__metadata__"
+ALIGNED = 8
+
+
+class SafetensorsError(ValueError):
+    """A file is not in the safetensors format, or a tensor does not fit it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """How much a file that comes from outside may cost to read."""
+
+    bytes: int = 32 << 30
+    header: int = 16 << 20
+    tensors: int = 65_536
+    dimensions: int = 64
+
+
+DEFAULT_LIMITS = FileLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+def storable(dtype: torch.dtype) -> bool:
+    """Whether the format has a name for a dtype."""
+    return dtype in _NAMES
+
+
+def write_safetensors(
+    path: Path, tensors: Sequence[torch.Tensor], metadata: Mapping[str, str]
+) -> None:
+    """Write tensors, called ``0``, ``1``, …; the file appears complete or not at all."""
+    header: dict[str, Any] = {_METADATA: dict(metadata)}
+    place = 0
+    for number, tensor in enumerate(tensors):
+        if tensor.dtype not in _NAMES:
+            raise SafetensorsError(f"safetensors has no name for {tensor.dtype}")
+        end = place + tensor.numel() * tensor.element_size()
+        shape = list(tensor.shape)
+        header[str(number)] = {
+            "dtype": _NAMES[tensor.dtype], "shape": shape, "data_offsets": [place, end],
+        }  # fmt: skip
+        place = end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNED)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with aside.open("wb") as file:
+            file.write(len(text).to_bytes(8, "little") + text)
+            for tensor in tensors:
+                file.write(bytes_of(tensor))
+            file.flush()
+            os.fsync(file.fileno())
+        aside.rename(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def bytes_of(tensor: torch.Tensor) -> memoryview:
+    """The elements of a tensor in order, as bytes."""
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    return flat.view(torch.uint8).numpy().data if flat.numel() else memoryview(b"")
+
+
+def read_safetensors(
+    path: Path, limits: FileLimits = DEFAULT_LIMITS
+) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """The tensors of a file by name, and its metadata; raises SafetensorsError on anything else."""
+    try:
+        with path.open("rb") as file:
+            entries, metadata, start = _read_header(file, limits)
+            return {entry.name: _read_tensor(file, entry, start) for entry in entries}, metadata
+    except SafetensorsError as error:
+        raise SafetensorsError(f"{path.name}: {error}") from error
+
+
+def _read_header(file: BinaryIO, limits: FileLimits) -> tuple[list[_Entry], dict[str, str], int]:
+    size = os.fstat(file.fileno()).st_size
+    _require(8 <= size <= limits.bytes, f"a file of {size} bytes is none that is read here")
+    length = int.from_bytes(file.read(8), "little")
+    _require(length <= min(limits.header, size - 8), f"its header cannot be {length} bytes")
+    try:
+        tree = json.loads(file.read(length), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise SafetensorsError(f"its header is no JSON: {error}") from error
+    _require(isinstance(tree, dict), "its header is no JSON object")
+    metadata = tree.pop(_METADATA, {})
+    texts = isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values())
+    _require(texts, "its metadata is not made of texts")
+    _require(len(tree) <= limits.tensors, f"it has {len(tree)} tensors")
+    entries = sorted(
+        (_entry(name, value, limits) for name, value in tree.items()),
+        key=lambda entry: (entry.begin, entry.end),
+    )
+    place = 0
+    for entry in entries:
+        _require(entry.begin == place, f"tensor {entry.name!r} does not begin where it should")
+        place = entry.end
+    _require(8 + length + place == size, "it is longer or shorter than its header says")
+    return entries, metadata, 8 + length
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    _require(len(found) == len(pairs), "its header has a name twice")
+    return found
+
+
+def _entry(name: str, value: Any, limits: FileLimits) -> _Entry:
+    _require(isinstance(value, dict), f"tensor {name!r} is no object")
+    dtype, shape, offsets = (value.get(key) for key in ("dtype", "shape", "data_offsets"))
+    _require(isinstance(dtype, str) and dtype in _DTYPES, f"tensor {name!r} is of no known dtype")
+    _require(_counts(shape) and len(shape) <= limits.dimensions, f"tensor {name!r} has no shape")
+    _require(_counts(offsets) and len(offsets) == 2, f"tensor {name!r} has no place")
+    made = _Entry(name, _DTYPES[dtype], tuple(shape), *offsets)
+    wanted = prod(made.shape) * made.dtype.itemsize
+    _require(made.end - made.begin == wanted, f"tensor {name!r} has a size that is not its shape's")
+    return made
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        type(item) is int and 0 <= item < 1 << 62 for item in value
+    )
+
+
+def _read_tensor(file: BinaryIO, entry: _Entry, start: int) -> torch.Tensor:
+    size = entry.end - entry.begin
+    if not size:
+        return torch.empty(entry.shape, dtype=entry.dtype)
+    held = bytearray(size)
+    file.seek(start + entry.begin)
+    _require(file.readinto(held) == size, f"tensor {entry.name!r} is cut short")  # type: ignore[attr-defined]
+    return torch.frombuffer(held, dtype=torch.uint8).view(entry.dtype).reshape(entry.shape)
+
+
+def _require(holds: bool, why: str) -> None:
+    if not holds:
+        raise SafetensorsError(why)
