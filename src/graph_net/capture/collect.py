@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from graph_net.capture.worker import Budget, Result, Spool, finish, start, warm_up
 from graph_net.capture.zoo.zoo import Entry, Zoo
 
+T = TypeVar("T")
 PATIENCE = 15
 """Seconds after its own alarm that a process which ignores it is killed."""
 
@@ -22,29 +24,46 @@ def collect(
     and must hold no threads that compute.
     """
     warm_up()
-    waiting = iter(entries)
-    running: dict[int, tuple[Entry, float]] = {}
+
+    def begin(entry: Entry) -> int:
+        return start(zoo, entry, spool, budget)
+
+    for entry, status, seconds in each_in_a_process(entries, begin, jobs, budget.seconds):
+        yield finish(entry, spool, status, seconds)
+
+
+def each_in_a_process(
+    items: Iterable[T], begin: Callable[[T], int], jobs: int, seconds: int
+) -> Iterator[tuple[T, int, float]]:
+    """Items whose processes have ended, each with its status and the seconds it took.
+
+    ``begin`` forks a process for an item and gives its id; ``jobs`` run at a time, and one that
+    outlives its ``seconds`` is killed.
+    """
+    waiting = iter(items)
+    running: dict[int, tuple[T, float]] = {}
     more = True
     while more or running:
         while more and len(running) < jobs:
-            entry = next(waiting, None)
-            if entry is None:
+            try:
+                item = next(waiting)
+            except StopIteration:
                 more = False
                 break
-            running[start(zoo, entry, spool, budget)] = (entry, time.monotonic())
+            running[begin(item)] = (item, time.monotonic())
         if not running:
             break
         child, status = os.waitpid(-1, os.WNOHANG)
         if child == 0:
-            _kill_stuck(running, budget)
+            _kill_stuck([(child, began) for child, (_, began) in running.items()], seconds)
             time.sleep(0.02)
             continue
         if child in running:
-            entry, began = running.pop(child)
-            yield finish(entry, spool, status, time.monotonic() - began)
+            item, began = running.pop(child)
+            yield item, status, time.monotonic() - began
 
 
-def _kill_stuck(running: dict[int, tuple[Entry, float]], budget: Budget) -> None:
-    for child, (_, began) in running.items():
-        if time.monotonic() - began > budget.seconds + PATIENCE:
+def _kill_stuck(running: Iterable[tuple[int, float]], seconds: int) -> None:
+    for child, began in running:
+        if time.monotonic() - began > seconds + PATIENCE:
             os.kill(child, 9)

@@ -50,6 +50,9 @@ def list_pack(
     table.add_column("level")
     for column in ("nodes", "parameters", "tensors"):
         table.add_column(column, justify="right", no_wrap=True)
+    counted = bool(rows) and "occurrences" in rows[0]
+    for column in ("occurrences", "models") if counted else ():
+        table.add_column(column, justify="right", no_wrap=True)
     table.add_column("id", no_wrap=True)
     for row in rows:
         words = (row["name"], row["category"], row["level"])
@@ -58,6 +61,7 @@ def list_pack(
             short_count(row["parameters"]),
             short_bytes(row["tensor_bytes"]),
         )
-        table.add_row(*(escape(word or "") for word in words), *numbers, row["id"][:8])
+        counts = (f"{row['occurrences']:,}", f"{row['models']:,}") if counted else ()
+        table.add_row(*(escape(word or "") for word in words), *numbers, *counts, row["id"][:8])
     out.print(table)
     err.print(f"{len(rows)} graphs")

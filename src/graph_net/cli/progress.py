@@ -9,11 +9,24 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from graph_net.cli.common import err
+
+
+class _Rate(ProgressColumn):
+    """How many things are done in a second, or in a minute where that is fewer than one."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if speed is None:
+            return Text("")
+        return Text(f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min")
 
 
 @contextmanager
@@ -23,6 +36,7 @@ def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        _Rate(),
         TimeRemainingColumn(),
     )
     # Drawn when something is done, not by a thread: workers are forked meanwhile.

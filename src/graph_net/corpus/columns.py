@@ -33,6 +33,14 @@ SCHEMA = pa.schema(
     metadata={b"graph_net.pack": b"1"},
 )
 COLUMNS = tuple(name for name in SCHEMA.names if name != "graph")
+SUBGRAPH_COLUMNS = (
+    pa.field("kind", pa.string()),
+    pa.field("occurrences", pa.int64()),
+    pa.field("models", pa.int32()),
+    pa.field("in_models", pa.list_(pa.string())),
+)
+"""What a pack of subgraphs has besides: what kind, how often in all, in how many models, in which
+(a few of them)."""
 
 
 def row_of(name: str, graph: Graph) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from graph_net.corpus.columns import COLUMNS, SCHEMA, row_of
+from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.journal import Journal
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
 
@@ -74,6 +74,12 @@ class Pack:
         with self._readable():
             return int(self.dataset.count_rows())
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What can be asked for; a pack of subgraphs has more than others."""
+        stored = set(self.dataset.schema.names)
+        return (*COLUMNS, *(field.name for field in SUBGRAPH_COLUMNS if field.name in stored))
+
     def names(self) -> list[str]:
         """The names of all graphs, in stored order."""
         return list(self._table(["name"])["name"].to_pylist())
@@ -96,6 +102,11 @@ class Pack:
 
     def graphs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Graph]]:
         """Graphs with their names, a few in memory at a time; all of them, or those named."""
+        for name, data in self.blobs(names):
+            yield name, self._decode(name, data)
+
+    def blobs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, bytes]]:
+        """The same as they are stored, for who decodes them elsewhere."""
         chosen = (
             None if names is None else pc.field("name").isin(pa.array(list(names), pa.string()))
         )
@@ -108,7 +119,7 @@ class Pack:
             if batch is None:
                 return
             for name, data in zip(batch["name"], batch["graph"], strict=True):
-                yield name.as_py(), self._decode(name.as_py(), data.as_py())
+                yield name.as_py(), data.as_py()
 
     def _decode(self, name: str, data: bytes) -> Graph:
         try:
@@ -176,25 +187,31 @@ class PackWriter:
             return
         number = 1 + max((_number(part) for part in self.path.glob(f"part-*{SUFFIX}")), default=-1)
         target = self.path / f"part-{number:05d}{SUFFIX}"
-        aside = self.path / f".{target.name}.{os.getpid()}"
-        table = pa.Table.from_pylist(self._rows, schema=SCHEMA)
-        pq.write_table(
-            table,
-            aside,
-            compression="zstd",
-            compression_level=COMPRESSION_LEVEL,
-            row_group_size=ROW_GROUP,
-            use_dictionary=[name for name in COLUMNS if name not in ("name", "id")],
-            data_page_size=8 << 20,
-            store_schema=False,  # kilobytes in every part, to say what Parquet's own schema says
-            write_statistics=["name", "id", "nodes"],
-        )
-        with aside.open("rb") as file:
-            os.fsync(file.fileno())
-        aside.rename(target)
-        sync_directory(self.path)
+        write_part(target, pa.Table.from_pylist(self._rows, schema=SCHEMA))
         self._journal.clear()
         self._rows, self._bytes = [], 0
+
+
+def write_part(
+    target: Path, table: pa.Table, *, row_group: int = ROW_GROUP, level: int = COMPRESSION_LEVEL
+) -> None:
+    """Write rows as a part: aside, synced and renamed, so that it is there whole or not at all."""
+    aside = target.parent / f".{target.name}.{os.getpid()}"
+    pq.write_table(
+        table,
+        aside,
+        compression="zstd",
+        compression_level=level,
+        row_group_size=row_group,
+        use_dictionary=[name for name in table.column_names if name not in ("name", "id", "graph")],
+        data_page_size=8 << 20,
+        store_schema=False,  # kilobytes in every part, to say what Parquet's own schema says
+        write_statistics=["name", "id", "nodes"],
+    )
+    with aside.open("rb") as file:
+        os.fsync(file.fileno())
+    aside.rename(target)
+    sync_directory(target.parent)
 
 
 def _number(part: Path) -> int:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack, PackError
-
-_HINT = f"Columns: {', '.join(COLUMNS)}"
 
 
 def select(
@@ -19,10 +16,11 @@ def select(
     """
     import duckdb
 
+    hint = f"Columns: {', '.join(pack.columns)}"
     with duckdb.connect(":memory:") as connection:
         connection.register("pack", pack.dataset)
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
-        question = f"SELECT {', '.join(COLUMNS)} FROM pack"  # noqa: S608 - fixed names
+        question = f"SELECT {', '.join(pack.columns)} FROM pack"  # noqa: S608 - fixed names
         if where:
             question += f" WHERE ({where}\n)"  # a comment at the end of it ends there
         question += f" ORDER BY {order}\n"
@@ -30,11 +28,11 @@ def select(
             question += f" LIMIT {int(limit)}"
         try:
             if len(connection.extract_statements(question)) != 1:
-                raise PackError(f"cannot answer {where!r}: it is more than a condition. {_HINT}")
+                raise PackError(f"cannot answer {where!r}: it is more than a condition. {hint}")
             found = connection.execute(question)
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
         except duckdb.Error as error:
             asked = f"{where!r} ordered by {order!r}" if where else f"order {order!r}"
             reason = str(error).splitlines()[0]
-            raise PackError(f"cannot answer {asked}: {reason}. {_HINT}") from error
+            raise PackError(f"cannot answer {asked}: {reason}. {hint}") from error

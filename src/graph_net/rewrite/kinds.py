@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -10,11 +11,15 @@ from graph_net.rewrite.blocks import block
 from graph_net.rewrite.fusible import fusible
 from graph_net.rewrite.sole_op import sole_op
 from graph_net.rewrite.task import task
+from graph_net.rewrite.typical import Typical
 
 Kind: TypeAlias = Callable[[Graph], Iterable[Sequence[str]]]
 """Gives the groups of nodes, by name, that a graph falls into; each makes a subgraph."""
 
 KINDS: dict[str, Kind] = {"sole_op": sole_op, "task": task, "block": block, "fusible": fusible}
+
+CORPUS_KINDS = ("typical",)
+"""Kinds that must see every graph of a corpus before they cut one; ``corpus_kind`` makes them."""
 
 
 def kind_of(name: str) -> Kind:
@@ -22,4 +27,13 @@ def kind_of(name: str) -> Kind:
     try:
         return KINDS[name]
     except KeyError:
-        raise ValueError(f"unknown kind {name!r}; known: {', '.join(KINDS)}") from None
+        raise ValueError(
+            f"unknown kind {name!r}; known: {', '.join((*KINDS, *CORPUS_KINDS))}"
+        ) from None
+
+
+def corpus_kind(name: str, graphs: Iterable[Graph]) -> Kind:
+    """One of ``CORPUS_KINDS``, for these graphs; they are read once."""
+    if name != "typical":
+        raise ValueError(f"unknown kind {name!r}; known: {', '.join(CORPUS_KINDS)}")
+    return Typical.of(graphs, most=sys.maxsize)

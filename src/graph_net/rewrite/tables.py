@@ -1,4 +1,4 @@
-"""What is asked of a graph's nodes again and again, looked up once: who reads whom, who is equal."""
+"""What is asked of a graph's nodes again and again: who reads whom, who is equal."""
 
 from __future__ import annotations
 

@@ -1,0 +1,107 @@
+"""``graph-net decompose``: whole graphs into a pack of their subgraphs."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.cli.common import err, out, short_bytes
+from graph_net.cli.progress import progress
+from graph_net.corpus.pack import Pack
+from graph_net.corpus.shipped import shipped_corpus
+
+if TYPE_CHECKING:
+    from graph_net.corpus.decompose import Decomposition
+
+EVERY = "sole_op,task,block,fusible,typical"
+
+
+def decompose_pack(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to make.")],
+    pack: Annotated[
+        Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
+    ] = None,
+    kinds: Annotated[str, typer.Option(help=f"Comma-separated; all are {EVERY}.")] = EVERY,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
+    work: Annotated[
+        Path, typer.Option(help="Where results wait; the same place again resumes.")
+    ] = Path("build/decompose"),
+    seconds: Annotated[int, typer.Option(help="Time limit for one graph.")] = 600,
+    gigabytes: Annotated[float, typer.Option(help="Memory limit for one graph.")] = 8.0,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Run graphs of up to 1 GB whole and in pieces; outputs must be equal."
+        ),
+    ] = False,
+    retry: Annotated[bool, typer.Option(help="Try graphs again that failed before.")] = False,
+) -> None:
+    """Cut every graph into subgraphs of several kinds and pack each distinct one once.
+
+    Subgraphs are distinct by id; a row says how often one occurs, in how many models and in which.
+    A subgraph in which nothing is computed (views and new tensors only) is left out. Resumes: what
+    lies in --work is not computed again; the pack is made anew from all that lies there.
+    """
+    # These load pyarrow's and numpy's larger parts, which no completion should wait for.
+    from graph_net.corpus.decompose import Budget, Decomposition
+    from graph_net.corpus.pieces import PieceSpool
+
+    source = Pack(pack or shipped_corpus())
+    if output.resolve() == source.path.resolve():
+        raise ValueError(f"{output} is the pack that is read; name another to write")
+    names = [name for name in kinds.split(",") if name]
+    if not names:
+        raise ValueError(f"no kind is named; there are {EVERY}")
+    decomposition = Decomposition(source, names, PieceSpool(work))
+    missing = decomposition.missing(retry)
+    with progress("decompose", len(missing)) as advance:
+        cores = jobs or os.cpu_count() or 1
+        for _ in decomposition.run(missing, cores, Budget(seconds, gigabytes), check):
+            advance()
+    rows = decomposition.write(output)
+    _report(decomposition, output)
+    size = sum(part.stat().st_size for part in output.glob("part-*"))
+    err.print(f"{rows:,} subgraphs in {output}, {short_bytes(size)}")
+
+
+def _report(decomposition: Decomposition, output: Path) -> None:
+    """What became of the groups of each kind, and why some are no subgraphs."""
+    counts: Counter[tuple[str, str]] = Counter()
+    reasons: Counter[tuple[str, str]] = Counter()
+    for notes in decomposition.notes():
+        counts[notes.kind, "groups"] += notes.groups
+        counts[notes.kind, "trivial"] += notes.trivial
+        counts[notes.kind, "failed"] += bool(notes.failed)
+        counts[notes.kind, "composed"] += notes.composed is True
+        if notes.composed is False:
+            reasons[notes.kind, f"{notes.source}: pieces do not compose"] += 1
+        if notes.failed:
+            reasons[notes.kind, f"{notes.source}: {notes.failed}"] += 1
+        for reason, number in notes.refused.items():
+            counts[notes.kind, "refused"] += number
+            reasons[notes.kind, reason] += number
+    rows = Pack(output).rows(["kind", "id", "structure"]).to_pylist() if _any(output) else []
+    table = Table()
+    for column in ("kind", *_COLUMNS):
+        table.add_column(column, justify="left" if column == "kind" else "right")
+    for kind in decomposition.kinds:
+        ids = {row["id"] for row in rows if row["kind"] == kind}
+        structures = {row["structure"] for row in rows if row["kind"] == kind}
+        numbers = [counts[kind, column] for column in _COLUMNS[2:]]
+        table.add_row(kind, *(f"{number:,}" for number in (len(ids), len(structures), *numbers)))
+    out.print(table)
+    for (kind, reason), number in reasons.most_common(12):
+        err.print(f"{kind}: {number} x {escape(reason)}")
+
+
+_COLUMNS = ("distinct", "structures", "groups", "trivial", "refused", "failed", "composed")
+
+
+def _any(output: Path) -> bool:
+    return any(output.glob("part-*"))

@@ -1,0 +1,190 @@
+"""A pack of whole graphs into a pack of subgraphs, many graphs at a time."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from graph_net.capture.collect import each_in_a_process
+from graph_net.corpus.pack import Pack
+from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, pieces_of
+from graph_net.corpus.subgraphs import merged, write_subgraphs
+from graph_net.graph import Graph, Level, from_bytes
+from graph_net.rewrite.kinds import CORPUS_KINDS, Kind, corpus_kind, kind_of
+from graph_net.validate.forked import limit_this_process
+
+PARTITIONS = frozenset({"sole_op", "task"})
+"""Kinds whose groups hold every node once: these compose to the whole graph."""
+CHECKED_BYTES = 1 << 30
+"""Graphs with more tensors than this are not run to check their pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one graph may cost."""
+
+    seconds: int = 600
+    gigabytes: float = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A graph to decompose: its name and id, its bytes, the kinds that are not known yet."""
+
+    name: str
+    id: str
+    data: bytes
+    kinds: tuple[str, ...]
+
+
+class Decomposition:
+    """The kinds of subgraphs of one pack, with the spool they wait in."""
+
+    def __init__(self, pack: Pack, kinds: Sequence[str], spool: PieceSpool) -> None:
+        self.pack = pack
+        self.kinds = tuple(dict.fromkeys(kinds))
+        self.spool = spool
+        rows = pack.rows(["name", "id"]).to_pylist()
+        self.ids = {row["name"]: row["id"] for row in sorted(rows, key=lambda row: row["name"])}
+        self._made: dict[str, Kind] = {}
+        for kind in self.kinds:
+            if kind not in CORPUS_KINDS:
+                self._made[kind] = kind_of(kind)
+
+    def label(self, kind: str) -> str:
+        """What a kind's files are called; of one that looks at the whole pack, by what is in it."""
+        if kind not in CORPUS_KINDS:
+            return kind
+        return f"{kind}-{sha256(''.join(sorted(self.ids.values())).encode()).hexdigest()[:12]}"
+
+    def missing(self, retry: bool = False) -> dict[str, tuple[str, ...]]:
+        """For each graph that is not finished the kinds it lacks."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, graph in self.ids.items():
+            lacking = []
+            for kind in self.kinds:
+                notes = self.spool.notes(graph, self.label(kind))
+                if notes is None or (retry and notes.failed):
+                    lacking.append(kind)
+            if lacking:
+                found[name] = tuple(lacking)
+        return found
+
+    def run(
+        self,
+        missing: dict[str, tuple[str, ...]],
+        jobs: int,
+        budget: Budget | None = None,
+        check: bool = False,
+    ) -> Iterator[str]:
+        """Decompose graphs, each in a process of its own; their names as they are finished."""
+        budget = budget or Budget()
+        self._prepare(missing)
+        gc.collect()
+        gc.freeze()
+        try:
+            ended = each_in_a_process(
+                self._sources(missing),
+                lambda source: self._begin(source, budget, check),
+                jobs,
+                budget.seconds,
+            )
+            for source, status, _ in ended:
+                self._finish(source, status)
+                yield source.name
+        finally:
+            gc.unfreeze()
+
+    def _prepare(self, missing: dict[str, tuple[str, ...]]) -> None:
+        """Let kinds that must see every graph see them, before there are other processes."""
+        for kind in CORPUS_KINDS:
+            if kind not in self._made and any(kind in kinds for kinds in missing.values()):
+                self._made[kind] = corpus_kind(kind, (graph for _, graph in self.pack.graphs()))
+
+    def _sources(self, missing: dict[str, tuple[str, ...]]) -> Iterator[Source]:
+        for name, data in self.pack.blobs(missing):
+            yield Source(name, self.ids[name], data, missing[name])
+
+    def _begin(self, source: Source, budget: Budget, check: bool) -> int:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child:
+            return child
+        try:
+            limit_this_process(budget.seconds, budget.gigabytes)
+            self._work(source, check)
+        finally:
+            os._exit(0)
+
+    def _work(self, source: Source, check: bool) -> None:
+        graph = _with_specifications(from_bytes(source.data, self.pack.limits))
+        for kind in source.kinds:
+            try:
+                pieces = pieces_of(source.name, graph, kind, self._made[kind])
+                if check and kind in PARTITIONS and graph.tensor_bytes <= CHECKED_BYTES:
+                    pieces.notes.composed = _composes(graph, self._made[kind])
+            except Exception as error:
+                why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+                pieces = Pieces([], Notes(source.name, kind, failed=why))
+            self.spool.put(source.id, self.label(kind), pieces.rows, pieces.notes)
+
+    def _finish(self, source: Source, status: int) -> None:
+        """A process that died leaves a note of it in the place of what it had not finished."""
+        for kind in source.kinds:
+            if self.spool.notes(source.id, self.label(kind)) is None:
+                number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+                late = number in (signal.SIGALRM, signal.SIGKILL)
+                why = "ran out of time" if late else f"died of signal {number}"
+                notes = Notes(source.name, kind, failed=why)
+                self.spool.put(source.id, self.label(kind), [], notes)
+
+    def notes(self) -> Iterator[Notes]:
+        """What became of each graph and kind that is finished."""
+        for graph in self.ids.values():
+            for kind in self.kinds:
+                found = self.spool.notes(graph, self.label(kind))
+                if found is not None:
+                    yield found
+
+    def write(self, output: Path) -> int:
+        """Make the pack of all subgraphs found; how many rows it has."""
+        rows = merged(
+            row
+            for graph in self.ids.values()
+            for kind in self.kinds
+            if self.spool.notes(graph, self.label(kind)) is not None
+            for row in self.spool.rows(graph, self.label(kind))
+        )
+        write_subgraphs(output, rows)
+        return len(rows)
+
+
+def _with_specifications(graph: Graph) -> Graph:
+    """The graph itself at level ``aten``; one as Dynamo writes it is lowered first."""
+    if graph.level is not Level.TORCH:
+        return graph
+    from graph_net.rewrite.lower import to_aten
+    from graph_net.validate.walk import walk
+
+    return walk(to_aten(graph)).graph
+
+
+def _composes(graph: Graph, kind: Callable[[Graph], Iterable[Sequence[str]]]) -> bool:
+    """Whether the pieces, run one after another, give the graph's own outputs, bit for bit."""
+    import torch
+
+    from graph_net.graph.execute import digest, run
+    from graph_net.rewrite.carve import Carver
+    from graph_net.rewrite.compose import run_pieces
+
+    torch.set_num_threads(1)
+    carver = Carver(graph)
+    pieces = [carver.carve(group) for group in kind(graph)]
+    return digest(run_pieces(graph, pieces)) == digest(run(graph))

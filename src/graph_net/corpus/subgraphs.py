@@ -1,0 +1,75 @@
+"""Packs of subgraphs: the columns they have beside a pack's, and how they are written.
+
+A row is a subgraph of one kind; the same subgraph under two kinds is two rows with one id.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from graph_net.corpus.columns import SCHEMA, SUBGRAPH_COLUMNS, row_of
+from graph_net.corpus.pack import SUFFIX, write_part
+from graph_net.graph import Graph
+
+SUBGRAPH_SCHEMA = pa.schema(
+    [*list(SCHEMA)[:-1], *SUBGRAPH_COLUMNS, SCHEMA.field("graph")],
+    metadata=SCHEMA.metadata,
+)
+PART_ROWS = 1 << 17
+ROW_GROUP = 1 << 13
+COMPRESSION_LEVEL = 19
+"""Small rows that are alike: long row groups and a hard-working compressor halve them."""
+MODELS_NAMED = 8
+NAME_DIGITS = 16
+
+
+def subgraph_row(kind: str, graph: Graph, occurrences: int, source: str) -> dict[str, Any]:
+    """The row of a subgraph found in one graph of a pack, which has the name ``source``."""
+    row = row_of("", graph)
+    row["name"] = f"{kind}/{graph.id[:NAME_DIGITS]}"
+    return {
+        **row,
+        "kind": kind,
+        "occurrences": occurrences,
+        "models": 1,
+        "in_models": [source],
+    }
+
+
+def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of many graphs as one for each kind and id, occurrences and models added up."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        known = found.setdefault((row["kind"], row["id"]), row)
+        if known is not row:
+            known["occurrences"] += row["occurrences"]
+            known["models"] += row["models"]
+            room = MODELS_NAMED - len(known["in_models"])
+            known["in_models"] = known["in_models"] + row["in_models"][: max(room, 0)]
+    # Neighbours that are alike compress: first by what they compute, then by size.
+    return sorted(
+        found.values(),
+        key=lambda row: (row["operators"], row["nodes"], row["structure"], row["id"], row["kind"]),
+    )
+
+
+def write_subgraphs(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Make a pack of exactly these rows; its old parts go once the new ones are written."""
+    path.mkdir(parents=True, exist_ok=True)
+    aside = path / ".new"
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    for number, start in enumerate(range(0, len(rows), PART_ROWS)):
+        table = pa.Table.from_pylist(rows[start : start + PART_ROWS], schema=SUBGRAPH_SCHEMA)
+        target = aside / f"part-{number:05d}{SUFFIX}"
+        write_part(target, table, row_group=ROW_GROUP, level=COMPRESSION_LEVEL)
+    for old in path.glob(f"part-*{SUFFIX}"):
+        old.unlink()
+    for new in sorted(aside.iterdir()):
+        new.rename(path / new.name)
+    aside.rmdir()
