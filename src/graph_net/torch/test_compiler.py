@@ -71,6 +71,17 @@ def options_of(text: str | None) -> str:
         raise GraphError(f"--config is no JSON in base64: {error}") from error
 
 
+def protocol_of(warmup: int, trials: int) -> Protocol:
+    """The usual protocol with at least so many calls before, and so many samples."""
+    usual = Protocol()
+    blocks = max(usual.min_blocks, math.ceil(trials / PER_ROUND))
+    return Protocol(
+        warm_calls=max(usual.warm_calls, warmup),
+        min_blocks=blocks,
+        max_blocks=max(blocks, usual.max_blocks),
+    )
+
+
 def tasks_of(
     samples: list[Path],
     config: Config,
@@ -114,13 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    usual = Protocol()
-    blocks = max(usual.min_blocks, math.ceil(given.trials / PER_ROUND))
-    protocol = Protocol(
-        warm_calls=max(usual.warm_calls, given.warmup),
-        min_blocks=blocks,
-        max_blocks=max(blocks, usual.max_blocks),
-    )
+    protocol = protocol_of(given.warmup, given.trials)
     words = Words(given.log_prompt, given.warmup, given.trials)
     bad: list[Record] = []
     places: dict[str, list[str]] = {}

@@ -18,6 +18,7 @@ from graph_net.record import (
     EQUAL,
     FAMILIES,
     MISMATCHES,
+    Failure,
     Output,
     Record,
     Samples,
@@ -47,6 +48,15 @@ def log_lines(record: Record, path: str, words: Words) -> Iterator[str]:
         why = " ".join(failure.message.split())
         yield f"{path} is left out: {failure.stage} {failure.symptom}: {why}"
         return
+    yield from beginning(record, path, words)
+    if record.timing is not None:
+        for arm in (record.timing.eager, record.timing.candidate):
+            yield from profiling(record, arm, words)
+    yield from (f"{words.prompt} {line}" for line in _result(record))
+
+
+def beginning(record: Record, path: str, words: Words) -> Iterator[str]:
+    """The first lines of a sample: what it is, and how it was run."""
     prompt = words.prompt
     device, config = record.device, record.config
     yield f"{prompt} [Processing] {path}"
@@ -61,14 +71,6 @@ def log_lines(record: Record, path: str, words: Words) -> Iterator[str]:
     }
     for key, value in settings.items():
         yield f"{prompt} [Config] {key}: {value}"
-    if record.timing is not None:
-        for arm in (record.timing.eager, record.timing.candidate):
-            yield (
-                f"[Profiling] Using device: {device.kind} {device.name}, "
-                f"warm up {words.warmup}, trials {len(arm.wall)}"
-            )
-            yield from _trials(arm)
-    yield from (f"{prompt} {line}" for line in _result(record))
 
 
 def _noisy(record: Record) -> bool:
@@ -76,40 +78,41 @@ def _noisy(record: Record) -> bool:
     return record.failure is not None and record.failure.symptom is Symptom.TOO_NOISY
 
 
-def _trials(arm: Samples) -> Iterator[str]:
+def profiling(record: Record, arm: Samples, words: Words) -> Iterator[str]:
+    """The lines of one arm's samples."""
+    device = record.device
+    yield (
+        f"[Profiling] Using device: {device.kind} {device.name}, "
+        f"warm up {words.warmup}, trials {len(arm.wall)}"
+    )
     for number, wall in enumerate(arm.wall):
         on_device = f", gpu={arm.device[number] * 1e3:.6g} ms" if arm.device else ""
         yield f"Trial {number + 1}: e2e={wall * 1e3:.6g} ms{on_device}"
 
 
 def _result(record: Record) -> Iterator[str]:
-    eager = _eager_dtypes(record)
+    eager = eager_dtypes(record)
     failure = None if _noisy(record) else record.failure
     if failure is not None and failure.stage in (Stage.LOAD, Stage.EAGER):
-        yield from _failed("eager", failure.message)
+        yield from failed("eager", failure.message)
         return
     yield f"[Datatype][eager]: {' '.join(eager)}"
     compared = failure is None or failure.symptom in (*MISMATCHES, Symptom.NON_FINITE)
     if not compared:
         assert failure is not None
-        if failure.stage is not Stage.COMPILE:
-            yield f"[Datatype][compiled]: {' '.join(eager)}"
-            yield from _failed("compiled", f"Error: {failure.message}")
-        else:
-            # The words "Error:" and "Exception:" would make it a failure at run time.
-            message = failure.message.replace("Error:", "Error -")
-            yield from _failed("compiled", message.replace("Exception:", "Exception -"))
+        yield from compiled_failed(failure, eager)
         return
     found = [output.dtype for output in record.outputs] or ["unknown"]
     yield f"[Datatype][compiled]: {' '.join(found)}"
     yield f"[DataType] eager:{eager} compiled:{found} match:{eager == found}"
-    yield from _correctness(record.outputs)
+    yield from correctness(record.outputs)
     yield "[Result] status: success"
     if record.timing is not None:
-        yield from _performance(record)
+        yield from performance(record.timing.eager, record.timing.candidate)
 
 
-def _eager_dtypes(record: Record) -> list[str]:
+def eager_dtypes(record: Record) -> list[str]:
+    """The dtypes of what eager gives; an output that is None has none."""
     stored = record.environment.get("eager_outputs")
     if isinstance(stored, list):
         names = [str(pair[0]) for pair in stored if isinstance(pair, list)]
@@ -117,13 +120,26 @@ def _eager_dtypes(record: Record) -> list[str]:
     return [output.dtype for output in record.outputs]
 
 
-def _failed(which: str, message: str) -> Iterator[str]:
+def compiled_failed(failure: Failure, eager: Sequence[str]) -> Iterator[str]:
+    """The lines of a failure after eager, so that a parser knows compiling from running."""
+    if failure.stage is not Stage.COMPILE:
+        yield f"[Datatype][compiled]: {' '.join(eager)}"
+        yield from failed("compiled", f"Error: {failure.message}")
+        return
+    # The words "Error:" and "Exception:" would make it a failure at run time.
+    message = failure.message.replace("Error:", "Error -")
+    yield from failed("compiled", message.replace("Exception:", "Exception -"))
+
+
+def failed(which: str, message: str) -> Iterator[str]:
+    """The lines of a failure."""
     yield "[Result] status: failed"
     yield f"[Fail due to {which} model execution error.]"
     yield f"[Message] {' '.join(message.split())[:500]}"
 
 
-def _correctness(outputs: Sequence[Output]) -> Iterator[str]:
+def correctness(outputs: Sequence[Output]) -> Iterator[str]:
+    """The lines that say at which tolerances each output passes."""
     yield f"[Correctness][equal]: {_bits([output.t_of[-1] == EQUAL for output in outputs])}"
     for t in LEVELS:
         for place, (absolute, relative) in enumerate(FAMILIES.values()):
@@ -141,18 +157,19 @@ def _bits(values: Sequence[bool]) -> str:
     return " ".join(str(int(value)) for value in values)
 
 
-def _performance(record: Record) -> Iterator[str]:
-    timing = record.timing
-    assert timing is not None
-    for word, arm in (("eager", timing.eager), ("compiled", timing.candidate)):
+def performance(eager: Samples, compiled: Samples | None) -> Iterator[str]:
+    """The lines of the times; of one arm alone where there is no other."""
+    for word, arm in (("eager", eager), ("compiled", compiled)):
+        if arm is None:
+            return
         stats = {"e2e": statistics(arm.wall)}
         if arm.device:
             stats["gpu"] = statistics(arm.device)
         yield f"[Performance][{word}]: {json.dumps(stats)}"
     for word, kind in (("e2e", "wall"), ("gpu", "device")):
-        eager, compiled = getattr(timing.eager, kind), getattr(timing.candidate, kind)
-        if eager:
-            ratio = statistics(eager)["median"] / statistics(compiled)["median"]
+        first, second = getattr(eager, kind), getattr(compiled, kind)
+        if first and second:
+            ratio = statistics(first)["median"] / statistics(second)["median"]
             yield f"[Speedup][{word}]: {_six(ratio)}"
 
 

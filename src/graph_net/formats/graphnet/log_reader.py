@@ -3,7 +3,8 @@
 A sample begins at ``[Processing]``. It failed in eager if there is no ``[Datatype][eager]``, failed
 to compile if there is no ``[Datatype][compiled]``, has outputs of another kind if ``[Shape]`` or
 ``[DataType]`` says so, and failed at run time if any line holds "Error:" or "Exception:", asked in
-this order. Otherwise each output is looked up at the tolerances of its dtype. Lines that are none
+this order. A run on a reference device, which has nothing it is compared with, is no sample.
+Otherwise each output is looked up at the tolerances of its dtype. Lines that are none
 of these are passed over; nothing of a log is kept but the figures of the sample being read.
 """
 
@@ -22,7 +23,7 @@ from graph_net.record import EQUAL, FAMILIES
 LINE = 1 << 20
 """A longer line is junk, and is not held in memory."""
 _LINE = re.compile(
-    r"\[(Processing|Config|Datatype|DataType|Shape|Correctness|Speedup)\](\[[^\]]*\]|)(.*)"
+    r"\[(Processing|Config|Datatype|DataType|Shape|Correctness|Speedup|Result)\](\[[^\]]*\]|)(.*)"
 )
 _MATCH = re.compile(r"\bmatch:(True|False)\b")
 _FAMILY = {
@@ -77,13 +78,13 @@ def samples_of(lines: Iterable[str]) -> Iterator[LogSample]:
         # A failure's message may hold anything; all it tells is that something was raised.
         found = None if "[Message]" in line else _LINE.search(line)
         if found is not None and found[1] == "Processing":
-            if current is not None:
+            if current is not None and not current.reference:
                 yield current.sample()
             words = line.split()
             current = _Reading(words[-1] if len(words) > 1 else "")
         elif current is not None:
             current.add(line, found)
-    if current is not None:
+    if current is not None and not current.reference:
         yield current.sample()
 
 
@@ -99,6 +100,8 @@ class _Reading:
     match: dict[str, bool] = field(default_factory=dict)
     speedup: float | None = None
     raised: bool = False
+    reference: bool = False
+    """Whether it is a run on a reference device, which is compared with nothing yet."""
 
     def add(self, line: str, found: re.Match[str] | None) -> None:
         self.raised |= "Error:" in line or "Exception:" in line
@@ -116,6 +119,8 @@ class _Reading:
             self.speedup = _positive(rest)
         elif kind == "Correctness" and (name == "equal" or name.startswith("all_close")):
             self.passes[name] = [word not in ("0", "0.0") for word in rest.split()]
+        elif kind == "Result" and name == "status":
+            self.reference = rest == "eager:success"
         elif kind == "Correctness" and name == "max_diff":
             self.far = [_number(word) for word in rest.split()]
 
