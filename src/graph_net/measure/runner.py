@@ -42,10 +42,30 @@ def measure(
 
     ``tasks`` is read as it is needed, a few ahead of the workers: memory does not grow with it.
     """
+    with lanes(jobs=jobs, compilers=compilers, alone=alone, watch=watch, work=work) as ask:
+        yield from ask(tasks)
+
+
+Ask = Callable[[Iterable[Task]], Iterator[Record]]
+
+
+@contextmanager
+def lanes(
+    *,
+    jobs: int,
+    compilers: Iterable[str],
+    alone: bool = True,
+    watch: Watch = _nobody,
+    work: Path | None = None,
+) -> Iterator[Ask]:
+    """What ``measure`` does, for who asks again and again: the lanes are started once.
+
+    Inside, call what is given with tasks; the next call may come when all records of one are read.
+    """
     with _workspace(work) as root:
-        run = _Run(iter(tasks), jobs, [*compilers], alone, watch, root)
+        run = _Run(jobs, [*compilers], alone, watch, root)
         try:
-            yield from run.records()
+            yield run.records
         finally:
             run.end()
 
@@ -63,15 +83,10 @@ def _workspace(work: Path | None) -> Iterator[Path]:
 
 class _Run:
     def __init__(
-        self,
-        tasks: Iterator[Task],
-        jobs: int,
-        compilers: list[str],
-        alone: bool,
-        watch: Watch,
-        root: Path,
+        self, jobs: int, compilers: list[str], alone: bool, watch: Watch, root: Path
     ) -> None:
-        self.tasks, self.jobs, self.watch, self.root = tasks, jobs, watch, root
+        self.tasks: Iterator[Task] = iter(())
+        self.jobs, self.watch, self.root = jobs, watch, root
         self.command = [
             # -P: a directory called graph_net where this is run is not this package.
             *(sys.executable, "-P", "-m", "graph_net.measure.server"),
@@ -84,11 +99,12 @@ class _Run:
         self.out: dict[str, Task] = {}
         self.tries: dict[str, int] = {}
         self.stages: dict[str, Stage] = {}
-        self.more = True
+        self.more = False
         self.heard = False
         """Whether the lanes that run now have said anything."""
 
-    def records(self) -> Iterator[Record]:
+    def records(self, tasks: Iterable[Task]) -> Iterator[Record]:
+        self.tasks, self.more = iter(tasks), True
         while self._feed() or self.out:
             data = self._read()
             if not data:

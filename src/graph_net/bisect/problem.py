@@ -1,0 +1,61 @@
+"""What is wrong in a record, and whether two records show the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from graph_net.record import BLAMELESS, MISMATCHES, Record, Stage, Symptom, Verdict
+
+_EAGER = (Stage.LOAD, Stage.EAGER)
+_FORMS = MISMATCHES - {Symptom.NUMERIC}
+_VALUES = frozenset({Symptom.NUMERIC, Symptom.NON_FINITE})
+LEVEL = -3.0
+"""The tolerance level that repro scripts compare at, too."""
+
+
+class Problem(StrEnum):
+    """What a compiler can do wrong."""
+
+    CRASH = "crash"
+    """It gives no result: it raises, refuses, dies, hangs or takes too much memory."""
+    MISMATCH = "mismatch"
+    """It gives another result."""
+    SLOWER = "slower"
+    """It gives it later than eager."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A problem as a record shows it; equal ones are taken for the same defect.
+
+    ``detail`` is what must stay equal while a graph gets smaller: the stage and the symptom, of an
+    exception its masked message, of a crash its signal, of a mismatch whether the form of an
+    output is wrong or its values. What is refused is a list of operators and gets shorter with the
+    graph, so of that the symptom is all.
+    """
+
+    problem: Problem
+    detail: str = ""
+
+
+def shown(record: Record, level: float = LEVEL) -> Shown | None:
+    """What is wrong in a record, if anything is; outputs must pass at this tolerance level."""
+    failure = record.failure
+    if failure is None:
+        if any(output.t is None or output.t > level for output in record.outputs):
+            return Shown(Problem.MISMATCH, "values")
+        slower = record.timing is not None and record.timing.verdict is Verdict.SLOWER
+        return Shown(Problem.SLOWER) if slower else None
+    if failure.symptom in BLAMELESS or failure.stage in _EAGER:
+        return None
+    if failure.symptom in _VALUES:
+        return Shown(Problem.MISMATCH, "values")
+    if failure.symptom in _FORMS:
+        return Shown(Problem.MISMATCH, failure.symptom)
+    words = [str(failure.stage), str(failure.symptom)]
+    if failure.symptom is Symptom.EXCEPTION:
+        words.append(failure.signature)
+    if failure.signal is not None:
+        words.append(f"signal {failure.signal}")
+    return Shown(Problem.CRASH, " ".join(words))

@@ -1,0 +1,37 @@
+"""A witness on disk: the graph as JSON, and a script that shows the problem."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_net.bisect.search import Witness
+from graph_net.graph import GraphError, to_json
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a witness is; without a script, why there is none."""
+
+    graph: Path
+    script: Path | None = None
+    reason: str = ""
+
+
+def stored(witness: Witness, folder: Path) -> Stored:
+    """Write a witness into a folder, under names made of the compiler's and the graph's."""
+    from graph_net.repro import ReproError, write_script
+
+    folder.mkdir(parents=True, exist_ok=True)
+    label = Path(witness.config.name).name  # of a user's file the path is not part of the name
+    words = f"{witness.name}-{label}-{witness.shown.problem}-{witness.graph.id[:8]}"
+    path = folder / (re.sub(r"[^\w.-]+", "_", words) + ".json")
+    path.write_text(to_json(witness.graph, indent=1) + "\n", "utf-8")
+    try:
+        text = write_script(witness.name, witness.graph, witness.config, witness.record.device.kind)
+    except (ReproError, GraphError) as error:
+        return Stored(path, reason=str(error))
+    script = path.with_suffix(".py")
+    script.write_text(text, "utf-8")
+    return Stored(path, script)
