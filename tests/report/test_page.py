@@ -16,7 +16,9 @@ import pytest
 from graph_net.cli.main import main
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.records import RecordStore
+from graph_net.corpus.rooflines import Rooflines, write_rooflines
 from graph_net.graph import Graph
+from graph_net.graph.work import Work
 from graph_net.record import (
     Config,
     Cost,
@@ -34,6 +36,7 @@ from graph_net.record import (
     Verdict,
     to_json,
 )
+from graph_net.record.peaks import Peaks, identity
 from graph_net.report.page import write_page
 from graph_net.score import estimate, load
 
@@ -319,3 +322,37 @@ def test_thousands_of_records_make_a_page_that_can_be_sent(tmp_path: Path) -> No
     assert write_page(records, target) == 5000
     assert target.stat().st_size < 8 << 20
     assert re.search(r"5,000 measurements", target.read_text("utf-8"))
+
+
+def floored(records: list[Record], path: Path, seconds: float) -> None:
+    """Keep a roofline beside records, by which every graph takes so long at least."""
+    peaks = Peaks("x", "a processor", 1e9, 1e9, 0, {"float32": 1e9})
+    work = {record.subject.id: Work(int(seconds * 1e9)) for record in records}
+    write_rooflines(path, Rooflines({identity(DEVICE): peaks}, work))
+
+
+def test_floors_are_on_the_page_where_a_roofline_was_measured(tmp_path: Path) -> None:
+    records = synthetic(30)
+    page = page_of(tmp_path, records)
+    assert "No roofline was measured" in page.inside["text"]
+    assert set(json.loads(page.inside["data"])["rows"]["floor"]) == {None}
+    floored(records, tmp_path / "records", 1e-5)
+    page = page_of(tmp_path, records)
+    rows = json.loads(page.inside["data"])["rows"]
+    timed = [place for place, speedup in enumerate(rows["speedup"]) if speedup is not None]
+    assert {rows["floor"][place] for place in timed} == {1e-5}
+    assert all(10 < rows["headroom"][place] < 400 for place in timed)
+    assert not any(rows["impossible"])
+    assert "Headroom" in page.inside["text"]
+
+
+def test_what_is_faster_than_possible_is_flagged(tmp_path: Path) -> None:
+    records = synthetic(30)
+    floored(records, stored(tmp_path / "records", records), 1.0)
+    page = page_of(tmp_path, records)
+    data = json.loads(page.inside["data"])
+    flags = data["rows"]["impossible"]
+    assert flags == [speedup is not None for speedup in data["rows"]["speedup"]]
+    assert "faster than this machine can be" in page.inside["text"]
+    told = unpacked(page.inside["details"].split("\n")[flags.index(True)])
+    assert "below the memory floor" in told["floor"]["reason"]

@@ -15,7 +15,7 @@ from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.record import Config, Failure, Record, Stage, Symptom
 from graph_net.report.page import write_page
 from graph_net.score import Parameters, load, score
-from report.test_page import EVIL, stored, synthetic
+from report.test_page import EVIL, floored, stored, synthetic
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -234,3 +234,26 @@ def test_a_link_to_no_graph_says_so(page: Page) -> None:
 def test_the_data_of_the_page_is_what_was_measured(page: Page, made: dict[str, Any]) -> None:
     data = json.loads(page.locator("#data").text_content() or "")
     assert len(data["rows"]["graph"]) == made["count"]
+
+
+def test_floors_are_columns_and_an_impossible_time_is_told(
+    browser: Browser, tmp_path: Path, page: Page
+) -> None:
+    assert "headroom" not in page.inner_text("#graph-table thead")
+    records = synthetic(12)
+    floored(records, stored(tmp_path / "records", records), 1.0)
+    write_page(tmp_path / "records", tmp_path / "floors.html")
+    opened = browser.new_page()
+    said: list[str] = []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.goto((tmp_path / "floors.html").as_uri())
+    opened.wait_for_selector("body[data-ready]")
+    assert "headroom" in opened.inner_text("#graph-table thead")
+    assert "impossible" in opened.inner_text("#graph-table td.impossible >> nth=0")
+    timed = next(record for record in records if record.timing is not None)
+    open_graph(opened, timed.subject.id)
+    assert "Impossible:" in opened.inner_text("#view")
+    assert "floor of the machine" in opened.inner_text("#view")
+    assert said == []
+    opened.close()

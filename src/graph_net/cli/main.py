@@ -23,6 +23,7 @@ from graph_net.cli.plot import plot_sources
 from graph_net.cli.query import query_records
 from graph_net.cli.reference import reference_graphs
 from graph_net.cli.report import report_records
+from graph_net.cli.roofline import show_roofline
 from graph_net.cli.run import run_graph
 from graph_net.cli.sample import sample_pack
 from graph_net.cli.score import score_sources
@@ -55,6 +56,7 @@ app.command("score")(score_sources)
 app.command("compare")(compare_runs)
 app.command("plot")(plot_sources)
 app.command("report")(report_records)
+app.command("roofline")(show_roofline)
 app.command("reference")(reference_graphs)
 app.command("verify")(verify_golden)
 app.command("ingest")(ingest_files)

@@ -40,14 +40,14 @@ def report_records(
     from graph_net.score import interpretation as interpretation_of
 
     parameters = Parameters(p, b, interpretation_of(interpretation))
-    count = write_page(records, output, _pack(corpus), parameters, title)
+    count = write_page(records, output, pack_at_hand(corpus), parameters, title)
     size = short_bytes(output.stat().st_size)
     err.print(
         f"{output}: {count:,} measurements, {size}", markup=False, highlight=False, soft_wrap=True
     )
 
 
-def _pack(named: Path | None) -> Pack | None:
+def pack_at_hand(named: Path | None) -> Pack | None:
     """The pack that was named, or the shipped one where there is one."""
     from graph_net.corpus.pack import Pack, PackError
     from graph_net.corpus.shipped import shipped_corpus

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -21,17 +22,36 @@ class FlopCount:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A run without values: operations by operator, and tensors that have shapes alone."""
+
+    operations: dict[str, int]
+    inputs: list[Any]
+    outputs: Any
+
+
 def count_flops(graph: Graph) -> FlopCount:
     """The operations of one run, by running it on tensors that have no values."""
-    mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
     try:
-        inputs = fake_inputs(graph, mode)
-        counter = FlopCounterMode(display=False)
-        with torch.no_grad(), mode, counter:
-            interpret(graph, inputs, torch.device("cpu"))
+        found = counted_run(graph)
     except Exception as error:
         # A size or a branch that depends on values stops a run without values.
         return FlopCount(
             None, f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120]}"
         )
-    return FlopCount(int(counter.get_total_flops()))
+    return FlopCount(sum(found.operations.values()))
+
+
+def counted_run(graph: Graph) -> Counted:
+    """Run a graph on tensors that have no values; raises where values decide what is computed."""
+    mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
+    inputs = fake_inputs(graph, mode)
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), mode, counter:
+        outputs = interpret(graph, inputs, torch.device("cpu"))
+    operations = {
+        str(operator): int(number)
+        for operator, number in counter.get_flop_counts().get("Global", {}).items()
+    }
+    return Counted(operations, inputs, outputs)

@@ -10,6 +10,7 @@ from pathlib import Path
 from graph_net import __version__
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.records import RecordStore
+from graph_net.corpus.rooflines import read_rooflines
 from graph_net.report.page_assets import content_policy, embedded, packed, script, style
 from graph_net.report.page_data import data_of
 from graph_net.report.page_drawing import drawing_of
@@ -31,7 +32,7 @@ def write_page(
 
     Graphs are drawn where ``pack`` holds them. The page appears complete or not at all.
     """
-    entries = read_entries(RecordStore(records).require())
+    entries = read_entries(RecordStore(records).require(), read_rooflines(records))
     output.parent.mkdir(parents=True, exist_ok=True)
     aside = output.with_name(f".{output.name}.{os.getpid()}")
     try:

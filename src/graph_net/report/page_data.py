@@ -64,6 +64,7 @@ def _rows(
 ) -> dict[str, list[Any]]:
     family = {name: place for place, name in enumerate(families)}
     samples = [entry.sample for entry in entries]
+    above = [entry.headroom for entry in entries]
     return {
         "compiler": [scores.place[entry.curve] for entry in entries],
         "graph": [number[entry.subject.id] for entry in entries],
@@ -78,6 +79,9 @@ def _rows(
         ],
         "cold": [rounded(entry.cost.cold_seconds) for entry in entries],
         "warm": [rounded(entry.cost.warm_seconds) for entry in entries],
+        "floor": [h and rounded(h.floor.seconds) for h in above],
+        "headroom": [h and rounded(h.ratio) for h in above],
+        "impossible": [h is not None and h.impossible for h in above],
         "memory": [rounded(entry.cost.candidate_peak_bytes) for entry in entries],
         "eager_memory": [rounded(entry.cost.eager_peak_bytes) for entry in entries],
         **{

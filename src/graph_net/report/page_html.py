@@ -12,7 +12,14 @@ from urllib.parse import quote
 from graph_net.report.page_failures import Cluster
 from graph_net.report.page_rows import Entry
 from graph_net.report.page_scores import Curve, Scores
-from graph_net.report.page_tables import control, devices, not_counted, protocols, table
+from graph_net.report.page_tables import (
+    control,
+    devices,
+    not_counted,
+    protocols,
+    rooflines,
+    table,
+)
 from graph_net.score import Bounds, Pair, Parameters
 
 SECTIONS = {
@@ -59,7 +66,7 @@ def body(
         "scores": _scores(scores, parameters) + not_counted(entries, scores),
         "failures": _failures(clusters, entries),
         "control": control(entries, scores),
-        "environment": devices(entries) + protocols(entries),
+        "environment": devices(entries) + rooflines(entries) + protocols(entries),
     }
     sections = "".join(
         f'<section id="{name}"><h2>{text}</h2>{inner.get(name, "")}</section>\n'

@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from graph_net.corpus.records import RecordStore
+from graph_net.corpus.rooflines import Rooflines
 from graph_net.record import Config, Cost, Device, Failure, Record, Subject, Verdict
 from graph_net.report.page_assets import packed, rounded
 from graph_net.score import Sample, sample_of
+from graph_net.score.roofline import Headroom, headroom_of
 
 MESSAGE = 600
 """Characters of a message that are shown."""
@@ -44,6 +46,8 @@ class Entry:
     load: float | None
     sample: Sample | None
     detail: str
+    headroom: Headroom | None = None
+    """How far above its floor it is, where one is known."""
 
     @property
     def curve(self) -> tuple[str, str]:
@@ -51,17 +55,20 @@ class Entry:
         return self.config.hash, self.device.hash
 
 
-def read_entries(store: RecordStore) -> list[Entry]:
+def read_entries(
+    store: RecordStore,
+    rooflines: Rooflines = Rooflines(),  # noqa: B008 - frozen
+) -> list[Entry]:
     """The measurements of a store; of a graph measured again as before, the last."""
     found: dict[tuple[str, str, str], Entry] = {}
     for record in store.records():
         key = (record.subject.id, record.config.hash, record.device.hash)
         if key not in found or record.started >= found[key].started:
-            found[key] = entry_of(record)
+            found[key] = entry_of(record, headroom_of(record, rooflines))
     return sorted(found.values(), key=lambda e: (e.subject.name, e.subject.id, e.config.label))
 
 
-def entry_of(record: Record) -> Entry:
+def entry_of(record: Record, headroom: Headroom | None = None) -> Entry:
     """A record as an entry."""
     timing, load = record.timing, record.environment.get("load")
     measured = None
@@ -82,11 +89,12 @@ def entry_of(record: Record) -> Entry:
         cost=record.cost,
         load=float(load) if isinstance(load, (int, float)) else None,
         sample=sample_of(record),
-        detail=packed(_detail(record)),
+        detail=packed(_detail(record, headroom)),
+        headroom=headroom,
     )
 
 
-def _detail(record: Record) -> dict[str, Any]:
+def _detail(record: Record, headroom: Headroom | None) -> dict[str, Any]:
     timing, failure = record.timing, record.failure
     found: dict[str, Any] = {
         "outputs": [_output(output) for output in map(asdict, record.outputs)],
@@ -97,6 +105,8 @@ def _detail(record: Record) -> dict[str, Any]:
         "started": record.started,
         "seconds": rounded(record.seconds),
     }
+    if headroom is not None:
+        found["floor"] = {"bound": headroom.floor.bound, "reason": headroom.reason}
     if failure is not None:
         found["message"] = failure.message[:MESSAGE]
     if timing is not None:

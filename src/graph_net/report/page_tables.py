@@ -13,6 +13,7 @@ from graph_net.measure.protocol import Protocol
 from graph_net.record import BLAMELESS, Symptom
 from graph_net.report.page_rows import Entry
 from graph_net.report.page_scores import Scores
+from graph_net.score.roofline import SUSPECTS, Headroom
 
 USUAL_SECONDS = (5.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 """A record has the hash of its protocol only; these are what ``bench --seconds`` often is."""
@@ -94,6 +95,32 @@ def devices(entries: list[Entry]) -> str:
         rows = [[escape(key), escape(str(value))] for key, value in known.items() if value]
         parts.append(f"<h3>{escape(device.name)}</h3>{table(['', ''], rows, 'facts')}")
     return "".join(parts)
+
+
+def rooflines(entries: list[Entry]) -> str:
+    """How near measurements come to what the machine can do; what is beyond it, first of all."""
+    groups: dict[str, list[Headroom]] = defaultdict(list)
+    for entry in entries:
+        if entry.headroom is not None:
+            groups[entry.config.label].append(entry.headroom)
+    if not groups:
+        return (
+            '<p class="note" id="roofline">No roofline was measured for these records; '
+            "<code>graph-net roofline RECORDS</code> adds floors and headroom.</p>"
+        )
+    rows = []
+    for label, members in sorted(groups.items()):
+        ratios = [each.ratio for each in members]
+        spread = [f"{np.quantile(ratios, share):.3g}×" for share in (0, 0.5)]
+        bounds = Counter(each.floor.bound for each in members)
+        told = ", ".join(f"{n:,} by {bound}" for bound, n in bounds.most_common())
+        flagged = sum(each.impossible for each in members)
+        rows.append([escape(label), f"{len(members):,}", *spread, escape(told), f"{flagged:,}"])
+    names = ["compiler", "with a floor", "nearest to it", "median", "bound", "impossible"]
+    warning = ""
+    if any(each.impossible for members in groups.values() for each in members):
+        warning = f'<p class="warning">Some are faster than this machine can be: {SUSPECTS}.</p>'
+    return f'<div id="roofline"><h3>Headroom</h3>{warning}{table(names, rows)}</div>'
 
 
 def protocols(entries: list[Entry]) -> str:

@@ -14,6 +14,16 @@ const COLUMNS = [
   {name: "warm", value: row => ROWS.warm[row], text: row => seconds(ROWS.warm[row])},
   {name: "memory", value: row => ROWS.memory[row], text: row => gibi(ROWS.memory[row])},
 ];
+// Only where a roofline was measured.
+if (ROWS.floor.some(known)) COLUMNS.push(
+  {name: "floor", value: row => ROWS.floor[row], text: row => seconds(ROWS.floor[row])},
+  {name: "headroom", value: row => ROWS.headroom[row], text: headroomText,
+    kind: row => ROWS.impossible[row] ? "impossible" : null});
+
+function headroomText(row) {
+  const value = ROWS.headroom[row];
+  return known(value) ? `${value.toPrecision(3)}×${ROWS.impossible[row] ? " impossible" : ""}` : "";
+}
 
 /** How wide an interval is, as a share of its value: what its column is sorted by. */
 function spread(row) {

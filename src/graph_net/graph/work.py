@@ -1,0 +1,147 @@
+"""The least that a graph makes a machine do: bytes that must move, operations that must be made.
+
+Both are lower bounds, so what is not sure is left out: an input counts only where an operator
+surely reads all of it (an embedding reads some rows of its table, a strided convolution some of
+its image), and calls that nothing depends on do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from graph_net.graph.effects import base_name, mutated
+from graph_net.graph.graph import Graph, Level, Node
+from graph_net.graph.outputs import flat_outputs
+from graph_net.graph.spec import TensorSpec
+from graph_net.graph.values import Dtype, Ref, Value, refs
+
+_READ = frozenset(
+    """
+linear matmul mm bmm addmm baddbmm addbmm mv dot einsum scaled_dot_product_attention bilinear
+layer_norm native_layer_norm group_norm native_group_norm rms_norm batch_norm native_batch_norm
+instance_norm _native_batch_norm_legit_no_training
+add sub mul div true_divide pow rsub addcmul addcdiv lerp maximum minimum where iadd isub imul
+truediv itruediv neg exp log sqrt rsqrt sin cos tanh sigmoid relu gelu silu softmax log_softmax
+mean sum var std amax amin cumsum cat concat stack abs erf clamp sigmoid_ relu_ add_ mul_ sub_ div_
+""".split()
+)
+"""Operators that read every element of every tensor they are given."""
+_CONVOLUTIONS = frozenset(
+    """
+conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution _convolution
+""".split()
+)
+"""Operators that read all of their weights, of which all but the first argument are."""
+_SAME_ELEMENTS = frozenset(
+    """
+view reshape transpose permute squeeze unsqueeze flatten unflatten contiguous to type float double
+half bfloat16 t detach view_as reshape_as type_as swapaxes swapdims movedim moveaxis ravel
+_unsafe_view alias numpy_T mT _to_copy clone dropout identity
+""".split()
+)
+"""Operators that give all the elements of their first argument, in another form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Bytes and operations; None where they are unknown.
+
+    ``convolutions`` is the part of ``flops`` that other algorithms than the direct one can save
+    on; ``dtypes`` are the floating-point types that occur.
+    """
+
+    bytes: int
+    flops: int | None = None
+    convolutions: int = 0
+    dtypes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def work_of(graph: Graph) -> Work:
+    """The least work of a graph, found without computing anything."""
+    if graph.level is Level.PADDLE:
+        return Work(0, reason="work is counted for torch graphs only")
+    from graph_net.graph.flops import counted_run
+
+    live = replace(graph, nodes=tuple(live_nodes(graph)))
+    read, dtypes = _read_bytes(live), tuple(sorted(_float_dtypes(live)))
+    try:
+        found = counted_run(live)
+    except Exception as error:
+        first = next(iter(str(error).strip().splitlines()), "")[:120]
+        return Work(read, dtypes=dtypes, reason=f"{type(error).__name__}: {first}")
+    convolutions = sum(n for name, n in found.operations.items() if "conv" in name)
+    written = _written_bytes(flat_outputs(found.outputs), found.inputs)
+    return Work(read + written, sum(found.operations.values()), convolutions, dtypes)
+
+
+def live_nodes(graph: Graph) -> Iterator[Node]:
+    """The nodes that outputs depend on, and those that change something in place."""
+    wanted = {ref.name for ref in refs(graph.output)}
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        if node.name in wanted or mutated(node) or "autocast" in node.target:
+            wanted.update(ref.name for ref in node.refs)
+            kept.append(node)
+    yield from reversed(kept)
+
+
+def _read_bytes(graph: Graph) -> int:
+    """Bytes of the inputs that are surely read whole."""
+    same = {entry.name: entry.name for entry in graph.inputs}
+    whole: set[str] = set()
+    for node in graph.nodes:
+        base = base_name(node.target)
+        first = node.args[0] if node.args else None
+        if base in _SAME_ELEMENTS and isinstance(first, Ref) and first.name in same:
+            same[node.name] = same[first.name]
+        elif base in _READ:
+            whole.update(same[ref.name] for ref in node.refs if ref.name in same)
+        elif base in _CONVOLUTIONS:
+            weights = [*node.args[1:], *(value for key, value in node.kwargs if key != "input")]
+            whole.update(same[ref.name] for ref in refs(tuple(weights)) if ref.name in same)
+    return sum(
+        entry.spec.bytes(graph.bindings)
+        for entry in graph.inputs
+        if entry.name in whole and isinstance(entry.spec, TensorSpec)
+    )
+
+
+def _written_bytes(outputs: list[object], inputs: list[object]) -> int:
+    """Bytes of the outputs' memory, each once, and none that an input had before."""
+    import torch
+
+    seen = {
+        leaf.untyped_storage()._cdata for leaf in inputs if isinstance(leaf, torch.Tensor)
+    }  # fmt: skip
+    total = 0
+    for leaf in outputs:
+        if not isinstance(leaf, torch.Tensor) or leaf.untyped_storage()._cdata in seen:
+            continue
+        storage = leaf.untyped_storage()
+        seen.add(storage._cdata)
+        total += min(int(leaf.numel()) * leaf.element_size(), int(storage.nbytes()))
+    return total
+
+
+def _float_dtypes(graph: Graph) -> set[str]:
+    """Floating-point types of inputs, and those that calls convert to."""
+    specs = [entry.spec for entry in graph.inputs if isinstance(entry.spec, TensorSpec)]
+    found = {spec.dtype for spec in specs}
+    for node in graph.nodes:
+        base = base_name(node.target)
+        if base in ("half", "bfloat16", "float", "double"):
+            found.add({"half": "float16", "float": "float32", "double": "float64"}.get(base, base))
+        if "autocast" in node.target:
+            found |= {"bfloat16", "float16"}
+        found |= {value.name for value in _dtypes((node.args, tuple(v for _, v in node.kwargs)))}
+    return {name for name in found if "float" in name}
+
+
+def _dtypes(value: Value) -> Iterator[Dtype]:
+    if isinstance(value, Dtype):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _dtypes(item)
