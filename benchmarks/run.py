@@ -18,6 +18,8 @@ BENCHMARKS = {
     "tensors": ["--gigabytes", "1.0"],
     "reading": [],
     "hashing": [],
+    "compact": [],
+    "decompose": [],
     "storage": [],
     "capture": [],
     "overhead": [],

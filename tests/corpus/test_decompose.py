@@ -18,6 +18,7 @@ from graph_net.corpus.decompose import Decomposition
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.pieces import Notes, PieceSpool, pieces_of
 from graph_net.corpus.query import select
+from graph_net.corpus.subgraph_stats import BEGIN, END, count_subgraphs, with_subgraphs
 from graph_net.corpus.subgraphs import MODELS_NAMED, merged, subgraph_row
 from graph_net.graph import Graph, Input, Level, Node, Normal, Provenance, Ref, Role, TensorSpec
 from graph_net.graph.execute import run
@@ -208,3 +209,17 @@ def test_mistakes_are_told_in_a_line(
     assert says in answer.err
     same = cli("decompose", pack.path, "-o", pack.path)
     assert "is the pack that is read" in same.err
+
+
+def test_counts_of_each_kind_stand_beside_passnets(pack: Pack, tmp_path: Path) -> None:
+    out = decomposed(pack, tmp_path)
+    found = count_subgraphs(out)
+    assert found.kinds["sole_op"] == (2, 2, 20)
+    page = tmp_path / "page.md"
+    page.write_text(f"before {BEGIN} old {END} after")
+    written = with_subgraphs(page.read_text(), found)
+    assert "| `sole_op` | 2 | 2 | 20 | 5,939 |" in written
+    assert "old" not in written
+    assert with_subgraphs(written, found) == written
+    with pytest.raises(ValueError, match="decompose"):
+        count_subgraphs(pack)

@@ -16,6 +16,7 @@ from graph_net.corpus.pack import Pack
 from graph_net.corpus.page import tables, with_tables
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
+from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
 
 
 class Action(Enum):
@@ -37,6 +38,9 @@ def corpus_files(
     page: Annotated[
         Path | None, typer.Option(help="stats: a page whose marked region to write.")
     ] = None,
+    subgraphs: Annotated[
+        Path | None, typer.Option(help="stats: a pack of subgraphs to count as well.")
+    ] = None,
     count: Annotated[int, typer.Option(help="mini: how many graphs.")] = mini.COUNT,
     published: Annotated[str, typer.Option(help="card: the date of publication.")] = "",
 ) -> None:
@@ -52,10 +56,20 @@ def corpus_files(
         out.print(tables(found), markup=False, soft_wrap=True)
         if page is not None:
             page.write_text(with_tables(page.read_text("utf-8"), found), "utf-8")
+        if subgraphs is not None:
+            _subgraphs(Pack(subgraphs), page)
     elif action is Action.MINI:
         _mini(source, count)
     else:
         _cards(source, published)
+
+
+def _subgraphs(pack: Pack, page: Path | None) -> None:
+    """Count subgraphs, and write the page's region on them."""
+    found = count_subgraphs(pack)
+    out.print(subgraph_table(found), markup=False, soft_wrap=True)
+    if page is not None:
+        page.write_text(with_subgraphs(page.read_text("utf-8"), found), "utf-8")
 
 
 def _mini(source: Pack, count: int) -> None:

@@ -15,12 +15,14 @@ from graph_net.capture.collect import each_in_a_process
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, pieces_of
 from graph_net.corpus.subgraphs import merged, write_subgraphs
-from graph_net.graph import Graph, Level, from_bytes
+from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes
 from graph_net.rewrite.kinds import CORPUS_KINDS, Kind, corpus_kind, kind_of
 from graph_net.validate.forked import limit_this_process
 
 PARTITIONS = frozenset({"sole_op", "task"})
 """Kinds whose groups hold every node once: these compose to the whole graph."""
+SLOW_TO_LOAD = frozenset({"fusible"})
+"""Kinds that load seconds' worth of torch: before the processes fork, not in each of them."""
 CHECKED_BYTES = 1 << 30
 """Graphs with more tensors than this are not run to check their pieces."""
 
@@ -103,8 +105,11 @@ class Decomposition:
 
     def _prepare(self, missing: dict[str, tuple[str, ...]]) -> None:
         """Let kinds that must see every graph see them, before there are other processes."""
+        wanted = {kind for kinds in missing.values() for kind in kinds}
+        if wanted & SLOW_TO_LOAD:
+            _warm_up(wanted & SLOW_TO_LOAD)
         for kind in CORPUS_KINDS:
-            if kind not in self._made and any(kind in kinds for kinds in missing.values()):
+            if kind in wanted:
                 self._made[kind] = corpus_kind(kind, (graph for _, graph in self.pack.graphs()))
 
     def _sources(self, missing: dict[str, tuple[str, ...]]) -> Iterator[Source]:
@@ -164,6 +169,30 @@ class Decomposition:
         )
         write_subgraphs(output, rows)
         return len(rows)
+
+
+def _warm_up(kinds: Iterable[str]) -> None:
+    """Use kinds once, on a convolution with what usually follows one."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a pool of threads does not survive a fork
+    image = TensorSpec((1, 2, 4, 4), "float32")
+    inputs = (
+        Input("x", image, Normal(0.0, 1.0)),
+        Input("w", TensorSpec((2, 2, 1, 1), "float32"), Normal(0.0, 1.0)),
+    )
+    nodes = (
+        Node("conv", "aten.conv2d.default", (Ref("x"), Ref("w")), result=image),
+        Node("relu", "aten.relu.default", (Ref("conv"),), result=image),
+        Node("add", "aten.add.Tensor", (Ref("relu"), Ref("x")), result=image),
+    )
+    graph = Graph(inputs, nodes, (Ref("add"),), Level.ATEN)
+    try:
+        for kind in kinds:
+            kind_of(kind)(graph)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _with_specifications(graph: Graph) -> Graph:
