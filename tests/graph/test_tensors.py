@@ -112,7 +112,7 @@ def test_words_are_those_of_splitmix64() -> None:
 def test_torch_computes_what_numpy_computes(recipe: Recipe, dtype: str) -> None:
     by_numpy = draw_range(recipe, 4000, 21_001, dtype, name="weight")
     by_torch = torch.empty_like(by_numpy)
-    plan = tensors._plan(recipe, by_numpy.dtype)  # type: ignore[arg-type]
+    plan = tensors.plan_of(recipe, by_numpy.dtype)  # type: ignore[arg-type]
     tensors._fill(by_torch, 4000, plan, bits.stream("weight", 0), torch)
     assert raw(by_torch) == raw(by_numpy)
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.formats.graphnet import find_samples, read_sample
-from graph_net.graph import Graph
+from graph_net.graph import Graph, from_bytes, from_json
 
 WIDE = 160
 """Columns where no terminal says how many it has: a pipe, a file, a log."""
@@ -17,7 +17,10 @@ WIDE = 160
 out = Console(width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
-GRAPH_HELP = "A sample directory, or a pack with the name (or id) of a graph: PACK:NAME."
+GRAPH_HELP = (
+    "A sample directory, a pack with the name (or id) of a graph (PACK:NAME), a name in the "
+    "shipped corpus, or a graph's file (.json, .bin)."
+)
 
 
 def open_graph(place: str) -> tuple[str, Graph]:
@@ -26,8 +29,10 @@ def open_graph(place: str) -> tuple[str, Graph]:
     if not path.exists():
         head, _, tail = place.rpartition(":")
         if not head or not Path(head).exists():
-            raise PackError(f"{place} does not exist: give a sample directory or PACK:NAME")
+            return _from_corpus(place)
         path, name = Path(head), tail
+    if path.suffix in _FILES and path.is_file():
+        return path.stem, _FILES[path.suffix](path)
     if (path / "model.py").is_file():
         return path.resolve().name, read_sample(path)
     if is_pack(path):
@@ -41,6 +46,23 @@ def open_graph(place: str) -> tuple[str, Graph]:
         ((name, sample),) = samples.items()
         return name, read_sample(sample)
     raise PackError(f"{path} holds {len(samples)} samples; name one: {_some(path, list(samples))}")
+
+
+_FILES = {
+    ".json": lambda path: from_json(path.read_text("utf-8")),
+    ".bin": lambda path: from_bytes(path.read_bytes()),
+}
+
+
+def _from_corpus(name: str) -> tuple[str, Graph]:
+    """A graph of the shipped corpus, where there is one of that name."""
+    from graph_net.corpus.shipped import shipped_corpus
+
+    try:
+        return name, Pack(shipped_corpus()).graph(name)
+    except PackError as error:
+        why = f"{name} does not exist: give a sample directory or PACK:NAME"
+        raise PackError(why) from error
 
 
 def _from_pack(pack: Pack, name: str) -> tuple[str, Graph]:

@@ -23,6 +23,7 @@ from graph_net.cli.plot import plot_sources
 from graph_net.cli.query import query_records
 from graph_net.cli.reference import reference_graphs
 from graph_net.cli.report import report_records
+from graph_net.cli.repro import repro_graph
 from graph_net.cli.roofline import show_roofline
 from graph_net.cli.run import run_graph
 from graph_net.cli.sample import sample_pack
@@ -32,7 +33,7 @@ from graph_net.cli.validate import validate_graphs
 from graph_net.cli.verify import verify_golden
 
 INTERRUPTED = 130
-ANSWERS = frozenset({"compare", "verify"})
+ANSWERS = frozenset({"compare", "repro", "verify"})
 """Verbs whose exit code 1 is an answer; an error of theirs is 2."""
 
 app = typer.Typer(
@@ -59,6 +60,7 @@ app.command("report")(report_records)
 app.command("roofline")(show_roofline)
 app.command("reference")(reference_graphs)
 app.command("verify")(verify_golden)
+app.command("repro")(repro_graph)
 app.command("ingest")(ingest_files)
 app.command("validate")(validate_graphs)
 app.command("sample")(sample_pack)

@@ -1,0 +1,98 @@
+"""A script tried in a clean process before it is handed out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+"""All that a clean process sees of this one's environment."""
+TAIL = 4000
+_WORDS = ("SHOWN: ", "NOT SHOWN: ", "CANNOT TELL: ")
+
+
+class Outcome(StrEnum):
+    """What became of a script."""
+
+    SHOWN = "shows"
+    NOT_SHOWN = "does not show a problem"
+    CANNOT_TELL = "cannot tell"
+    TIMEOUT = "did not end"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The outcome, the script's own sentence, and the end of what it printed."""
+
+    outcome: Outcome
+    sentence: str
+    printed: str
+
+
+def try_script(text: str, timeout: float) -> Shown:
+    """Run a script as ``python -I`` in an empty directory; what it leaves there is removed.
+
+    Inductor keeps what it found out of the machine where it does for everybody: finding it out
+    again takes a minute and says nothing on the graph.
+    """
+    with tempfile.TemporaryDirectory(prefix="graph_net_repro_") as folder:
+        place = Path(folder)
+        (place / "script.py").write_text(text, "utf-8")
+        with (place / "printed").open("w+b") as printed:
+            code = _run(place, printed.fileno(), timeout)
+            end = printed.seek(0, os.SEEK_END)
+            printed.seek(max(0, end - TAIL))
+            said = printed.read().decode("utf-8", "replace")
+    if code is None:
+        return Shown(Outcome.TIMEOUT, f"stopped after {timeout:.0f} s", said)
+    if code < 0:
+        return Shown(Outcome.SHOWN, f"crash: {_signal(-code)}", said)
+    sentence = next(
+        (
+            line.partition(": ")[2]
+            for line in reversed(said.splitlines())
+            if line.startswith(_WORDS)
+        ),
+        "",
+    )
+    outcomes = {0: Outcome.SHOWN, 1: Outcome.NOT_SHOWN}
+    if not sentence:  # it ended before its own last line, so not in a way it foresaw
+        return Shown(Outcome.CANNOT_TELL, f"it ended with exit code {code}", said)
+    return Shown(outcomes.get(code, Outcome.CANNOT_TELL), sentence, said)
+
+
+def _run(place: Path, printed: int, timeout: float) -> int | None:
+    """The exit code; None where the time was up. Nothing it started lives on."""
+    environment = {key: os.environ[key] for key in KEPT if key in os.environ}
+    environment["HOME"] = str(place)
+    running = subprocess.Popen(
+        [sys.executable, "-I", "script.py"],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=printed,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        return running.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,1 @@
+"""The parts a script is put together from: plain torch, pasted in as they stand."""

@@ -1,0 +1,184 @@
+"""One standalone script: the graph as source, its inputs, the compiler, the comparison.
+
+Nothing of a graph becomes code but calls of the allow-list, names that are plain identifiers, and
+numbers; every text out of a dataset is written as a quoted string.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from graph_net.formats.graphnet.source import model_source
+from graph_net.graph import Graph, GraphError, Level, Node, RunDevice
+from graph_net.graph.devices import makes_tensor
+from graph_net.graph.effects import changed_values, draws_random
+from graph_net.graph.targets import is_overload
+from graph_net.record import FAMILIES, Config
+from graph_net.repro.inputs import inputs_source, number
+
+PARTS = Path(__file__).with_name("parts")
+POSSIBLE = {
+    "eager": ("compile_eager",),
+    "inductor": ("compile_inductor",),
+    "onnxruntime": ("exported", "compile_onnxruntime"),
+    "openvino": ("exported", "compile_openvino"),
+}
+"""The compilers a script can be written for, and the parts each needs."""
+PURE = frozenset({"onnxruntime", "openvino"})
+"""They take pure functions of tensors."""
+_LIBRARIES = frozenset({"torchvision"})
+"""Whose import registers operators of the same name."""
+_RULE = "# " + "-" * 78
+_ENDING = """if __name__ == "__main__":
+    asked = (OPTIONS, TOLERANCE, CHANGED, DRAWS_RANDOM, PURE, SECONDS)
+    sys.exit(main(GraphModule(), make_inputs, compiled, *asked))
+"""
+
+
+class ReproError(ValueError):
+    """No script can be written for this graph and compiler."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    imports: tuple[str, ...]
+    title: str
+    body: str
+
+
+def _titled(title: str, body: str) -> str:
+    return f"{_RULE}\n# {title}\n\n\n{body}"
+
+
+def write_script(
+    name: str,
+    graph: Graph,
+    config: Config,
+    device: str = "cpu",
+    t: float = -3.0,
+    seconds: float = 5.0,
+    seed: int = 0,
+) -> str:
+    """The text of a script that compares eager with a compiler on this graph."""
+    _check(graph, config.name)
+    graph = _on(graph, device)
+    model = _split(model_source(graph, device))
+    names = ("values", "common", *POSSIBLE[config.name], "harness")
+    helpers = [_split((PARTS / f"{name}.py").read_text("utf-8")) for name in names]
+    imports = {line for part in (model, *helpers) for line in part.imports}
+    text = "\n\n\n".join(
+        [
+            _heading(name, graph, config),
+            "\n".join([*sorted({*imports, "import sys"}, key=_import_order), *_libraries(graph)]),
+            _titled("The graph", model.body),
+            _titled("Its inputs", inputs_source(graph, device, seed)),
+            _titled("What is asked", _settings(graph, config, t, seconds)),
+            *(_titled(part.title, part.body) for part in helpers),
+            _ENDING,
+        ]
+    )
+    ast.parse(text)  # a script that does not even read is never handed out
+    return text
+
+
+def _check(graph: Graph, compiler: str) -> None:
+    if compiler not in POSSIBLE:
+        known = ", ".join(POSSIBLE)
+        raise ReproError(f"a script for {compiler} is not possible yet; it is for: {known}")
+    if graph.level is Level.PADDLE:
+        raise ReproError("a script for a graph of Paddle's operators is not possible yet")
+    if compiler in PURE and changed_values(graph) & {entry.name for entry in graph.inputs}:
+        raise ReproError(
+            f"the graph changes its inputs, which a script for {compiler} cannot show yet; "
+            "eager and inductor can"
+        )
+    odd = next((name for name in graph.index if not name.isascii()), None)
+    if odd is not None:
+        # Python reads such names in a normal form, where two may become one.
+        raise GraphError("a name that is not plain ASCII", node=odd[:80])
+
+
+def _on(graph: Graph, device: str) -> Graph:
+    """The graph with the device said wherever a tensor is made, unless that is the CPU."""
+    if device == "cpu":
+        return graph
+
+    def placed(node: Node) -> Node:
+        if not makes_tensor(node.target) or any(key == "device" for key, _ in node.kwargs):
+            return node
+        return replace(node, kwargs=(*node.kwargs, ("device", RunDevice())))
+
+    return replace(graph, nodes=tuple(map(placed, graph.nodes)))
+
+
+def _settings(graph: Graph, config: Config, t: float, seconds: float) -> str:
+    levels = {name: (10.0 ** (a * t), 10.0 ** (r * t)) for name, (a, r) in FAMILIES.items()}
+    levels |= {"complex64": levels["float32"], "complex128": levels["float64"]}
+    table = "\n".join(f"    torch.{kind}: {number(pair)}," for kind, pair in levels.items())
+    changed = changed_values(graph)
+    places = [place for place, entry in enumerate(graph.inputs) if entry.name in changed]
+    return "\n".join(
+        [
+            "# Allowed difference from eager: absolute, and relative to the value.",
+            f"TOLERANCE = {{\n{table}\n}}",
+            f"OPTIONS: dict[str, Any] = {number(dict(config.options))}",
+            f"CHANGED = {number(places)}  # inputs that the graph changes",
+            f"DRAWS_RANDOM = {any(draws_random(node) for node in graph.nodes)}",
+            f"PURE = {config.name in PURE}  # the compiler gives tensors only",
+            f"SECONDS = {number(seconds)}  # of timing",
+        ]
+    )
+
+
+def _heading(name: str, graph: Graph, config: Config) -> str:
+    origin = graph.provenance
+    words = {
+        "graph": name,
+        "id": graph.id,
+        "from": " ".join(word for word in (origin.library, origin.model) if word),
+        "compiler": f"{config.label} {config.version}".strip(),
+        "written with torch": torch.__version__,
+    }
+    lines = [f"# {key}: {word!a}" for key, word in words.items()]
+    return "\n".join(
+        [
+            f"# Eager against {config.name}: one graph, standalone; needs torch and the compiler.",
+            "# Written by `graph-net repro`. Inputs have the values that were measured.",
+            "# Exit code: 0 the problem is shown (or the process dies of it), 1 it is not, 2 eager",
+            "# fails itself. The last line says which.",
+            *lines,
+        ]
+    )
+
+
+def _split(text: str) -> _Part:
+    """A module's imports, less those of its fellow parts, its title and its body."""
+    tree = ast.parse(text)
+    lines = text.splitlines()
+    first = tree.body[0]
+    is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    rest = tree.body[1:] if is_text else tree.body
+    imports, start = [], 0
+    for statement in rest:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            break
+        written = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+        start = statement.end_lineno or start
+        if not written.startswith("from graph_net"):
+            imports.append(written)
+    title = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return _Part(tuple(imports), title, "\n".join(lines[start:]).strip("\n"))
+
+
+def _import_order(line: str) -> tuple[bool, bool, str]:
+    ours = "torch" in line.split()[1]
+    return ours, line.startswith("from "), line
+
+
+def _libraries(graph: Graph) -> list[str]:
+    spaces = {node.target.split(".")[0] for node in graph.nodes if is_overload(node.target)}
+    return [f"import {name}  # registers operators" for name in sorted(spaces & _LIBRARIES)]

@@ -1,0 +1,64 @@
+"""``graph-net repro``, and the ways to name a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.calling import Cli
+from graph_net.corpus.pack import Pack
+from graph_net.formats.graphnet import read_sample
+from graph_net.graph import to_bytes, to_json
+
+
+def test_a_script_is_written_and_tried(cli: Cli, zoo: Path, tmp_path: Path) -> None:
+    place = tmp_path / "script.py"
+    answer = cli("repro", zoo / "residual", "eager", "-o", place, "--seconds", "0.1")
+    assert answer.code == 1
+    assert answer.out.startswith("does not show a problem: the same outputs, ")
+    assert "class GraphModule" in place.read_text("utf-8")
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".py"] == ["script.py"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["nowhere", "inductor"], "nowhere does not exist"),
+        (["ZOO/noisy", "tvm"], "not possible yet; it is for: eager, inductor"),
+        (["ZOO/noisy", "inductor,eager"], "names 2 compilers"),
+        (["ZOO/noisy", "glow"], "unknown compiler 'glow'"),
+        (["ZOO/noisy", "inductor[mod=1]"], "inductor has no option 'mod'"),
+    ],
+)
+def test_what_cannot_be_written_exits_with_2(
+    cli: Cli, zoo: Path, words: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = cli("repro", *(word.replace("ZOO", str(zoo)) for word in words))
+    assert answer.code == 2
+    assert why in answer.err
+    assert not list(tmp_path.glob("*.py"))
+
+
+def test_a_graph_is_named_by_its_file_or_its_name_in_the_corpus(
+    cli: Cli, zoo: Path, pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = read_sample(zoo / "residual")
+    (tmp_path / "a.json").write_text(to_json(graph), "utf-8")
+    (tmp_path / "a.bin").write_bytes(to_bytes(graph))
+    monkeypatch.setenv("GRAPH_NET_CORPUS", str(pack))
+    expected = to_json(Pack(pack).graph("residual"), indent=1)
+    for place in (tmp_path / "a.json", tmp_path / "a.bin", "residual"):
+        answer = cli("show", place, "--json")
+        assert answer.code == 0
+        assert answer.out.strip() == expected.strip()
+
+
+def test_a_file_that_is_no_graph(cli: Cli, tmp_path: Path) -> None:
+    for name in ("a.json", "a.bin"):
+        (tmp_path / name).write_text("{}")
+        answer = cli("repro", tmp_path / name, "eager")
+        assert answer.code == 2
+        assert answer.err.startswith("error: ")
+        assert "Traceback" not in answer.err

@@ -1,0 +1,214 @@
+"""Scripts that stand alone: what they hold, what they show, and what never becomes code."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import fx
+from torch.nn import functional as F
+
+from graph_net.graph import Graph, GraphError, Level, Node, Provenance, Ref
+from graph_net.graph.fx import from_fx
+from graph_net.measure.plan import config_of
+from graph_net.record import Config
+from graph_net.repro import Outcome, ReproError, try_script, write_script
+from graph_net.repro.parts import harness
+from graph_net.testing.compiler_graphs import GRAPHS
+
+EAGER = Config("compiler", "eager")
+SECONDS = 0.2
+LIMIT = 300.0
+HOSTILE = "\"\"\"\n'''\nimport os; os.system('touch /tmp/owned')\r\u2028raise SystemExit(0)#\\"
+BUG = {
+    "cpp.inject_relu_bug_TESTING_ONLY": "accuracy",
+    "cpp.simdlen": 1,
+    "cpp_cache_precompile_headers": False,
+}
+"""Inductor's own switch for planting a wrong kernel, and what makes it compile quickly."""
+
+
+def relu_graph() -> Graph:
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return F.relu(x) * 2
+
+    return from_fx(fx.symbolic_trace(twice), [torch.randn(64, 64)])
+
+
+def tried(graph: Graph, config: Config, name: str = "g") -> tuple[Outcome, str]:
+    shown = try_script(write_script(name, graph, config, seconds=SECONDS), LIMIT)
+    return shown.outcome, shown.sentence + shown.printed
+
+
+# -- what is shown ------------------------------------------------------------------------------
+
+
+def test_a_wrong_kernel_is_shown() -> None:
+    outcome, words = tried(relu_graph(), config_of("inductor", json.dumps(BUG)))
+    assert outcome is Outcome.SHOWN, words
+    assert words.startswith("mismatch: output 0 differs in 4096 of 4096 elements"), words
+
+
+def test_an_operator_that_onnx_has_not_is_shown() -> None:
+    pytest.importorskip("onnxruntime")
+    graph = from_fx(fx.symbolic_trace(lambda x: torch.linalg.eigvals(x)), [torch.randn(3, 3)])
+    outcome, words = tried(graph, config_of("onnxruntime"))
+    assert outcome is Outcome.SHOWN, words
+    assert words.startswith("error: "), words
+
+
+def test_hostile_words_stay_words() -> None:
+    """Names and provenance are comments and strings; eager shows nothing, and nothing runs."""
+    origin = Provenance(library=HOSTILE, model=HOSTILE, category=HOSTILE, tags=(HOSTILE,))
+    graph = GRAPHS["nested"]()
+    config = replace(EAGER, version=HOSTILE, options={HOSTILE: HOSTILE})
+    text = write_script(HOSTILE, replace(graph, provenance=origin), config, seconds=SECONDS)
+    assert calls(text) == calls(write_script("g", graph, EAGER, seconds=SECONDS))
+    shown = try_script(text, LIMIT)
+    assert shown.outcome is Outcome.NOT_SHOWN, shown.printed
+
+
+def calls(text: str) -> list[str]:
+    """Every call and import of a script."""
+    nodes = (ast.Call, ast.Import, ast.ImportFrom)
+    return [ast.dump(node) for node in ast.walk(ast.parse(text)) if isinstance(node, nodes)]
+
+
+def test_strings_of_a_graph_are_quoted() -> None:
+    """A text among the arguments of a call, where the source does need it."""
+    graph = relu_graph()
+    first, last = graph.nodes
+    odd = replace(last, kwargs=(("rounding_mode", HOSTILE),), target="torch.div")
+    text = write_script("g", replace(graph, nodes=(first, odd)), EAGER)
+    nodes = list(ast.walk(ast.parse(text)))
+    assert HOSTILE in [node.value for node in nodes if isinstance(node, ast.Constant)]
+    assert "system" not in [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+
+
+def test_a_name_that_python_would_read_as_another_is_refused() -> None:
+    node = Node("ｔｏｒｃｈ", "torch.relu", (Ref("x"),))
+    graph = replace(relu_graph(), nodes=(node,), output=Ref("ｔｏｒｃｈ"))
+    with pytest.raises(GraphError, match="plain ASCII"):
+        write_script("g", graph, EAGER)
+
+
+@pytest.mark.parametrize("name", sorted(GRAPHS))
+@pytest.mark.parametrize("compiler", ["eager", "inductor", "onnxruntime", "openvino"])
+def test_scripts_read_and_import_nothing_of_ours(name: str, compiler: str) -> None:
+    config = Config("compiler", compiler, options={"mode": "default"})
+    if compiler not in ("eager", "inductor") and name == "mutation":
+        with pytest.raises(ReproError, match="changes its inputs"):
+            write_script(name, GRAPHS[name](), config)
+        return
+    tree = ast.parse(write_script(name, GRAPHS[name](), config))
+    roots = {
+        word.split(".")[0]
+        for node in ast.walk(tree)
+        for word in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert roots <= {*sys.stdlib_module_names, "torch", "onnxruntime", "openvino"}
+
+
+def test_on_a_gpu_tensors_are_made_there() -> None:
+    graph = relu_graph()
+    ones = Node("ones", "torch.ones", (64,))
+    graph = replace(graph, nodes=(ones, *graph.nodes))
+    text = write_script("g", graph, EAGER, device="cuda")
+    assert '.to("cuda")' in text
+    assert 'torch.ones(64, device=device(type="cuda", index=0))' in text
+    assert "torch.ones(64)" in write_script("g", graph, EAGER)
+
+
+@pytest.mark.parametrize("compiler", ["tvm", "xla", "iree"])
+def test_what_is_not_possible_yet_is_said(compiler: str) -> None:
+    with pytest.raises(ReproError, match="it is for: eager, inductor, onnxruntime, openvino"):
+        write_script("g", relu_graph(), Config("compiler", compiler))
+
+
+def test_a_graph_of_paddle_is_not_possible_yet() -> None:
+    graph = Graph((), (), None, level=Level.PADDLE)
+    with pytest.raises(ReproError, match="Paddle"):
+        write_script("g", graph, EAGER)
+
+
+# -- the harness, in this process ---------------------------------------------------------------
+
+
+class Squares(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ x
+
+
+def asked(compiled: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    tolerance = {torch.float32: (1e-3, 1e-3)}
+    make: Callable[[], list[Any]] = lambda: [torch.ones(96, 96)]  # noqa: E731
+    code = harness.main(
+        Squares(), make, lambda *_: compiled, {}, tolerance, [], False, False, SECONDS
+    )
+    return code, capsys.readouterr().out.splitlines()[-1]
+
+
+def test_many_times_the_work_is_slower(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = asked(lambda x: [x @ x for _ in range(24)].pop(), capsys)
+    assert code == harness.SHOWN
+    assert said.startswith("SHOWN: slower, 0.")
+
+
+@pytest.mark.parametrize(
+    ("compiled", "why"),
+    [
+        (lambda x: (x @ x) * 1.1, "mismatch: output 0 differs"),
+        (lambda x: (x @ x).double(), "mismatch: output 0 is torch.float64"),
+        (lambda x: (x @ x)[:3], "mismatch: output 0 is torch.float32 (3, 96)"),
+        (lambda x: (x @ x, x), "mismatch: 2 outputs instead of 1"),
+        (lambda x: x @ x * float("nan"), "mismatch: output 0 differs"),
+        (lambda x: 1 / 0, "error: ZeroDivisionError"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    compiled: Callable[..., Any], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = asked(compiled, capsys)
+    assert code == harness.SHOWN
+    assert said.startswith(f"SHOWN: {why}")
+
+
+# -- the clean process --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "why"),
+    [
+        ("print('SHOWN: it')", Outcome.SHOWN, "it"),
+        ("print('NOT SHOWN: fine'); raise SystemExit(1)", Outcome.NOT_SHOWN, "fine"),
+        ("print('CANNOT TELL: no'); raise SystemExit(2)", Outcome.CANNOT_TELL, "no"),
+        ("import os; os.kill(os.getpid(), 11)", Outcome.SHOWN, "crash: SIGSEGV"),
+        ("raise ValueError", Outcome.CANNOT_TELL, "it ended with exit code 1"),
+        ("pass", Outcome.CANNOT_TELL, "it ended with exit code 0"),
+        ("import time; time.sleep(100)", Outcome.TIMEOUT, "stopped after 3 s"),
+    ],
+)
+def test_outcomes_of_a_process(text: str, outcome: Outcome, why: str) -> None:
+    shown = try_script(text, 3.0)
+    assert (shown.outcome, shown.sentence) == (outcome, why)
+
+
+def test_the_process_sees_neither_our_environment_nor_our_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET", "x")
+    clean = "'SECRET' not in os.environ and sys.flags.isolated"
+    text = f"import os, sys\nassert {clean}\nprint('SHOWN: 1')"
+    assert try_script(text, 20.0).outcome is Outcome.SHOWN
