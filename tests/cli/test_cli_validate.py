@@ -32,6 +32,23 @@ def test_a_pack_is_validated_as_json(pack: Path, cli: Cli) -> None:
     assert [verdict[requirement] for requirement in REQUIREMENTS] == ["passed"] * 5
 
 
+def test_kept_verdicts_are_not_found_again(pack: Path, tmp_path: Path, cli: Cli) -> None:
+    words = ("validate", pack, "-j", "1", "--keep", tmp_path / "verdicts.jsonl", "--json")
+    first = cli(*words, "--limit", "1")
+    again = cli(*words)
+    assert first.code == again.code == 0
+    lines = [json.loads(line) for line in (tmp_path / "verdicts.jsonl").read_text().split("\n")
+             if line]  # fmt: skip
+    assert sorted(line["name"] for line in lines) == sorted(Pack(pack).names)  # each once
+    assert len(json.loads(again.out)) == len(lines)
+
+
+def test_samples_have_no_structure_to_keep_verdicts_by(zoo: Path, tmp_path: Path, cli: Cli) -> None:
+    answer = cli("validate", zoo, "--keep", tmp_path / "verdicts.jsonl")
+    assert answer.code == 1
+    assert "--keep goes by" in answer.err
+
+
 def test_a_failure_is_told_with_its_requirement_and_the_exit_code(bad: Path, cli: Cli) -> None:
     answer = cli("validate", bad, "-j", "1")
     assert answer.code == 1

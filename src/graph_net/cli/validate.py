@@ -5,7 +5,8 @@ from __future__ import annotations
 import json as jsonlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,6 +54,10 @@ def validate_graphs(
     against_models: Annotated[
         bool, typer.Option(help="Build each model again and compare its outputs too.")
     ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Keep verdicts here as they come; the same command goes on from them."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print every verdict as JSON.")] = False,
 ) -> None:
     """Check the five requirements of GraphNet's paper, each graph in a process of its own.
@@ -62,23 +67,30 @@ def validate_graphs(
     graph fails.
     """
     found = tasks(source or shipped_corpus(), where, names, limit)
+    if keep is not None and not found.structures:
+        raise PackError("--keep goes by the structures that a pack lists; samples have none")
     # This loads torch: seconds, which no other verb and no completion should wait for.
     from graph_net.validate.checks import Limits
+    from graph_net.validate.kept import Kept
     from graph_net.validate.pool import Budget, validate_all
     from graph_net.validate.report import with_redundancy
 
     start = time.monotonic()
-    verdicts = []
+    kept = None if keep is None else Kept(keep)
+    verdicts = [] if kept is None else kept.verdicts(found.structures)
+    known = {verdict.name for verdict in verdicts}
     running = validate_all(
-        found.tasks(),
+        found.tasks(known),
         jobs or os.cpu_count() or 1,
         Budget(seconds, gigabytes),
         Limits(real_bytes, real_flops),
         _zoos(set(found.libraries.values())) if against_models else None,
     )
-    with _progress(len(found.libraries)) as advance:
+    with _progress(len(found.libraries) - len(known)) as advance, kept or nullcontext():
         for verdict in running:
             verdicts.append(verdict)
+            if kept is not None:
+                kept.add(verdict)
             advance(not verdict.ok)
     told = with_redundancy(verdicts)
     if json:
@@ -92,10 +104,18 @@ def validate_graphs(
 
 
 class Found:
-    """Graphs to validate: their names with the library of each, and how to get at them."""
+    """Graphs to validate: the library of each, and how to get at those that are not known yet.
 
-    def __init__(self, libraries: dict[str, str], tasks: Callable[[], Iterator[Task]]) -> None:
-        self.libraries, self.tasks = libraries, tasks
+    ``structures`` are those a pack lists; samples have none before they are read.
+    """
+
+    def __init__(
+        self,
+        libraries: dict[str, str],
+        tasks: Callable[[Collection[str]], Iterator[Task]],
+        structures: dict[str, str] | None = None,
+    ) -> None:
+        self.libraries, self.tasks, self.structures = libraries, tasks, structures or {}
 
 
 def tasks(source: Path, where: str | None, names: Path | None, limit: int | None) -> Found:
@@ -105,7 +125,11 @@ def tasks(source: Path, where: str | None, names: Path | None, limit: int | None
         pack = Pack(source)
         rows = [r for r in select(pack, where) if listed is None or r["name"] in listed][:limit]
         chosen = {row["name"]: row["library"] or "" for row in rows}
-        return Found(chosen, lambda: _from_pack(pack, list(chosen)))
+        return Found(
+            chosen,
+            lambda known: _from_pack(pack, [name for name in chosen if name not in known]),
+            {row["name"]: row["structure"] for row in rows},
+        )
     if where is not None:
         raise PackError(f"{source} is no pack; --where asks a pack")
     samples = {str(path.relative_to(source)): path for path in find_samples(source)}
@@ -114,7 +138,7 @@ def tasks(source: Path, where: str | None, names: Path | None, limit: int | None
     samples = dict(list(samples.items())[:limit])
     if not samples:
         raise PackError(f"{source} is neither a pack nor a sample directory, and holds no sample")
-    return Found(dict.fromkeys(samples, ""), lambda: _from_samples(samples))
+    return Found(dict.fromkeys(samples, ""), lambda known: _from_samples(samples))
 
 
 def _from_pack(pack: Pack, names: list[str]) -> Iterator[Task]:

@@ -1,0 +1,57 @@
+"""Verdicts in a file, one a line as they come: a validation that was stopped goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from graph_net.validate.report import Verdict, verdict_from_json
+
+LONGEST_LINE = 1 << 20
+
+
+class Kept:
+    """A file of verdicts; those of graphs that are what they were need not be found again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def verdicts(self, structures: Mapping[str, str]) -> list[Verdict]:
+        """The verdicts of the graphs with these names and structures; the last of each counts.
+
+        A line that is torn, as a killed writer leaves it, is passed over.
+        """
+        found: dict[str, Verdict] = {}
+        if not self.path.exists():
+            return []
+        with self.path.open("rb") as file:
+            while line := file.readline(LONGEST_LINE):
+                try:
+                    verdict = verdict_from_json(json.loads(line))
+                except (ValueError, KeyError, TypeError, AttributeError):
+                    continue
+                # A graph that died before it was read has no structure; it is tried again.
+                if verdict.structure and structures.get(verdict.name) == verdict.structure:
+                    found[verdict.name] = verdict
+        return list(found.values())
+
+    def __enter__(self) -> Kept:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("ab", buffering=0)
+        if self._file.tell():
+            self._file.write(b"\n")  # whatever stands there may lack its end
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def add(self, verdict: Verdict) -> None:
+        """Keep a verdict."""
+        self._file.write(json.dumps(verdict.as_json()).encode() + b"\n")
