@@ -9,6 +9,7 @@ import typer
 
 from graph_net import __version__
 from graph_net.cli.bench import bench_graphs
+from graph_net.cli.bisect import bisect_graph
 from graph_net.cli.collect import collect_zoos
 from graph_net.cli.common import err
 from graph_net.cli.compare import compare_runs
@@ -33,7 +34,7 @@ from graph_net.cli.validate import validate_graphs
 from graph_net.cli.verify import verify_golden
 
 INTERRUPTED = 130
-ANSWERS = frozenset({"compare", "repro", "verify"})
+ANSWERS = frozenset({"bisect", "compare", "repro", "verify"})
 """Verbs whose exit code 1 is an answer; an error of theirs is 2."""
 
 app = typer.Typer(
@@ -61,6 +62,7 @@ app.command("roofline")(show_roofline)
 app.command("reference")(reference_graphs)
 app.command("verify")(verify_golden)
 app.command("repro")(repro_graph)
+app.command("bisect")(bisect_graph)
 app.command("ingest")(ingest_files)
 app.command("validate")(validate_graphs)
 app.command("sample")(sample_pack)
