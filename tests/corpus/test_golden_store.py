@@ -164,7 +164,9 @@ def test_resuming_passes_over_what_is_there_and_refuses_another_machine(store: G
     keys = stored_keys(store, first.config, first.device, first.protocol.hash)
     assert first.key in keys
     assert task("eager", small_graph(6)).key not in keys
+    (store.path / f"{name_of(first)}.safetensors").write_bytes(b"")
     usual = (first.config, first.device, first.protocol.hash)
+    assert first.key not in stored_keys(store, *usual)
     for what, asked in {
         "version": (replace(first.config, version="2"), *usual[1:]),
         "device": (first.config, replace(first.device, name="another"), usual[2]),

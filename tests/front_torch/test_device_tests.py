@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from graph_net.corpus.golden import GoldenStore
 from graph_net.formats.graphnet.log_reader import LogStatus, read_log, samples_of
 from graph_net.formats.graphnet.write import write_sample
+from graph_net.record import canonical
 from graph_net.score import load
 from graph_net.torch import test_reference_device as reference
 from graph_net.torch import test_target_device as target
@@ -110,22 +112,51 @@ def test_what_goes_wrong_on_the_target_is_read_as_what_it_is(
     made: tuple[Path, Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
     compiler: str,
     status: LogStatus,
     line: str,
 ) -> None:
     """The device is the same, so its compiler stands for what is broken there."""
-    from graph_net.measure.plan import config_of
-
-    monkeypatch.setattr(target, "_config", lambda *_: config_of(mine(compiler)))
     samples, directory = made
-    text = held((samples / "model3", directory), capsys)
+    text = held((samples / "model3", directory), capsys, "--compiler", mine(compiler))
     assert line in text
     (found,) = samples_of(text.splitlines())
     assert found.status is status
     if status is LogStatus.CORRECT:
         assert found.t == -3.0  # 1e-3 is what level -3 lets pass
+
+
+def test_a_reference_names_no_file_to_import(
+    made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not even where other options are given for its compiler."""
+    samples, directory = made
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'harmed')!r}, 'w')")
+    place = Path(shutil.copytree(directory, tmp_path / "reference"))
+    for file in place.glob("*.json"):
+        tree = json.loads(file.read_text())["run"]
+        tree["record"]["config"]["name"] = f"{tmp_path}/evil.py:Evil"
+        sealed = {"run": tree, "sha256": sha256(canonical(tree).encode()).hexdigest()}
+        file.write_text(json.dumps(sealed))
+    words = ["--model-path", str(samples), "--reference-dir", str(place), "--device", "cpu"]
+    assert target.main([*words, "--config", '{"a": 1}']) == 2
+    assert "--compiler" in capsys.readouterr().err
+    assert target.main(words) == 0
+    assert "is left out: made with a compiler of one's own" in capsys.readouterr().err
+    assert not (tmp_path / "harmed").exists()
+
+
+def test_damage_of_a_reference_is_told(
+    made: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples, directory = made
+    place = Path(shutil.copytree(directory, tmp_path / "reference"))
+    first, second = sorted(place.glob("*.json"))
+    first.write_text("{}")
+    second.with_suffix(".safetensors").write_bytes(b"")
+    text = held((samples, place), capsys)
+    assert f"{first.name} is damaged" in text
+    assert f"is left out: {second.stem}.safetensors is damaged" in text
 
 
 def test_samples_are_found_by_what_they_compute(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -61,12 +62,12 @@ def make_golden(
 
 
 def stored_keys(store: GoldenStore, config: Config, device: Device, protocol: str) -> set[str]:
-    """What a golden run has already; raises GoldenError where it is of another machine or version.
+    """What a golden run has already, whole; raises GoldenError if it is of another machine.
 
-    A directory with times of two machines in it would say nothing about either.
+    A directory with times of two machines or versions in it would say nothing about either.
     """
     found: set[str] = set()
-    for _, run in store.runs():
+    for name, run in store.runs():
         record = run.record
         if (record.config.name, canonical(dict(record.config.options))) != (
             config.name,
@@ -83,7 +84,9 @@ def stored_keys(store: GoldenStore, config: Config, device: Device, protocol: st
                     f"{store.path} holds a golden run of {config.name} under another {what}; "
                     "name another directory, or replace it with --again"
                 )
-        found.add(record.key)
+        with suppress(GoldenError):  # what is damaged is made again
+            store.graph(name, run)
+            found.add(record.key)
     return found
 
 

@@ -9,11 +9,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graph_net.corpus.golden import GoldenRun, GoldenStore
-from graph_net.corpus.golden_runs import Again, Lanes, device_like, run_again
+from graph_net.corpus.golden import GoldenError, GoldenRun, GoldenStore
+from graph_net.corpus.golden_runs import (
+    Again,
+    Lanes,
+    device_like,
+    run_again,
+    trusted_config,
+)
 from graph_net.formats.graphnet import read_sample
 from graph_net.formats.graphnet.device_log import Compared, DeviceWords, target_lines
 from graph_net.formats.graphnet.log import Words
@@ -29,7 +35,11 @@ from graph_net.torch.device_tests import check_op_lib, chosen, compiler_options,
 
 def parser() -> argparse.ArgumentParser:
     """GraphNet's flags."""
-    return device_parser("graph_net.torch.test_target_device", "Hold a device against a reference.")
+    made = device_parser("graph_net.torch.test_target_device", "Hold a device against a reference.")
+    made.add_argument(
+        "--compiler", help="instead of the reference's; one of your own must be named again"
+    )
+    return made
 
 
 @dataclass
@@ -49,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         store = GoldenStore(given.reference_dir).require()
         found = _find(store, chosen(given.model_path, given.allow_list))
         describe(given.device)
-        config = _config(store, found, compiler_options(given.config))
+        config = _config(store, found, given.compiler, compiler_options(given.config))
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -67,9 +77,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _find(store: GoldenStore, samples: list[Path]) -> _Reference:
     """Golden runs by the graphs of samples, whatever the samples are called here."""
     known: dict[str, list[str]] = {}
-    for name, run in store.runs():
-        known.setdefault(run.record.subject.id, []).append(name)
     found = _Reference({}, [])
+    for name in store.names():
+        try:
+            known.setdefault(store.read(name).record.subject.id, []).append(name)
+        except GoldenError as error:
+            found.left_out.append(str(error))
     for sample in samples:
         try:
             names = known.get(read_sample(sample).id, [])
@@ -83,11 +96,16 @@ def _find(store: GoldenStore, samples: list[Path]) -> _Reference:
     return found
 
 
-def _config(store: GoldenStore, found: _Reference, options: str) -> Config | None:
-    """The reference's compiler with other options, where some were given."""
+def _config(
+    store: GoldenStore, found: _Reference, compiler: str | None, options: str
+) -> Config | None:
+    """What was asked for in the place of the reference's; its name is trusted, no file of it is."""
+    if compiler is not None:
+        return config_of(compiler, options)
     if not options or not found.places:
         return None
-    return config_of(store.read(next(iter(found.places))).record.config.name, options)
+    stored = store.read(next(iter(found.places))).record.config
+    return config_of(trusted_config(replace(stored, options={})).name, options)
 
 
 def _lines(again: Again, path: str, prompt: str, op_lib: str) -> Iterator[str]:
