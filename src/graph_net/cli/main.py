@@ -32,6 +32,7 @@ from graph_net.cli.score import score_sources
 from graph_net.cli.show import show_graph
 from graph_net.cli.validate import validate_graphs
 from graph_net.cli.verify import verify_golden
+from graph_net.cli.variant import make_variant
 
 INTERRUPTED = 130
 ANSWERS = frozenset({"bisect", "compare", "repro", "verify"})
@@ -51,6 +52,7 @@ app.command("export")(export_pack)
 app.command("run")(run_graph)
 app.command("collect")(collect_zoos)
 app.command("decompose")(decompose_pack)
+app.command("variant")(make_variant)
 app.command("bench")(bench_graphs)
 app.command("compilers")(list_compilers)
 app.command("query")(query_records)

@@ -1,0 +1,146 @@
+"""``graph-net variant``: a graph in another dtype, at other sizes, or as a training step."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graph_net.cli.bench import parse_seconds
+from graph_net.cli.common import GRAPH_HELP, err, open_graph, short_bytes
+
+if TYPE_CHECKING:
+    from graph_net.graph import Graph
+
+SET_HELP = (
+    "A size: batch=8, sequence=256, image=384, INPUT:DIM=8 or SYMBOL=8; may be given several times."
+)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+RUNS = 5
+
+
+def make_variant(
+    graph: Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The pack that the variant is added to.")
+    ],
+    dtype: Annotated[str | None, typer.Option(help="bfloat16 or float16.")] = None,
+    cast: Annotated[
+        str, typer.Option(help="autocast: as torch casts, float32 where it must; or all.")
+    ] = "autocast",
+    sizes: Annotated[list[str] | None, typer.Option("--set", help=SET_HELP)] = None,
+    fits: Annotated[
+        str | None, typer.Option(help="The largest size whose tensors take so much: 2GB, 512MiB.")
+    ] = None,
+    about: Annotated[
+        str | None, typer.Option(help="The size that takes about so long here: 10ms, 1s.")
+    ] = None,
+    vary: Annotated[str, typer.Option(help="Which size --fits and --about change.")] = "batch",
+    training: Annotated[
+        str | None, typer.Option(help="joint, forward or backward of a training step.")
+    ] = None,
+    device_free: Annotated[
+        bool, typer.Option("--device-free", help="Refuse a graph that is bound to a device.")
+    ] = False,
+    name: Annotated[str | None, typer.Option(help="Its name; made of the changes if none.")] = None,
+) -> None:
+    """Make a variant of a graph and add it to a pack.
+
+    Sizes are set first, then the dtype, then the training step is made. What was done stands in
+    the variant's provenance; a graph whose sizes cannot be changed is refused with the place.
+    """
+    wanted = [parse_size(text) for text in sizes or ()]
+    limit = None if fits is None else parse_bytes(fits)
+    seconds = None if about is None else parse_short(about)
+    if not (wanted or limit or seconds or dtype or training or device_free):
+        raise typer.BadParameter("say what to change: --dtype, --set, --fits, --about, --training")
+    from graph_net.corpus.pack import PackWriter
+    from graph_net.rewrite.variant import variant_of
+
+    known, found = open_graph(graph)
+    made, words = _resized(found, wanted, limit, seconds, vary)
+    if dtype is not None:
+        from graph_net.rewrite.variant import with_dtype
+
+        made, words = with_dtype(made, dtype, cast), [*words, dtype]
+    if training is not None:
+        from graph_net.capture.training_graph import with_training
+
+        made, words = with_training(made, training), [*words, training]
+    if device_free:
+        from graph_net.rewrite.variant import device_free as freed
+
+        made, words = freed(made), [*words, "free"]
+    chosen = name or "@".join([known, *words])
+    with PackWriter(output) as writer:
+        writer.add(chosen, variant_of(made, found))
+    size = short_bytes(made.tensor_bytes)
+    err.print(f"{output}:{chosen}: {len(made.nodes)} nodes, inputs of {size}", soft_wrap=True)
+
+
+def _resized(
+    graph: Graph,
+    wanted: list[tuple[str, int]],
+    limit: int | None,
+    seconds: float | None,
+    vary: str,
+) -> tuple[Graph, list[str]]:
+    from graph_net.rewrite.variant import that_fits, that_takes, with_sizes
+    from graph_net.rewrite.variant.sizes import size_of
+
+    words = [f"{word}={size}" for word, size in wanted]
+    graph = with_sizes(graph, dict(wanted))
+    if limit is not None:
+        graph = that_fits(graph, limit, vary)
+    if seconds is not None:
+        graph = that_takes(graph, seconds, eager_seconds, vary)
+    if limit is not None or seconds is not None:
+        words.append(f"{vary}={size_of(graph, vary)}")
+    return graph, words
+
+
+def eager_seconds(graph: Graph) -> float:
+    """The quickest of a few eager runs on this machine."""
+    import torch
+
+    from graph_net.graph.execute import make_inputs
+    from graph_net.graph.fx import to_fx
+
+    inputs, forward, best = make_inputs(graph), to_fx(graph).forward, float("inf")
+    with torch.inference_mode():
+        for _ in range(RUNS):
+            began = time.perf_counter()
+            forward(*inputs)
+            best = min(best, time.perf_counter() - began)
+    return best
+
+
+def parse_size(text: str) -> tuple[str, int]:
+    """``batch=8`` as a word and a number."""
+    word, equals, number = text.partition("=")
+    if not equals or not number.strip().isdecimal() or not word.strip():
+        raise typer.BadParameter(f"{text!r} is no size; write batch=8")
+    return word.strip(), int(number)
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of ``2GB``, ``512MiB`` or ``1000``."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", text.upper())
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no size of memory; write 2GB or 512MiB")
+    return int(float(found[1]) * (_UNITS | _BINARY)[found[2] or ""])
+
+
+def parse_short(text: str) -> float:
+    """Seconds of ``10ms``, or of whatever ``parse_seconds`` takes."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(m|u|µ)s\s*", text)
+    if found is not None:
+        return float(found[1]) * (1e-3 if found[2] == "m" else 1e-6)
+    try:
+        return parse_seconds(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no time; write 10ms or 1s") from error

@@ -1,0 +1,208 @@
+"""Half precision: a graph with the casts that autocast makes, or with everything cast.
+
+Which operators stay in float32 is torch's own knowledge: each call is made once on tensors
+without values under ``torch.autocast``, and the casts it makes of its arguments are written down
+as calls of their own. No list of operators is kept here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from graph_net.graph.effects import changed_values
+from graph_net.graph.errors import GraphError
+from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.outputs import flat_outputs
+from graph_net.graph.runtime import dtype_name, torch_dtype
+from graph_net.graph.spec import TensorSpec
+from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, Value, map_refs
+from graph_net.rewrite.lower import to_aten
+from graph_net.rewrite.variant.propagate import call, fakes, first_line, propagate
+from graph_net.rewrite.variant.provenance import noted
+
+HALVES = ("bfloat16", "float16")
+CASTS = ("autocast", "all")
+_CAST = "aten.to.dtype"
+_FLOATS = frozenset({"float32", "float64"})
+
+
+def with_dtype(graph: Graph, dtype: str, cast: str = "autocast") -> Graph:
+    """The graph in half precision.
+
+    ``cast="autocast"`` adds the casts that torch's autocast makes on a CPU; parameters stay as
+    they are stored. ``cast="all"`` stores parameters and inputs in ``dtype`` and casts nothing.
+    """
+    if dtype not in HALVES:
+        raise GraphError(f"no variant in {dtype!r}; there are: {', '.join(HALVES)}", field="dtype")
+    if cast not in CASTS:
+        raise GraphError(f"no cast {cast!r}; there are: {', '.join(CASTS)}")
+    graph = to_aten(graph)
+    made = _autocast(graph, dtype) if cast == "autocast" else _all(graph, dtype)
+    return noted(made, dtype=dtype, cast=cast)
+
+
+# -- as autocast does --------------------------------------------------------------------------
+
+
+def _autocast(graph: Graph, dtype: str) -> Graph:
+    writer = _Writer(graph, torch_dtype(dtype))
+    with fakes(graph) as values:
+        for node in graph.nodes:
+            values[node.name] = writer.write(node, values)
+    return propagate(replace(graph, nodes=tuple(writer.nodes)))
+
+
+class _Casts(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Writes down which tensors are cast, and to what."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.made: dict[int, torch.dtype] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.ops.aten._to_copy.default and kwargs.get("dtype") is not None:
+            self.made.setdefault(id(args[0]), kwargs["dtype"])
+        return func(*args, **kwargs)
+
+
+class _Writer:
+    """Writes calls with the casts before them."""
+
+    def __init__(self, graph: Graph, half: torch.dtype) -> None:
+        self.half = half
+        self.nodes: list[Node] = []
+        self.taken = {*graph.index}
+        self.changing = changed_values(graph)
+        self.known: dict[tuple[str, torch.dtype], Ref] = {}
+
+    def write(self, node: Node, values: Mapping[str, Any]) -> Any:
+        """Add a call, cast as autocast casts it; what it gives."""
+        with _Casts() as casts, torch.autocast("cpu", self.half, cache_enabled=False):
+            wanted = call(node, values)
+        arguments = {ref.name: values[ref.name] for ref in node.refs}
+        own = _own_casts(node, values)
+        seen = {
+            name: casts.made[id(value)]
+            for name, value in arguments.items()
+            if casts.made.get(id(value), own.get(id(value))) != own.get(id(value))
+        }
+        for choice in (seen, self._all_of(arguments)):
+            if self._gives(node, values, choice, wanted):
+                self.nodes.append(self._with_casts(node, choice))
+                return wanted
+        raise GraphError(
+            f"autocast casts inside {node.target}, where no call can be added", node=node.name
+        )
+
+    def _all_of(self, arguments: Mapping[str, Any]) -> dict[str, torch.dtype]:
+        """Every float32 argument in half precision: a cast inside may as well come first."""
+        return {
+            name: self.half
+            for name, value in arguments.items()
+            if isinstance(value, torch.Tensor) and value.dtype == torch.float32
+        }
+
+    def _gives(
+        self,
+        node: Node,
+        values: Mapping[str, Any],
+        choice: Mapping[str, torch.dtype],
+        wanted: Any,
+    ) -> bool:
+        """Whether the call with these casts, autocast off, gives what autocast gives."""
+        cast = {name: values[name].to(dtype) for name, dtype in choice.items()}
+        try:
+            found = call(node, {**{r.name: values[r.name] for r in node.refs}, **cast})
+        except GraphError:
+            return False
+        return _dtypes(found) == _dtypes(wanted)
+
+    def _with_casts(self, node: Node, choice: Mapping[str, torch.dtype]) -> Node:
+        def change(ref: Ref) -> Ref:
+            return self._cast(ref, choice[ref.name]) if ref.name in choice else ref
+
+        args = tuple(map_refs(value, change) for value in node.args)
+        kwargs = tuple((key, map_refs(value, change)) for key, value in node.kwargs)
+        return replace(node, args=args, kwargs=kwargs)
+
+    def _cast(self, ref: Ref, dtype: torch.dtype) -> Ref:
+        if (ref.name, dtype) in self.known:
+            return self.known[ref.name, dtype]
+        word = dtype_name(dtype)
+        name = f"{ref.name}_{word}"
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.nodes.append(Node(name, _CAST, (ref, Dtype(word))))
+        if ref.name not in self.changing:  # what changes is cast each time
+            self.known[ref.name, dtype] = Ref(name)
+        return Ref(name)
+
+
+def _own_casts(node: Node, values: Mapping[str, Any]) -> dict[int, torch.dtype]:
+    """The casts that a call makes by itself: it may be one."""
+    casts = _Casts()
+    try:
+        with casts:
+            call(node, values)
+    except GraphError:
+        return {}
+    return casts.made
+
+
+def _dtypes(outcome: Any) -> list[Any]:
+    return [
+        leaf.dtype if isinstance(leaf, torch.Tensor) else type(leaf)
+        for leaf in flat_outputs(outcome)
+    ]
+
+
+# -- everything --------------------------------------------------------------------------------
+
+
+def _all(graph: Graph, dtype: str) -> Graph:
+    """Parameters and inputs in the dtype; casts inside follow only where the graph needs it."""
+    cast = replace(graph, inputs=tuple(_input(entry, dtype) for entry in graph.inputs))
+    try:
+        return propagate(cast)
+    except GraphError as error:
+        # A cast back to the type of a value is stored as the type it had.
+        followed = replace(cast, nodes=tuple(_followed(node, dtype) for node in cast.nodes))
+        try:
+            return noted(propagate(followed), casts_follow=True)
+        except GraphError:
+            raise GraphError(
+                f"does not run in {dtype} throughout: {first_line(error)}; "
+                "the cast `autocast` keeps what must stay in float32"
+            ) from error
+
+
+def _input(entry: Input, dtype: str) -> Input:
+    if isinstance(entry.spec, TensorSpec) and entry.spec.dtype in _FLOATS:
+        return replace(entry, spec=replace(entry.spec, dtype=dtype))
+    return entry
+
+
+def _followed(node: Node, dtype: str) -> Node:
+    args = tuple(_value(value, dtype) for value in node.args)
+    return replace(node, args=args, kwargs=tuple((k, _value(v, dtype)) for k, v in node.kwargs))
+
+
+def _value(value: Value, dtype: str) -> Value:
+    if isinstance(value, Dtype):
+        return Dtype(dtype) if value.name in _FLOATS else value
+    if isinstance(value, tuple):
+        return tuple(_value(item, dtype) for item in value)
+    if isinstance(value, ListValue):
+        return ListValue(tuple(_value(item, dtype) for item in value.items))
+    if isinstance(value, DictValue):
+        return DictValue(tuple((key, _value(item, dtype)) for key, item in value.items))
+    return value

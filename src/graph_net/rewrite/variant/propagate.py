@@ -1,0 +1,121 @@
+"""Specifications of every value of a graph, read off a run on tensors that have no values."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from graph_net.graph.effects import base_name
+from graph_net.graph.errors import GraphError
+from graph_net.graph.execute import call_node, fake_inputs
+from graph_net.graph.graph import Graph, Level, Node, Symbol
+from graph_net.graph.runtime import SymbolTable, arguments, spec_of
+from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+
+CPU = torch.device("cpu")
+_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+_BATCH_FIRST = 8
+"""Where these are told that the batch is the first dimension."""
+
+
+@contextmanager
+def fakes(graph: Graph) -> Iterator[dict[str, Any]]:
+    """Inside, calls compute shapes alone; gives the graph's inputs by name."""
+    if graph.level is Level.PADDLE:
+        raise GraphError("a graph of level paddle cannot be propagated", field="level")
+    mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
+    mode.allow_scalar_outputs = True
+    inputs = fake_inputs(graph, mode)
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    level = log.level
+    with warnings.catch_warnings(), mode, torch.no_grad():
+        warnings.simplefilter("ignore")
+        log.setLevel(logging.CRITICAL)  # a call that fails is told by its exception
+        try:
+            yield _named(graph, inputs)
+        finally:
+            log.setLevel(level)
+
+
+def _named(graph: Graph, inputs: list[Any]) -> dict[str, Any]:
+    return dict(zip([entry.name for entry in graph.inputs], inputs, strict=True))
+
+
+def call(node: Node, values: Mapping[str, Any]) -> Any:
+    """What a call gives; a GraphError that names the node where it cannot be made."""
+    try:
+        found = call_node(node, values, CPU)
+        if base_name(node.target) in _RECURRENT:
+            _check_states(node, values)
+        return found
+    except GraphError:
+        raise
+    except Exception as error:
+        raise GraphError(f"{node.target}: {first_line(error)}", node=node.name) from error
+
+
+def _check_states(node: Node, values: Mapping[str, Any]) -> None:
+    """Compare the batch of a recurrent layer with that of its states.
+
+    Without values nobody does, and with values memory is read that is not there.
+    """
+    args, _ = arguments(node, values.__getitem__, CPU)
+    if len(args) < _BATCH_FIRST + 1 or not isinstance(args[0], torch.Tensor):
+        return
+    batch = args[0].shape[0 if args[_BATCH_FIRST] else 1]
+    for state in args[1] if isinstance(args[1], (list, tuple)) else (args[1],):
+        if state.shape[1] != batch:
+            raise GraphError(f"{node.target}: {batch} inputs and {state.shape[1]} states")
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200]
+
+
+def values_of(graph: Graph) -> dict[str, Any]:
+    """A tensor without values (or a number) for every input and node of a graph."""
+    with fakes(graph) as values:
+        for node in graph.nodes:
+            values[node.name] = call(node, values)
+    return values
+
+
+def with_results(graph: Graph, values: Mapping[str, Any]) -> Graph:
+    """The graph with the specifications of these values on its nodes.
+
+    A shape that was written with symbols and has these very sizes stays as it was written.
+    """
+    table = SymbolTable()
+    nodes = tuple(
+        replace(node, result=_kept(node.result, spec_of(values[node.name], table), graph))
+        for node in graph.nodes
+    )
+    symbols: dict[str, Symbol] = {s.name: s for s in (*graph.symbols, *table.found.values())}
+    return replace(graph, nodes=nodes, symbols=tuple(symbols.values()))
+
+
+def _kept(old: Result, new: Result, graph: Graph) -> Result:
+    if isinstance(old, TensorSpec) and isinstance(new, TensorSpec):
+        same = old.sizes(graph.bindings) == new.sizes(graph.bindings)
+        if same and old.strides(graph.bindings) == new.stride:
+            return replace(old, dtype=new.dtype)
+    if isinstance(old, ScalarSpec) and isinstance(new, ScalarSpec):
+        return old
+    if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
+        return tuple(_kept(a, b, graph) for a, b in zip(old, new, strict=True))
+    return new
+
+
+def propagate(graph: Graph) -> Graph:
+    """The graph with every node's specification computed afresh from those of its inputs."""
+    return with_results(graph, values_of(graph))

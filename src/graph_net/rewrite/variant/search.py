@@ -1,0 +1,136 @@
+"""Sizes found for a target: as large as fits into memory, or about as long as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from graph_net.graph.effects import VIEWS, base_name
+from graph_net.graph.errors import GraphError
+from graph_net.graph.flops import count_flops
+from graph_net.graph.graph import Graph, Node
+from graph_net.graph.outputs import last_uses
+from graph_net.graph.spec import Result, TensorSpec
+from graph_net.rewrite.variant.provenance import noted
+from graph_net.rewrite.variant.sizes import size_of, with_sizes
+
+LARGEST = 1 << 20
+STEPS = 40
+NEAR = 1.5
+"""A measured time within this factor of the one asked for is about right."""
+PICTURE_STEP = 32
+"""Pictures are halved so often: sizes between are seldom taken."""
+
+
+def peak_bytes(graph: Graph) -> int:
+    """Bytes of all inputs and of the results that live at the same time, views left out."""
+    held = most = graph.tensor_bytes
+    sizes: dict[str, int] = {}
+    for node, release in zip(graph.nodes, last_uses(graph), strict=True):
+        sizes[node.name] = _bytes(node, graph)
+        held += sizes[node.name]
+        most = max(most, held)
+        held -= sum(sizes.get(name, 0) for name in release)
+    return most
+
+
+def _bytes(node: Node, graph: Graph) -> int:
+    def total(result: Result) -> int:
+        if isinstance(result, tuple):
+            return sum(total(item) for item in result)
+        return result.bytes(graph.bindings) if isinstance(result, TensorSpec) else 0
+
+    return 0 if base_name(node.target) in VIEWS else total(node.result)
+
+
+def that_fits(graph: Graph, limit: int, vary: str = "batch") -> Graph:
+    """The graph at the largest size whose tensors take at most ``limit`` bytes together."""
+    size = _largest(graph, vary, peak_bytes, limit, "bytes")
+    return noted(with_sizes(graph, {vary: size}), fits_bytes=limit)
+
+
+def that_takes(
+    graph: Graph, seconds: float, time: Callable[[Graph], float], vary: str = "batch"
+) -> Graph:
+    """The graph at the size that takes about ``seconds``, as ``time`` measures it.
+
+    The size is found by counting operations from one measurement, and checked by another; where
+    the check is far off it is the measurement that the next count starts from.
+    """
+    measured, found = time(graph), graph
+    for _ in range(2):
+        target = int(_flops(found) * seconds / measured)
+        size = _largest(graph, vary, _flops, target, "operations")
+        found = with_sizes(graph, {vary: size})
+        measured = time(found)
+        if seconds / NEAR <= measured <= seconds * NEAR:
+            break
+    return noted(found, about_seconds=seconds, measured_seconds=measured)
+
+
+def _flops(graph: Graph) -> int:
+    counted = count_flops(graph)
+    if not counted.total:
+        raise GraphError(f"its operations cannot be counted: {counted.reason or 'there are none'}")
+    return counted.total
+
+
+def _largest(graph: Graph, vary: str, cost: Callable[[Graph], int], limit: int, unit: str) -> int:
+    """The largest size whose cost is within a limit; cost grows with size."""
+    now = size_of(graph, vary)
+    step = PICTURE_STEP if vary == "image" and now % PICTURE_STEP == 0 else 1
+    refused: list[GraphError] = []
+
+    @cache
+    def at(size: int) -> int | None:
+        """What a size costs; None beyond what the graph takes."""
+        try:
+            return cost(with_sizes(graph, {vary: size * step}, confirm=False))
+        except GraphError as error:
+            refused.append(error)
+            return None
+
+    low, high = _bracket(max(now // step, 1), at, limit)
+    if low == 0:
+        least = at(1)
+        why = refused[-1].reason if least is None else f"takes {least} {unit}, not {limit}"
+        raise GraphError(f"at {vary}={step} it {why}" if least else f"cannot vary {vary}: {why}")
+    for _ in range(STEPS):
+        if high - low <= 1:
+            break
+        below, above = at(low), at(high)
+        middle = (low + high) // 2
+        if below is not None and above is not None:
+            # Cost is close to a line between two sizes.
+            middle = low + (limit - below) * (high - low) // max(above - below, 1)
+        middle = min(max(middle, low + 1), high - 1)
+        found = at(middle)
+        if found is not None and found <= limit:
+            low = middle
+            following = at(low + 1)
+            if following is None or following > limit:
+                break
+            low += 1
+        else:
+            high = middle
+    return low * step
+
+
+def _bracket(start: int, at: Callable[[int], int | None], limit: int) -> tuple[int, int]:
+    """A size within the limit (0 if there is none) and a larger one that is not."""
+
+    def within(size: int) -> bool:
+        found = at(size)
+        return found is not None and found <= limit
+
+    if not within(start):
+        high = start
+        while high > 1:
+            if within(high // 2):
+                return high // 2, high
+            high //= 2
+        return 0, high
+    low = start
+    while low < LARGEST and within(2 * low):
+        low *= 2
+    return low, 2 * low
