@@ -39,7 +39,7 @@ def test_kept_verdicts_are_not_found_again(pack: Path, tmp_path: Path, cli: Cli)
     assert first.code == again.code == 0
     lines = [json.loads(line) for line in (tmp_path / "verdicts.jsonl").read_text().split("\n")
              if line]  # fmt: skip
-    assert sorted(line["name"] for line in lines) == sorted(Pack(pack).names)  # each once
+    assert sorted(line["name"] for line in lines) == sorted(Pack(pack).names())  # each once
     assert len(json.loads(again.out)) == len(lines)
 
 

@@ -14,6 +14,7 @@ from graph_net.cli.collect import collect_zoos
 from graph_net.cli.common import err
 from graph_net.cli.compare import compare_runs
 from graph_net.cli.compilers import list_compilers
+from graph_net.cli.coreset import coreset_graphs
 from graph_net.cli.corpus import corpus_files
 from graph_net.cli.decompose import decompose_pack
 from graph_net.cli.export import export_pack
@@ -31,8 +32,8 @@ from graph_net.cli.sample import sample_pack
 from graph_net.cli.score import score_sources
 from graph_net.cli.show import show_graph
 from graph_net.cli.validate import validate_graphs
-from graph_net.cli.verify import verify_golden
 from graph_net.cli.variant import make_variant
+from graph_net.cli.verify import verify_golden
 
 INTERRUPTED = 130
 ANSWERS = frozenset({"bisect", "compare", "repro", "verify"})
@@ -51,8 +52,8 @@ app.command("import")(import_samples)
 app.command("export")(export_pack)
 app.command("run")(run_graph)
 app.command("collect")(collect_zoos)
-app.command("decompose")(decompose_pack)
 app.command("variant")(make_variant)
+app.command("decompose")(decompose_pack)
 app.command("bench")(bench_graphs)
 app.command("compilers")(list_compilers)
 app.command("query")(query_records)
@@ -68,6 +69,7 @@ app.command("bisect")(bisect_graph)
 app.command("ingest")(ingest_files)
 app.command("validate")(validate_graphs)
 app.command("sample")(sample_pack)
+app.command("coreset")(coreset_graphs)
 app.command("corpus")(corpus_files)
 
 

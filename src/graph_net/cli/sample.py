@@ -41,8 +41,13 @@ def sample_pack(
     if output is None:
         typer.echo("\n".join(names))
         return
+    copy_graphs(source, names, output)
+
+
+def copy_graphs(source: Pack, names: list[str], output: Path) -> None:
+    """Write some graphs of a pack to a new one."""
     if output.exists():
-        raise PackError(f"{output} exists; a sample is written to a new pack")
+        raise PackError(f"{output} exists; chosen graphs are written to a new pack")
     with PackWriter(output) as writer:
         for name, graph in source.graphs(names):
             writer.add(name, graph)

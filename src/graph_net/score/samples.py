@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,10 @@ class Samples:
             self.family[chosen], self.graph[chosen], self.category[chosen], self.families,
             self.blameless,
         )  # fmt: skip
+
+    def alone(self) -> Samples:
+        """The samples, each a cluster of its own."""
+        return replace(self, family=np.arange(len(self), dtype=np.int64))
 
     @property
     def speedup(self) -> Floats:

@@ -1,0 +1,21 @@
+"""Few graphs whose score tells the score of many, and how wrong it is likely to be."""
+
+from graph_net.coreset.choose import choose
+from graph_net.coreset.errors import METHODS, Expected, Measured, expected_errors
+from graph_net.coreset.features import Relevance, features, learn, values_of
+from graph_net.coreset.markov import Transitions, cover, transitions
+
+__all__ = [
+    "METHODS",
+    "Expected",
+    "Measured",
+    "Relevance",
+    "Transitions",
+    "choose",
+    "cover",
+    "expected_errors",
+    "features",
+    "learn",
+    "transitions",
+    "values_of",
+]

@@ -1,0 +1,59 @@
+"""``graph-net coreset`` as a user calls it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from cli.calling import Cli
+from corpus.some_graphs import some_graph
+from graph_net.corpus.pack import Pack, PackWriter
+from graph_net.corpus.records import RecordStore
+from graph_net.record import Subject
+from score.some_samples import record
+
+
+def a_pack(path: Path, graphs: int) -> Path:
+    with PackWriter(path) as writer:
+        for number in range(graphs):
+            writer.add(f"g{number}", some_graph(number))
+    return path
+
+
+def records_of(path: Path, pack: Path) -> Path:
+    """A compiler that is good at long graphs, measured on every graph of a pack."""
+    store = RecordStore(path)
+    with store.journal() as journal:
+        for row in Pack(pack).rows(["name", "id", "nodes"]).to_pylist():
+            family = "abcdefghij"[int(row["name"][1:]) % 10] * 3
+            subject = Subject(row["id"], row["id"], row["name"], "test", family, "vision")
+            speedup = 1 + 0.1 * row["nodes"]
+            journal.add(replace(record(row["name"], speedup=speedup), subject=subject))
+    return path
+
+
+def test_names_are_printed_and_no_error_is_stated_without_records(tmp_path: Path, cli: Cli) -> None:
+    answer = cli("coreset", a_pack(tmp_path / "pack", 30), "-k", "5")
+    assert answer.code == 0
+    names = answer.out.split()
+    assert len(set(names)) == 5
+    assert set(names) <= {f"g{number}" for number in range(30)}
+    assert "no records that tell the error" in answer.err
+
+
+def test_records_tell_the_error_and_the_chosen_make_a_pack(tmp_path: Path, cli: Cli) -> None:
+    pack = a_pack(tmp_path / "pack", 60)
+    records = records_of(tmp_path / "records", pack)
+    answer = cli(
+        "coreset", pack, "-k", "6", "-r", records, "--transitions", "-o", tmp_path / "chosen"
+    )
+    assert answer.code == 0, answer.err
+    assert "expected error" in answer.err
+    assert all(method in answer.err for method in ("coreset *", "markov", "random"))
+    assert len(Pack(tmp_path / "chosen")) == 6
+
+
+def test_an_unknown_method_and_an_empty_choice_are_told(tmp_path: Path, cli: Cli) -> None:
+    pack = a_pack(tmp_path / "pack", 3)
+    assert "Available: coreset" in cli("coreset", pack, "--method", "best").err
+    assert "no graph to choose from" in cli("coreset", pack, "--where", "nodes > 999").err
