@@ -20,6 +20,7 @@ BENCHMARKS = {
     "hashing": [],
     "compact": [],
     "decompose": [],
+    "typical": [],
     "storage": [],
     "capture": [],
     "overhead": [],
