@@ -1,4 +1,4 @@
-"""Recurring sequences in texts of growing length. Claim: the time a token does not grow.
+"""Recurring sequences in texts of growing length. Claim: the time a token stays.
 
 The text is the shipped corpus's calls: every eighth graph, every fourth, every second, all.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 
-from benchmarks.common import seconds, show, verdict
+from benchmarks.common import show, verdict
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.rewrite.typical import Text, sequences
@@ -40,13 +41,18 @@ def main() -> int:
     def find(name: str) -> None:
         found[name] = sum(1 for _ in sequences(made[name]))
 
-    took = seconds({n: (lambda n=n: find(n)) for n in made}, given.repeats)  # type: ignore[misc]
+    took = dict.fromkeys(made, float("inf"))
+    for _ in range(given.repeats):
+        for name in made:
+            start = time.process_time()  # one thread, and whatever else runs does not count
+            find(name)
+            took[name] = min(took[name], time.process_time() - start)
     rows, cost = [], []
     for name, text in made.items():
         tokens = len(text.tokens())
         cost.append(took[name] / tokens)
         rows.append([name, f"{tokens:,}", f"{found[name]:,}", f"{cost[-1] * 1e6:.2f}"])
-    show("typical sequences", ("graphs", "tokens", "sequences", "µs a token"), rows)
+    show("typical sequences", ("graphs", "tokens", "sequences", "processor µs a token"), rows)
     growth = cost[-1] / cost[0]
     claim = f"eight times the tokens cost {growth:.2f} times as much a token, at most {MOST}"
     return 0 if verdict(growth <= MOST, claim) else 1
