@@ -68,6 +68,8 @@ def decompose_pack(
     _report(decomposition, output)
     size = sum(part.stat().st_size for part in output.glob("part-*"))
     err.print(f"{rows:,} subgraphs in {output}, {short_bytes(size)}")
+    if any(notes.composed is False for notes in decomposition.notes()):
+        raise ValueError("pieces of some graphs do not compose to the whole")
 
 
 def _report(decomposition: Decomposition, output: Path) -> None:

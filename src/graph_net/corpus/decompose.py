@@ -87,12 +87,13 @@ class Decomposition:
     ) -> Iterator[str]:
         """Decompose graphs, each in a process of its own; their names as they are finished."""
         budget = budget or Budget()
-        self._prepare(missing)
+        self._prepare(missing, check)
+        sources = self._sources(missing)
         gc.collect()
         gc.freeze()
         try:
             ended = each_in_a_process(
-                self._sources(missing),
+                sources,
                 lambda source: self._begin(source, budget, check),
                 jobs,
                 budget.seconds,
@@ -103,18 +104,25 @@ class Decomposition:
         finally:
             gc.unfreeze()
 
-    def _prepare(self, missing: dict[str, tuple[str, ...]]) -> None:
-        """Let kinds that must see every graph see them, before there are other processes."""
+    def _prepare(self, missing: dict[str, tuple[str, ...]], check: bool) -> None:
+        """Load what is slow to load, and let kinds that must see every graph see them."""
         wanted = {kind for kinds in missing.values() for kind in kinds}
-        if wanted & SLOW_TO_LOAD:
+        if check or wanted & SLOW_TO_LOAD:
             _warm_up(wanted & SLOW_TO_LOAD)
         for kind in CORPUS_KINDS:
             if kind in wanted:
                 self._made[kind] = corpus_kind(kind, (graph for _, graph in self.pack.graphs()))
 
-    def _sources(self, missing: dict[str, tuple[str, ...]]) -> Iterator[Source]:
-        for name, data in self.pack.blobs(missing):
-            yield Source(name, self.ids[name], data, missing[name])
+    def _sources(self, missing: dict[str, tuple[str, ...]]) -> list[Source]:
+        """All graphs at once, a few bytes a node.
+
+        While a pack is being read there are threads that read ahead, and a process forked then may
+        inherit a lock that nobody will open.
+        """
+        return [
+            Source(name, self.ids[name], data, missing[name])
+            for name, data in self.pack.blobs(missing)
+        ]
 
     def _begin(self, source: Source, budget: Budget, check: bool) -> int:
         sys.stdout.flush()
@@ -172,8 +180,10 @@ class Decomposition:
 
 
 def _warm_up(kinds: Iterable[str]) -> None:
-    """Use kinds once, on a convolution with what usually follows one."""
+    """Load torch, and use kinds once, on a convolution with what usually follows one."""
     import torch
+
+    import graph_net.rewrite.compose  # noqa: F401 - what a check needs
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # a pool of threads does not survive a fork

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 
 from graph_net.graph.effects import effect_edges
-from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.graph import Graph, Node
+from graph_net.graph.spec import ScalarSpec
 from graph_net.graph.values import Ref, map_refs, refs
 
 
@@ -90,12 +91,18 @@ class Tables:
         def slot(ref: Ref) -> Ref:
             return slots[ref.name]
 
-        entries = (self.graph.index[name] for name in slots)
-        specs = tuple(e.spec if isinstance(e, Input) else e.result for e in entries)
+        specs = tuple(self._known_of(name) for name in slots)
         args = tuple(map_refs(value, slot) for value in node.args)
         kwargs = tuple((key, map_refs(value, slot)) for key, value in node.kwargs)
         # As text: 1, 1.0 and True are equal and not the same argument.
         return node.target, repr((args, kwargs)), node.result, specs
+
+    def _known_of(self, name: str) -> Hashable:
+        """What is known of a value; of a number that is passed in also which."""
+        entry = self.graph.index[name]
+        if isinstance(entry, Node):
+            return entry.result
+        return (entry.spec, entry.recipe) if isinstance(entry.spec, ScalarSpec) else entry.spec
 
     def wiring(self, positions: Sequence[int]) -> tuple[int, ...]:
         """Every read of these nodes: which of them makes the value, or as which input it comes.
