@@ -48,6 +48,13 @@ def test_memory_and_training_go_together(tmp_path: Path, cli: Cli, pack: Path) -
     assert made.provenance.option("mode") == "training"
 
 
+def test_names_that_are_public_stay(tmp_path: Path, cli: Cli, pack: Path) -> None:
+    place = tmp_path / "variants"
+    assert cli("variant", f"{pack}:residual", "--public", "-o", place).code == 0
+    made = Pack(place).graph("residual@public")
+    assert made.id == Pack(pack).graph("residual").id
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -46,6 +46,9 @@ def make_variant(
     device_free: Annotated[
         bool, typer.Option("--device-free", help="Refuse a graph that is bound to a device.")
     ] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Public names or ATen in the place of private names.")
+    ] = False,
     name: Annotated[str | None, typer.Option(help="Its name; made of the changes if none.")] = None,
 ) -> None:
     """Make a variant of a graph and add it to a pack.
@@ -56,7 +59,7 @@ def make_variant(
     wanted = [parse_size(text) for text in sizes or ()]
     limit = None if fits is None else parse_bytes(fits)
     seconds = None if about is None else parse_short(about)
-    if not (wanted or limit or seconds or dtype or training or device_free):
+    if not (wanted or limit or seconds or dtype or training or device_free or public):
         raise typer.BadParameter("say what to change: --dtype, --set, --fits, --about, --training")
     from graph_net.corpus.pack import PackWriter
     from graph_net.rewrite.variant import variant_of
@@ -75,6 +78,10 @@ def make_variant(
         from graph_net.rewrite.variant import device_free as freed
 
         made, words = freed(made), [*words, "free"]
+    if public:
+        from graph_net.rewrite.public import to_public
+
+        made, words = to_public(made), [*words, "public"]
     chosen = name or "@".join([known, *words])
     with PackWriter(output) as writer:
         writer.add(chosen, variant_of(made, found))
