@@ -81,6 +81,11 @@ def _failure(error: Exception) -> GraphError:
     return GraphError(f"cannot be lowered: {type(error).__name__}: {text}{places}")
 
 
+def traced(graph: Graph) -> Graph:
+    """What tracing a graph writes down: the graph itself, if it is one of ATen operators."""
+    return _lower(graph, {})
+
+
 def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
     # Automatic casts happen below the level that pre-dispatch tracing sees; a graph that switches
     # them on is traced after dispatch, where they are calls like any other.

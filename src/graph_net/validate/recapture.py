@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from graph_net.capture.capture import capture
-from graph_net.graph import Graph
+from graph_net.graph import Graph, Node, Ref
 from graph_net.graph.execute import fake_inputs
 from graph_net.graph.fx import to_fx
+from graph_net.rewrite.lower import traced
+
+SUM = "torch.sym_sum"
 
 
 def recapture(graph: Graph) -> Graph:
-    """What ``torch.export`` makes of a stored graph, with the same inputs in the same order."""
+    """What is written down when a stored graph of ATen operators is captured once more.
+
+    The graph is traced, which costs half of an export. Where that does not give the same
+    structure, what ``torch.export`` makes of its FX form, with the same inputs in the same order,
+    has the last word.
+    """
+    try:
+        again = traced(graph)
+    except Exception:
+        again = None
+    if again is not None and plain_sums(again).structure == plain_sums(graph).structure:
+        return again
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     (again,) = capture(to_fx(graph), fake_inputs(graph, mode), ways=("export",)).graphs
     return again
+
+
+def plain_sums(graph: Graph) -> Graph:
+    """The graph with sums of several sizes as sums of two: torch writes down either."""
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        terms = node.args[0] if node.target == SUM and node.args else ()
+        if not isinstance(terms, tuple) or len(terms) < 2:
+            nodes.append(node)
+            continue
+        first = terms[0]
+        for place, term in enumerate(terms[1:], 2):
+            last = place == len(terms)
+            name = node.name if last else f"{node.name}__{place}"
+            nodes.append(replace(node, name=name, target="operator.add", args=(first, term)))
+            first = Ref(name)
+    return replace(graph, nodes=tuple(nodes))
