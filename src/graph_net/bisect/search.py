@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from graph_net.bisect.minimize import Members, minimize
 from graph_net.bisect.problem import LEVEL, Problem, Shown, shown
 from graph_net.bisect.values import value_recipes, with_recipes
-from graph_net.compilers import CompilerError, create
+from graph_net.compilers import usable
 from graph_net.graph import Graph, GraphError, Recipe, to_bytes
 from graph_net.measure import Limits, Protocol, Task
 from graph_net.measure.runner import Ask, lanes
@@ -63,9 +63,7 @@ def trials(configs: Iterable[Config], settings: Settings) -> Iterator[Ask]:
     """The processes that trials of these configurations run in, started once for many graphs."""
     names = dict.fromkeys(config.name for config in configs)
     for name in names:
-        missing = create(name).missing()
-        if missing:
-            raise CompilerError(f"{name} cannot be used here: {missing}")
+        usable(name)
     alone = settings.device.kind == "cpu"
     with lanes(jobs=settings.jobs, compilers=names, alone=alone) as ask:
         yield ask

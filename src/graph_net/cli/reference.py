@@ -51,6 +51,7 @@ def reference_graphs(
     `graph-net verify` holds another device, driver or version against it. Each graph is a set of
     files of its own. Stopped or killed, the same command goes on where it was.
     """
+    from graph_net.compilers import usable
     from graph_net.corpus.golden import GoldenError, GoldenStore
     from graph_net.corpus.golden_runs import Lanes, make_golden, stored_keys
     from graph_net.corpus.records import RecordStore
@@ -61,7 +62,7 @@ def reference_graphs(
     configs = parse_compilers(compiler)
     if len(configs) != 1:
         raise GoldenError("a golden run is of one compiler; `graph-net bench` takes several")
-    _require(configs[0].name)
+    usable(configs[0].name)
     until = None if budget is None else time.monotonic() + parse_seconds(budget)
     names, source = chosen_graphs(graphs, where, mini, limit)
     # What is compared is one run with another: nothing is compiled twice, nor run in float64.
@@ -84,11 +85,3 @@ def reference_graphs(
     board.report()
     err.print(f"golden run in {output}; `graph-net verify {output}` holds a machine against it",
               highlight=False, markup=False, soft_wrap=True)  # fmt: skip
-
-
-def _require(name: str) -> None:
-    from graph_net.compilers import CompilerError, create
-
-    missing = create(name).missing()
-    if missing:
-        raise CompilerError(f"{name} cannot be used here: {missing}")

@@ -42,6 +42,7 @@ def repro_graph(
     compiler, and times them in turns. It is run in a clean process before it is handed out. Exits
     with 0 if it shows a problem, with 1 if it does not, with 2 if none can be written.
     """
+    from graph_net.compilers import usable
     from graph_net.measure.plan import parse_compilers
     from graph_net.repro import Outcome, ReproError, try_script, write_script
 
@@ -51,7 +52,7 @@ def repro_graph(
     (config,) = configs
     name, found = open_graph(graph)
     text = write_script(name, found, config, device, t, seconds)
-    _require(config.name)
+    usable(config.name)
     place = output or Path(f"repro_{'_'.join(safe_path(name).parts)}_{config.name}.py")
     with err.status("running the script in a clean process"):
         shown = try_script(text, timeout)
@@ -65,11 +66,3 @@ def repro_graph(
     err.print(f"{place}: run it with `python {place.name}`", markup=False, highlight=False)
     if shown.outcome is not Outcome.SHOWN:
         raise typer.Exit(NOT_SHOWN)
-
-
-def _require(compiler: str) -> None:
-    from graph_net.compilers import CompilerError, create
-
-    missing = create(compiler).missing()
-    if missing:
-        raise CompilerError(f"{compiler} cannot be used here: {missing}")

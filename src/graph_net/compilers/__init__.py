@@ -1,7 +1,7 @@
 """Compilers: one file each, one protocol, one conformance kit."""
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
-from graph_net.compilers.registry import available, create, known
+from graph_net.compilers.registry import available, create, known, usable
 
 __all__ = [
     "Compiler",
@@ -13,4 +13,5 @@ __all__ = [
     "available",
     "create",
     "known",
+    "usable",
 ]

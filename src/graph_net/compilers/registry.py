@@ -43,6 +43,15 @@ def create(name: str, options: Mapping[str, Json] | None = None) -> Compiler:
     return _class_of(ALIASES.get(name, name))(options)
 
 
+def usable(name: str, options: Mapping[str, Json] | None = None) -> Compiler:
+    """The compiler with this name; raises, with the command that helps, if it is not there."""
+    compiler = create(name, options)
+    missing = compiler.missing()
+    if missing:
+        raise CompilerError(f"{name} cannot be used here: {missing}")
+    return compiler
+
+
 def _class_of(name: str) -> type[Compiler]:
     for point in entry_points(group=GROUP):
         if point.name == name:

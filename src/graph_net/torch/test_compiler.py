@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from graph_net.compilers import create
+from graph_net.compilers import usable
 from graph_net.corpus.subjects import subject_of
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.formats.graphnet.log import Words, log_lines
@@ -118,9 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         samples = samples_of(Path(given.model_path), given.allow_list, given.model_path_prefix)
         config = config_of(given.compiler, options_of(given.config))
-        missing = create(config.name, config.options).missing()
-        if missing:
-            raise GraphError(f"{given.compiler} cannot be used here: {missing}")
+        usable(config.name, config.options)
         device = describe(given.device)
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)

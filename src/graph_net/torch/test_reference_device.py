@@ -12,13 +12,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from graph_net.compilers import create
+from graph_net.compilers import usable
 from graph_net.corpus.golden import GoldenStore
 from graph_net.corpus.golden_runs import Lanes, make_golden
 from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet.device_log import DeviceWords, reference_lines
 from graph_net.formats.graphnet.log import Words
-from graph_net.graph import GraphError
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.record import Json, Record
@@ -53,9 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_op_lib(given.op_lib)
         samples = chosen(given.model_path, given.allow_list)
         config = config_of(given.compiler, compiler_options(given.config))
-        missing = create(config.name, config.options).missing()
-        if missing:
-            raise GraphError(f"{given.compiler} cannot be used here: {missing}")
+        usable(config.name, config.options)
         device = describe(given.device)
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
