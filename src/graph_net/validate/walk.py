@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils.flop_counter import FlopCounterMode
 
-from graph_net.graph import Graph, TensorSpec
-from graph_net.graph.execute import call_node, fake_inputs
+from graph_net.graph import Graph, Node, Ref, TensorSpec
+from graph_net.graph.effects import base_name
+from graph_net.graph.execute import call_node, fake_inputs, flat_outputs
 from graph_net.graph.runtime import SymbolTable, dtype_name, spec_of, to_python
 from graph_net.graph.spec import Result
+from graph_net.graph.values import map_refs
 from graph_net.rewrite.split import last_reads
+
+RESHAPING = frozenset(
+    (
+        *("resize_", "resize_as_", "resize_as_sparse_", "set_", "as_strided_", "t_", "transpose_"),
+        *("swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "data", "rename_", "_resize_output_"),
+    )
+)
+"""Calls that change what an existing tensor looks like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +51,12 @@ def walk(graph: Graph) -> Walk:
     symbols = SymbolTable()
     symbols.found.update({symbol.name: symbol for symbol in graph.symbols})
     nodes, wrong, unknown = [], [], []
-    counter = FlopCounterMode(display=False)
-    with torch.no_grad(), mode, counter:
+    calls = _Calls(graph)
+    values = {name: calls.shared(value) for name, value in values.items()}
+    with torch.no_grad(), mode, calls.counter:
         for position, node in enumerate(graph.nodes):
             try:
-                value = call_node(node, values, device)
+                value = calls.call(node, values, device)
             except Exception as error:
                 error.add_note(f"in node {node.name!r}, a call of {node.target}")
                 raise
@@ -63,7 +75,71 @@ def walk(graph: Graph) -> Walk:
                     values.pop(name, None)
         outputs = to_python(graph.output, values.__getitem__, device)
     known = replace(graph, nodes=tuple(nodes), symbols=tuple(symbols.found.values()))
-    return Walk(known, outputs, int(counter.get_total_flops()), tuple(wrong), tuple(unknown))
+    return Walk(known, outputs, calls.flops, tuple(wrong), tuple(unknown))
+
+
+class _Calls:
+    """Calls on tensors without values, each made once.
+
+    What such a call gives depends on its target, on its constants and on what its tensors look
+    like, so tensors that look alike are one object and a call that comes again, as every call of a
+    repeated layer does, is looked up. A call that changes values changes nothing that is seen
+    here; where one changes what a tensor looks like, every call is made.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.counter = FlopCounterMode(display=False)
+        self.flops = 0
+        self._once = not any(base_name(node.target) in RESHAPING for node in graph.nodes)
+        self._tensors: dict[tuple[Any, ...], torch.Tensor] = {}
+        self._known: dict[str, tuple[Any, int]] = {}
+
+    def call(self, node: Node, values: Mapping[str, Any], device: torch.device) -> Any:
+        """What a call gives; its operations are counted."""
+        key = self._key(node, values)
+        if key in self._known:
+            value, flops = self._known[key]
+        else:
+            before = self.counter.get_total_flops()
+            value = self.shared(call_node(node, values, device))
+            flops = int(self.counter.get_total_flops() - before)
+            if key:
+                self._known[key] = value, flops
+        self.flops += flops
+        return value
+
+    def shared(self, value: Any) -> Any:
+        """The value, its tensors replaced by the first ones that look the same."""
+        if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+            return type(value)(self.shared(item) for item in value)
+        if not self._once or not _plain(value):
+            return value
+        looks = (value.shape, value.stride(), value.storage_offset(), value.dtype, value.device)
+        return self._tensors.setdefault(looks, value)
+
+    def _key(self, node: Node, values: Mapping[str, Any]) -> str:
+        """What the result depends on; nothing where that cannot be told."""
+        if not self._once:
+            return ""
+        given = [values[ref.name] for ref in node.refs]
+        flat = [leaf for value in given for leaf in flat_outputs(value)]
+        if not all(_plain(leaf) or isinstance(leaf, (int, float)) for leaf in flat):
+            return ""
+        # Shared tensors stay alive, so that an address tells them apart; 1, 1.0 and True differ.
+        seen = [id(leaf) if isinstance(leaf, torch.Tensor) else repr(leaf) for leaf in flat]
+        shape = [len(flat_outputs(value)) for value in given]
+        words = map_refs((node.args, node.kwargs), lambda ref: Ref("_"))
+        return repr((node.target, words, seen, shape))
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value is a tensor without values whose sizes are numbers."""
+    return (
+        isinstance(value, FakeTensor)
+        and value.constant is None
+        and value.layout is torch.strided
+        and all(type(size) is int for size in (*value.shape, *value.stride()))
+    )
 
 
 def agrees(graph: Graph, spec: Result, value: Any) -> bool:
