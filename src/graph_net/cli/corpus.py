@@ -17,6 +17,7 @@ from graph_net.corpus.page import tables, with_tables
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
+from graph_net.corpus.verdict_stats import kept_verdicts, verdict_table, with_verdicts
 
 
 class Action(Enum):
@@ -41,6 +42,9 @@ def corpus_files(
     subgraphs: Annotated[
         Path | None, typer.Option(help="stats: a pack of subgraphs to count as well.")
     ] = None,
+    verdicts: Annotated[
+        Path | None, typer.Option(help="stats: what `graph-net validate --keep` left, to count.")
+    ] = None,
     count: Annotated[int, typer.Option(help="mini: how many graphs.")] = mini.COUNT,
     published: Annotated[str, typer.Option(help="card: the date of publication.")] = "",
 ) -> None:
@@ -58,6 +62,8 @@ def corpus_files(
             page.write_text(with_tables(page.read_text("utf-8"), found), "utf-8")
         if subgraphs is not None:
             _subgraphs(Pack(subgraphs), page)
+        if verdicts is not None:
+            _verdicts(source, verdicts, page)
     elif action is Action.MINI:
         _mini(source, count)
     else:
@@ -70,6 +76,14 @@ def _subgraphs(pack: Pack, page: Path | None) -> None:
     out.print(subgraph_table(found), markup=False, soft_wrap=True)
     if page is not None:
         page.write_text(with_subgraphs(page.read_text("utf-8"), found), "utf-8")
+
+
+def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
+    """Count verdicts, and write the page's region on them."""
+    table = verdict_table(kept_verdicts(source, kept), len(source))
+    out.print(table, markup=False, soft_wrap=True)
+    if page is not None:
+        page.write_text(with_verdicts(page.read_text("utf-8"), table), "utf-8")
 
 
 def _mini(source: Pack, count: int) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from graph_net.corpus.region import with_region
 from graph_net.corpus.stats import Stats
 
 BEGIN, END = "<!-- made by `graph-net corpus stats` -->", "<!-- end -->"
@@ -77,7 +76,4 @@ def _bytes(number: int) -> str:
 
 def with_tables(page: str, stats: Stats) -> str:
     """The page, what lies between its two marks made anew."""
-    if page.count(BEGIN) != 1 or page.count(END) != 1:
-        raise ValueError(f"the page needs one {BEGIN} and one {END}")
-    pattern = re.escape(BEGIN) + ".*?" + re.escape(END)
-    return re.sub(pattern, lambda _: f"{BEGIN}\n{tables(stats)}\n{END}", page, flags=re.DOTALL)
+    return with_region(page, BEGIN, END, tables(stats))

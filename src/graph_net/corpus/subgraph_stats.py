@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from graph_net.corpus.pack import Pack, PackError
+from graph_net.corpus.region import with_region
 
 BEGIN, END = "<!-- subgraphs, made by `graph-net corpus stats` -->", "<!-- end of subgraphs -->"
 PASSNET = {"sole_op": 5_939, "fusible": 22_870, "typical": 25_151}
@@ -61,7 +61,4 @@ def subgraph_table(stats: SubgraphStats) -> str:
 
 def with_subgraphs(page: str, stats: SubgraphStats) -> str:
     """The page, its region on subgraphs made anew."""
-    if page.count(BEGIN) != 1 or page.count(END) != 1:
-        raise ValueError(f"the page needs one {BEGIN} and one {END}")
-    text = f"{BEGIN}\n{subgraph_table(stats)}\n{END}"
-    return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: text, page, flags=re.DOTALL)
+    return with_region(page, BEGIN, END, subgraph_table(stats))
