@@ -31,6 +31,12 @@ def test_a_torn_line_costs_one_verdict_and_the_last_word_counts(tmp_path: Path) 
     kept.path.write_bytes(whole[:-20])
     with kept:
         kept.add(a_verdict("a"))
-    found = kept.verdicts({"a": "s", "b": "s"})
-    assert found == [a_verdict("a")]
-    assert found[0].ok
+    assert kept.verdicts({"a": "s", "b": "s"}) == [a_verdict("a")]
+
+
+def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "verdicts.jsonl")
+    with kept:
+        kept.add(a_verdict("a"))
+        kept.add(a_verdict("a", state=State.FAILED))
+    assert kept.verdicts({"a": "s"}) == []

@@ -99,7 +99,9 @@ def _mini(source: Pack, count: int) -> None:
         err.print(f"{name}: {1000 * taken:.0f} ms", markup=False)
         return taken
 
-    chosen = mini.select_mini(select(source), seconds, count, machine())
+    # Training steps are counted apart; the selection is of whole models.
+    rows = select(source, "NOT list_contains(tags, 'training')")
+    chosen = mini.select_mini(rows, seconds, count, machine())
     chosen.save(source.path / mini.FILE)
     total = sum(graph.seconds for graph in chosen.graphs)
     err.print(

@@ -1,38 +1,94 @@
-"""``graph-net ingest``: records that were made elsewhere."""
+"""``graph-net ingest``: records and programs that were made elsewhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from graph_net.cli.common import err
+from graph_net.cli.progress import progress
+
+if TYPE_CHECKING:
+    from graph_net.corpus.programs import Labels
+    from graph_net.corpus.records import RecordStore
+    from graph_net.formats.tuning import Format
 
 
 def ingest_files(
-    files: Annotated[list[Path], typer.Argument(help="Files of records, as a bundle leaves them.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Records as a bundle leaves them, or a tuner's: Ansor, AutoTVM, MetaSchedule, T4."
+        ),
+    ],
     records: Annotated[Path, typer.Option("--output", "-o", help="Where the records go.")] = Path(
         "build/records"
     ),
+    device: Annotated[
+        str, typer.Option(help="Where programs were measured; tuners' files do not say.")
+    ] = "",
+    kernel: Annotated[str, typer.Option(help="What T4 files are of; else their name is.")] = "",
+    schedules: Annotated[
+        bool, typer.Option(help="Keep the text of each schedule, not its hash alone.")
+    ] = True,
 ) -> None:
-    """Add the records of files to a directory of records; what it has already is passed over."""
+    """Add records, or tuners' programs, to a directory of records; what it has is passed over.
+
+    A file is known by its first lines. Lines that are damaged are counted and passed over.
+    """
+    from graph_net.corpus.programs import Labels
     from graph_net.corpus.records import RecordStore
+    from graph_net.formats.tuning import Format, detect
+
+    known = [(path, detect(path)) for path in files]
+    store = RecordStore(records)
+    with store.locked(), progress("files", len(known)) as advance:
+        keys = store.final_keys() if any(kind is Format.RECORDS for _, kind in known) else set()
+        for path, kind in known:
+            if kind is Format.RECORDS:
+                _records(store, path, keys)
+            elif kind is Format.WORKLOADS:
+                err.print(f"{path}: {kind}, read along with their records", markup=False)
+            else:
+                _programs(store, path, kind, Labels(device, kernel, schedules))
+            advance()
+        if store.journals():
+            store.compact()
+
+
+def _records(store: RecordStore, path: Path, known: set[str]) -> None:
     from graph_net.measure.journal import read_journal
 
-    store = RecordStore(records)
-    with store.locked():
-        known = store.final_keys()
-        for path in files:
-            added = passed = 0
-            with store.journal() as journal:
-                for record in read_journal(path):
-                    if record.key in known:
-                        passed += 1
-                        continue
-                    journal.add(record)
-                    if record.final:
-                        known.add(record.key)
-                    added += 1
-            err.print(f"{path}: {added} records added, {passed} were there")
-        store.compact()
+    added = passed = 0
+    with store.journal() as journal:
+        for record in read_journal(path):
+            if record.key in known:
+                passed += 1
+                continue
+            journal.add(record)
+            if record.final:
+                known.add(record.key)
+            added += 1
+    err.print(f"{path}: {added} records added, {passed} were there")
+
+
+def _programs(store: RecordStore, path: Path, kind: Format, labels: Labels) -> None:
+    from graph_net.corpus.programs import ProgramStore
+    from graph_net.formats.tuning import read_programs
+
+    programs = ProgramStore(store.path)
+    if programs.has(path, labels):
+        err.print(f"{escape(str(path))}: {kind}, were there")
+        return
+    added = programs.add(path, read_programs(path, kind, labels.kernel), labels)
+    err.print(
+        f"{escape(str(path))}: {kind}, {added.programs} programs added, {added.damaged} damaged"
+    )
+    for place, damage in added.examples:
+        where = f"  line {place.line}, byte {place.offset}: "
+        err.print(where + damage.reason, markup=False)
+    if added.damaged > len(added.examples):
+        err.print(f"  and {added.damaged - len(added.examples)} more")

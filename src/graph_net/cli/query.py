@@ -22,7 +22,7 @@ def query_records(
     ),
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of rows.")] = False,
 ) -> None:
-    """Ask the records anything in SQL; the table is called ``records``."""
+    """Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
     from graph_net.corpus.records import RecordStore, query
 
     names, rows = query(RecordStore(records), question)

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graph_net.corpus.pack import sync_directory
+from graph_net.corpus.programs import VIEW, ProgramStore
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
 from graph_net.measure.journal import SUFFIX, Journal, read_journal
 from graph_net.record import RETRIED, Record, RecordError, Symptom
@@ -135,14 +136,16 @@ class RecordStore:
 
 
 def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a question in SQL to the table ``records``.
+    """Column names and rows of a question in SQL to the tables ``records`` and ``programs``.
 
-    The question sees the records and nothing else of this machine.
+    The question sees the two tables and nothing else of this machine.
     """
     import duckdb
     import pyarrow.dataset as ds
 
-    store.require()
+    programs = ProgramStore(store.path)
+    if not programs.parts():
+        store.require()
     sources: list[Any] = [store.table()]
     if store.parts():
         sources.append(ds.dataset([str(part) for part in store.parts()], format="parquet"))
@@ -155,6 +158,8 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
             f"CREATE VIEW records AS SELECT * FROM ({union}) "  # noqa: S608 - fixed names
             "QUALIFY row_number() OVER (PARTITION BY key ORDER BY started DESC) = 1"
         )
+        connection.register("measured_programs", programs.source())
+        connection.execute(f"CREATE VIEW programs AS {VIEW} FROM measured_programs")
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         try:
             if len(connection.extract_statements(question)) != 1:
@@ -162,6 +167,8 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
             found = connection.execute(question)
             return [column[0] for column in found.description or ()], found.fetchall()
         except duckdb.Error as error:
-            columns = ", ".join(SCHEMA.names)
             reason = str(error).splitlines()[0]
-            raise RecordError(f"{reason}. The table is records; its columns: {columns}") from error
+            columns = ", ".join(SCHEMA.names)
+            others = ", ".join((*programs.source().schema.names, "cost"))
+            tables = f"The tables are records ({columns}) and programs ({others})"
+            raise RecordError(f"{reason}. {tables}") from error

@@ -1,4 +1,4 @@
-"""The nouns Config, Device and Record."""
+"""The nouns Config, Device, Record and Program."""
 
 from graph_net.record.codec import from_json, read_as, to_json
 from graph_net.record.nouns import (
@@ -26,12 +26,14 @@ from graph_net.record.nouns import (
     digest,
     key_of,
 )
+from graph_net.record.program import NEVER, Program, Task
 
 __all__ = [
     "BLAMELESS",
     "EQUAL",
     "FAMILIES",
     "MISMATCHES",
+    "NEVER",
     "RETRIED",
     "Config",
     "Cost",
@@ -40,12 +42,14 @@ __all__ = [
     "Interval",
     "Json",
     "Output",
+    "Program",
     "Record",
     "RecordError",
     "Samples",
     "Stage",
     "Subject",
     "Symptom",
+    "Task",
     "Timing",
     "Verdict",
     "canonical",

@@ -19,9 +19,10 @@ class Kept:
         self.path = path
 
     def verdicts(self, structures: Mapping[str, str]) -> list[Verdict]:
-        """The verdicts of the graphs with these names and structures; the last of each counts.
+        """The good verdicts of the graphs with these names and structures; the last one counts.
 
-        A line that is torn, as a killed writer leaves it, is passed over.
+        What failed is tried again. A line that is torn, as a killed writer leaves it, is passed
+        over.
         """
         found: dict[str, Verdict] = {}
         if not self.path.exists():
@@ -32,10 +33,9 @@ class Kept:
                     verdict = verdict_from_json(json.loads(line))
                 except (ValueError, KeyError, TypeError, AttributeError):
                     continue
-                # A graph that died before it was read has no structure; it is tried again.
                 if verdict.structure and structures.get(verdict.name) == verdict.structure:
                     found[verdict.name] = verdict
-        return list(found.values())
+        return [verdict for verdict in found.values() if verdict.ok]
 
     def __enter__(self) -> Kept:
         self.path.parent.mkdir(parents=True, exist_ok=True)

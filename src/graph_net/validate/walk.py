@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 from torch.utils.flop_counter import FlopCounterMode
 
 from graph_net.graph import Graph, Node, Ref, TensorSpec
@@ -53,7 +53,7 @@ def walk(graph: Graph) -> Walk:
     nodes, wrong, unknown = [], [], []
     calls = _Calls(graph)
     values = {name: calls.shared(value) for name, value in values.items()}
-    with torch.no_grad(), mode, calls.counter:
+    with torch.no_grad(), mode:
         for position, node in enumerate(graph.nodes):
             try:
                 value = calls.call(node, values, device)
@@ -88,8 +88,9 @@ class _Calls:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.counter = FlopCounterMode(display=False)
         self.flops = 0
+        self._light: set[str] = set()
+        """Targets that cost no operations that are counted."""
         self._once = not any(base_name(node.target) in RESHAPING for node in graph.nodes)
         self._tensors: dict[tuple[Any, ...], torch.Tensor] = {}
         self._known: dict[str, tuple[Any, int]] = {}
@@ -100,13 +101,29 @@ class _Calls:
         if key in self._known:
             value, flops = self._known[key]
         else:
-            before = self.counter.get_total_flops()
-            value = self.shared(call_node(node, values, device))
-            flops = int(self.counter.get_total_flops() - before)
+            made, flops = self._counted(node, values, device)
+            value = self.shared(made)
             if key:
                 self._known[key] = value, flops
         self.flops += flops
         return value
+
+    def _counted(
+        self, node: Node, values: Mapping[str, Any], device: torch.device
+    ) -> tuple[Any, int]:
+        """What a call gives, and its operations.
+
+        Counting takes apart what could hide a product, which costs several calls; a target that
+        cost nothing once is called as it is from then on.
+        """
+        if node.target in self._light:
+            return call_node(node, values, device), 0
+        with FlopCounterMode(display=False) as counter:
+            value = call_node(node, values, device)
+        flops = _number(counter.get_total_flops())
+        if flops == 0:
+            self._light.add(node.target)
+        return value, flops
 
     def shared(self, value: Any) -> Any:
         """The value, its tensors replaced by the first ones that look the same."""
@@ -130,6 +147,14 @@ class _Calls:
         shape = [len(flat_outputs(value)) for value in given]
         words = map_refs((node.args, node.kwargs), lambda ref: Ref("_"))
         return repr((node.target, words, seen, shape))
+
+
+def _number(flops: Any) -> int:
+    """Operations as a number; none where a size decides that only a run tells."""
+    try:
+        return int(flops)
+    except GuardOnDataDependentSymNode:
+        return 0
 
 
 def _plain(value: Any) -> bool:

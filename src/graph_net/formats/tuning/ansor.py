@@ -1,0 +1,88 @@
+"""Ansor's records: a JSON object a line, as TenSet has 52 million of.
+
+The workload is named by a function with its arguments or by the hash of its graph with the sizes of
+its inputs; both are a JSON list in a string, and both are kept as they stand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any
+
+from graph_net.formats.tuning.outcome import outcome_json, read_outcome
+from graph_net.formats.tuning.stream import (
+    DEFAULT_LIMITS,
+    Damage,
+    Limits,
+    Place,
+    TuningError,
+    read_lines,
+)
+from graph_net.formats.tuning.values import decoded, expect, fields, items, stored, text
+from graph_net.record import Program, Task
+
+NAME = "ansor"
+STEPS = frozenset("AN FU PR RE SP FSP FFSP SA CA CI CR CHR CHW RF".split())
+_DAG_HASH = re.compile(r"[0-9a-f]{32}")
+
+
+def read_ansor(
+    path: Path, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[Place, Program | Damage]]:
+    """The programs of a file, in order."""
+    for place, line in read_lines(path, limits):
+        try:
+            yield place, line if isinstance(line, Damage) else _program(line)
+        except TuningError as error:
+            yield place, Damage(str(error))
+
+
+def _program(line: bytes) -> Program:
+    tree = fields(decoded(line), "a record")
+    expect(tree.keys() == {"i", "r", "v"}, "the fields i, r and v")
+    task, state = items(tree["i"], "an input", 2)
+    stages, steps = items(state, "a state", 2)
+    expect(stages == [], "no stages in a state")
+    for step in items(steps, "steps"):
+        expect(isinstance(step, list) and bool(step) and step[0] in STEPS, "a step of a known kind")
+    key, target, *rest = items(task, "a task", 2, 3, 4, 5, 6)
+    outcome = read_outcome(tree["r"])
+    return Program(
+        _task(text(key, "a workload key"), text(target, "a target"), stored(rest)),
+        stored(steps),
+        outcome.costs,
+        outcome.failure,
+        text(tree["v"], "a version"),
+        outcome.seconds,
+        outcome.measured,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _task(key: str, target: str, rest: str) -> Task:
+    """Files name few tasks and repeat them in every line."""
+    workload = items(decoded(key.encode()), "a workload key")
+    expect(
+        bool(workload) and isinstance(workload[0], str), "a workload key that begins with a name"
+    )
+    name = text(workload[0], "a name")
+    return Task(NAME, key, "" if _DAG_HASH.fullmatch(name) else name, target, rest)
+
+
+def write_ansor(programs: Iterable[Program], file: IO[bytes]) -> None:
+    """Programs as lines that Ansor, and ``read_ansor``, read."""
+    for program in programs:
+        expect(program.task.format == NAME, f"programs of {NAME}, not {program.task.format}")
+        tree: dict[str, Any] = {
+            "i": [
+                [program.task.workload, program.task.target, *json.loads(program.task.details)],
+                [[], json.loads(program.schedule)],
+            ],
+            "r": outcome_json(program),
+            "v": program.version,
+        }
+        file.write(json.dumps(tree, allow_nan=False).encode() + b"\n")
