@@ -48,7 +48,8 @@ def _program(line: bytes) -> Program:
     stages, steps = items(state, "a state", 2)
     expect(stages == [], "no stages in a state")
     for step in items(steps, "steps"):
-        expect(isinstance(step, list) and bool(step) and step[0] in STEPS, "a step of a known kind")
+        kind = step[0] if isinstance(step, list) and step else None
+        expect(isinstance(kind, str) and kind in STEPS, "a step of a known kind")
     key, target, *rest = items(task, "a task", 2, 3, 4, 5, 6)
     outcome = read_outcome(tree["r"])
     return Program(

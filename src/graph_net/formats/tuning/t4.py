@@ -50,9 +50,9 @@ def read_t4(
     """The programs of a file, in order; ``kernel`` names the task, else the file does."""
     metadata = _metadata(path, limits)
     unit = text(metadata.pop("timeunit", "ms"), "a unit of time")
-    expect(unit in _PER_SECOND, f"a unit of time ({', '.join(_PER_SECOND)}), not {unit}")
+    expect(unit in _PER_SECOND, f"a unit of time ({', '.join(_PER_SECOND)}), not {unit[:40]}")
     named = text(metadata.pop("kernel_name", ""), "a kernel's name")
-    kernel = kernel or named or path.name.split(".")[0]
+    kernel = kernel or named or path.name.split(".")[0] or path.name
     task = Task(NAME, kernel, kernel, "", stored(metadata))
     for place, piece in read_pieces(path, limits):
         if isinstance(piece, Damage):
@@ -79,7 +79,7 @@ def _metadata(path: Path, limits: Limits) -> dict[str, Any]:
 
 def _check(member: dict[str, Any]) -> None:
     version = member.get("schema_version", VERSION)
-    expect(version == VERSION, f"schema version {VERSION}, not {version}")
+    expect(version == VERSION, f"schema version {VERSION}, not {str(version)[:40]}")
 
 
 def _program(tree: dict[str, Any], task: Task, unit: str) -> Program:
@@ -125,8 +125,9 @@ def _objective(measurements: list[dict[str, Any]]) -> tuple[float, ...]:
     """The mean time, where single runs are not in the file."""
     for entry in measurements:
         if entry["name"] == "time":
-            expect(entry["unit"] in _PER_SECOND, "a time in a known unit")
-            return _seconds([entry.get("value")], _PER_SECOND[entry["unit"]])
+            unit = text(entry["unit"], "a unit of time")
+            expect(unit in _PER_SECOND, "a time in a known unit")
+            return _seconds([entry.get("value")], _PER_SECOND[unit])
     raise TuningError("expected runtimes, or a measurement of time")
 
 

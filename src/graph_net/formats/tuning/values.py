@@ -13,8 +13,8 @@ DEPTH = 24
 """Brackets within brackets; the deepest real schedule has 6."""
 REPEATS = 1 << 16
 TEXT = 1 << 16
-LATEST = 253_402_300_800
-"""Seconds from 1970 to the year 10000."""
+LATEST = 253_402_300_799
+"""The last second before the year 10000, which no date can name."""
 
 
 def _refuse(name: str) -> NoReturn:
