@@ -106,3 +106,13 @@ def test_the_front_door_finds_a_redundant_sample(
 
 def test_the_front_door_fails_where_there_is_nothing(tmp_path: Path) -> None:
     assert front_door(["--model-path", str(tmp_path)]) == 1
+
+
+def test_what_failed_is_tried_again(pack: Path, tmp_path: Path, cli: Cli) -> None:
+    kept = tmp_path / "verdicts.jsonl"
+    words = ("validate", pack, "-j", "1", "--limit", "1", "--keep", kept, "--json")
+    (verdict,) = json.loads(cli(*words).out)
+    kept.write_text(json.dumps({**verdict, "runnable": "failed"}) + "\n")
+    (again,) = json.loads(cli(*words).out)
+    assert again["ok"] is True
+    assert len(kept.read_text().split()) > 1

@@ -32,11 +32,3 @@ def test_a_torn_line_costs_one_verdict_and_the_last_word_counts(tmp_path: Path) 
     with kept:
         kept.add(a_verdict("a"))
     assert kept.verdicts({"a": "s", "b": "s"}) == [a_verdict("a")]
-
-
-def test_what_failed_is_tried_again(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "verdicts.jsonl")
-    with kept:
-        kept.add(a_verdict("a"))
-        kept.add(a_verdict("a", state=State.FAILED))
-    assert kept.verdicts({"a": "s"}) == []

@@ -77,7 +77,8 @@ def validate_graphs(
 
     start = time.monotonic()
     kept = None if keep is None else Kept(keep)
-    verdicts = [] if kept is None else kept.verdicts(found.structures)
+    before = [] if kept is None else kept.verdicts(found.structures)
+    verdicts = [verdict for verdict in before if verdict.ok]  # what failed is tried again
     known = {verdict.name for verdict in verdicts}
     running = validate_all(
         found.tasks(known),

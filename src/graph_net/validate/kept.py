@@ -19,10 +19,9 @@ class Kept:
         self.path = path
 
     def verdicts(self, structures: Mapping[str, str]) -> list[Verdict]:
-        """The good verdicts of the graphs with these names and structures; the last one counts.
+        """The verdicts of the graphs with these names and structures; the last of each counts.
 
-        What failed is tried again. A line that is torn, as a killed writer leaves it, is passed
-        over.
+        A line that is torn, as a killed writer leaves it, is passed over.
         """
         found: dict[str, Verdict] = {}
         if not self.path.exists():
@@ -35,7 +34,7 @@ class Kept:
                     continue
                 if verdict.structure and structures.get(verdict.name) == verdict.structure:
                     found[verdict.name] = verdict
-        return [verdict for verdict in found.values() if verdict.ok]
+        return list(found.values())
 
     def __enter__(self) -> Kept:
         self.path.parent.mkdir(parents=True, exist_ok=True)
