@@ -7,7 +7,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from graph_net.graph import Graph
-from graph_net.graph.execute import interpret, make_inputs
+from graph_net.graph.execute import call_node, interpret, make_inputs
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
 from graph_net.validate import walk as module
@@ -41,7 +41,7 @@ def test_looking_calls_up_changes_nothing(name: str, monkeypatch: pytest.MonkeyP
 def test_repeated_layers_are_called_once(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = a_graph("decoder")
     made = 0
-    call = module.call_node
+    call = call_node
 
     def counted(*words: object) -> object:
         nonlocal made
