@@ -52,6 +52,16 @@ def test_every_format_ends_in_the_same_columns(tmp_path: Path) -> None:
     assert ask(out, "SELECT count(*) FROM records") == [(0,)]
 
 
+def test_a_database_can_be_written_again(tmp_path: Path) -> None:
+    known = lines(tmp_path / "database_workload.json", ["123", "QQ=="], b"[", ["45", "QUJD"])
+    rows = lines(tmp_path / "database_tuning_record.json", meta(0), meta(2, [0.125]))
+    out = tmp_path / "records"
+    for _ in range(2):
+        assert call("ingest", str(rows), str(known), "-o", str(out)) == 0
+    question = "SELECT workload, module, cost FROM programs JOIN workloads USING (workload)"
+    assert sorted(ask(out, question)) == [("123", "QQ==", 0.375), ("45", "QUJD", 0.125)]
+
+
 def test_a_file_is_taken_once_and_again_where_it_is_told_otherwise(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,5 +123,5 @@ def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_wrong_question_names_the_columns_of_both_tables(tmp_path: Path) -> None:
     path = lines(tmp_path / "a", ansor())
     ProgramStore(tmp_path).add(path, read_ansor(path), Labels())
-    with pytest.raises(ValueError, match=r"records \(key.* and programs \(source.*cost\)"):
+    with pytest.raises(ValueError, match=r"records \(key.* programs \(source.*cost\)"):
         ask(tmp_path, "SELECT nothing FROM programs")

@@ -51,7 +51,7 @@ def ingest_files(
             if kind is Format.RECORDS:
                 _records(store, path, keys)
             elif kind is Format.WORKLOADS:
-                err.print(f"{path}: {kind}, read along with their records", markup=False)
+                _workloads(store, path)
             else:
                 _programs(store, path, kind, Labels(device, kernel, schedules))
             advance()
@@ -75,10 +75,20 @@ def _records(store: RecordStore, path: Path, known: set[str]) -> None:
     err.print(f"{path}: {added} records added, {passed} were there")
 
 
+def _workloads(store: RecordStore, path: Path) -> None:
+    from graph_net.corpus.workloads import WorkloadStore
+
+    added = WorkloadStore(store.path).add(path)
+    said = "were there" if added is None else f"{added[0]} added, {added[1]} damaged"
+    err.print(f"{escape(str(path))}: MetaSchedule workloads, {said}")
+
+
 def _programs(store: RecordStore, path: Path, kind: Format, labels: Labels) -> None:
     from graph_net.corpus.programs import ProgramStore
-    from graph_net.formats.tuning import read_programs
+    from graph_net.formats.tuning import Format, read_programs, workload_file
 
+    if kind is Format.METASCHEDULE:
+        _workloads(store, workload_file(path))
     programs = ProgramStore(store.path)
     if programs.has(path, labels):
         err.print(f"{escape(str(path))}: {kind}, were there")

@@ -8,18 +8,16 @@ questions need not read and ingesting may leave out.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from hashlib import blake2b, file_digest
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from graph_net.corpus.pack import sync_directory
+from graph_net.corpus.sources import arrow_source, source_hash, written
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.record import Program, canonical, digest
 
@@ -77,15 +75,12 @@ class ProgramStore:
         return sorted(self.path.glob("programs-*.parquet"))
 
     def source(self) -> Any:
-        """All of it as an Arrow dataset, or an empty table."""
-        parts = [str(part) for part in self.parts()]
-        return ds.dataset(parts, format="parquet") if parts else SCHEMA.empty_table()
+        """All of it, for questions."""
+        return arrow_source(self.parts(), SCHEMA)
 
     def part(self, source: Path) -> Path:
         """Where the programs of a file are, or would be."""
-        with source.open("rb") as file:
-            name = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-        return self.path / f"programs-{name}.parquet"
+        return self.path / f"programs-{source_hash(source)}.parquet"
 
     def has(self, source: Path, labels: Labels) -> bool:
         """Whether a file is in already, and was told the same."""
@@ -98,16 +93,10 @@ class ProgramStore:
         self, source: Path, found: Iterable[tuple[Place, Program | Damage]], labels: Labels
     ) -> Added:
         """Store what a reader finds in a file; raises TuningError where that is nothing."""
-        target = self.part(source)
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            added = _write(aside, source.name, found, labels)
+        with written(self.part(source)) as file:
+            added = _write(file, source.name, found, labels)
             if not added.programs:
                 raise TuningError(f"{source} has no program that can be read{_first(added)}")
-            aside.rename(target)
-        finally:
-            aside.unlink(missing_ok=True)
-        sync_directory(self.path)
         return added
 
 
@@ -120,33 +109,30 @@ def _first(added: Added) -> str:
 
 
 def _write(
-    path: Path, name: str, found: Iterable[tuple[Place, Program | Damage]], labels: Labels
+    file: IO[bytes], name: str, found: Iterable[tuple[Place, Program | Damage]], labels: Labels
 ) -> Added:
     programs = damaged = size = 0
     examples: list[tuple[Place, Damage]] = []
     rows: list[tuple[Any, ...]] = []
     schema = SCHEMA.with_metadata({**SCHEMA.metadata, LABELS: _told(labels)})
-    with path.open("wb") as file:
-        with _writer(file, schema) as writer:
-            for place, what in found:
-                if isinstance(what, Damage):
-                    damaged += 1
-                    examples += [(place, what)][: EXAMPLES - len(examples)]
-                    continue
-                programs += 1
-                rows.append(_row(name, place, what, labels))
-                size += len(what.schedule) + len(what.extra) + len(what.task.details)
-                if len(rows) == ROW_GROUP or size > GROUP_BYTES:
-                    writer.write_table(_table(rows, schema))
-                    rows, size = [], 0
-            if rows:
+    with _writer(file, schema) as writer:
+        for place, what in found:
+            if isinstance(what, Damage):
+                damaged += 1
+                examples += [(place, what)][: EXAMPLES - len(examples)]
+                continue
+            programs += 1
+            rows.append(_row(name, place, what, labels))
+            size += len(what.schedule) + len(what.extra) + len(what.task.details)
+            if len(rows) == ROW_GROUP or size > GROUP_BYTES:
                 writer.write_table(_table(rows, schema))
-        file.flush()
-        os.fsync(file.fileno())
+                rows, size = [], 0
+        if rows:
+            writer.write_table(_table(rows, schema))
     return Added(programs, damaged, tuple(examples))
 
 
-def _writer(file: Any, schema: pa.Schema) -> pq.ParquetWriter:
+def _writer(file: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         file,
         schema,

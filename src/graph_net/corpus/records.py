@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from graph_net.corpus.pack import sync_directory
 from graph_net.corpus.programs import VIEW, ProgramStore
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
+from graph_net.corpus.workloads import WorkloadStore
 from graph_net.measure.journal import SUFFIX, Journal, read_journal
 from graph_net.record import RETRIED, Record, RecordError, Symptom
 
@@ -136,9 +137,9 @@ class RecordStore:
 
 
 def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a question in SQL to the tables ``records`` and ``programs``.
+    """Column names and rows of a question in SQL to ``records``, ``programs`` and ``workloads``.
 
-    The question sees the two tables and nothing else of this machine.
+    The question sees the three tables and nothing else of this machine.
     """
     import duckdb
     import pyarrow.dataset as ds
@@ -160,6 +161,7 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
         )
         connection.register("measured_programs", programs.source())
         connection.execute(f"CREATE VIEW programs AS {VIEW} FROM measured_programs")
+        connection.register("workloads", WorkloadStore(store.path).source())
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         try:
             if len(connection.extract_statements(question)) != 1:
@@ -170,5 +172,5 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
             reason = str(error).splitlines()[0]
             columns = ", ".join(SCHEMA.names)
             others = ", ".join((*programs.source().schema.names, "cost"))
-            tables = f"The tables are records ({columns}) and programs ({others})"
+            tables = f"The tables are records ({columns}), programs ({others}) and workloads"
             raise RecordError(f"{reason}. {tables}") from error

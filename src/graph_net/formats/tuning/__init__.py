@@ -10,6 +10,7 @@ from graph_net.formats.tuning.metaschedule import (
     Workload,
     read_metaschedule,
     read_workloads,
+    workload_file,
     write_records,
     write_workloads,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "read_programs",
     "read_t4",
     "read_workloads",
+    "workload_file",
     "write_ansor",
     "write_records",
     "write_t4",

@@ -31,7 +31,8 @@ def decoded(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise TuningError(f"not UTF-8: {error.reason}") from error
     except json.JSONDecodeError as error:
-        raise TuningError(f"not JSON: {error.msg} at character {error.pos}") from error
+        what = error.msg.removesuffix(" at")
+        raise TuningError(f"not JSON: {what} at character {error.pos}") from error
     except RecursionError as error:
         raise TuningError(f"more than {DEPTH} brackets within brackets") from error
     except TuningError:
