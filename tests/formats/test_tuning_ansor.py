@@ -72,7 +72,7 @@ DAMAGED = {
     "a long number": (b'{"i": ' + b"9" * 9999 + b"}", "not JSON"),
     "deep in a step": (ansor(steps=[["SP", json.loads("[" * 40 + "]" * 40)]]), "within brackets"),
     "deep": (b"[" * 100_000, "within brackets"),
-    "an unknown step": (ansor(steps=[["XX", 1]]), "a step of a known kind"),
+    "an unknown step": (ansor(steps=[["XX", 1]]), "steps of known kinds"),
     "a key that is no list": (ansor(key="matmul"), "not JSON"),
     "half a character": (ansor(key='["\\ud800"]'), "whole characters"),
 }

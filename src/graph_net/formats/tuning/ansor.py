@@ -47,9 +47,11 @@ def _program(line: bytes) -> Program:
     task, state = items(tree["i"], "an input", 2)
     stages, steps = items(state, "a state", 2)
     expect(stages == [], "no stages in a state")
-    for step in items(steps, "steps"):
-        kind = step[0] if isinstance(step, list) and step else None
-        expect(isinstance(kind, str) and kind in STEPS, "a step of a known kind")
+    known = all(
+        isinstance(step, list) and step and isinstance(step[0], str) and step[0] in STEPS
+        for step in items(steps, "steps")
+    )
+    expect(known, "steps of known kinds")
     key, target, *rest = items(task, "a task", 2, 3, 4, 5, 6)
     outcome = read_outcome(tree["r"])
     return Program(

@@ -43,7 +43,7 @@ def decoded(data: bytes) -> Any:
 
 def stored(value: Any) -> str:
     """A value as canonical JSON, to be kept as text."""
-    if not _shallow(value, DEPTH):
+    if not _shallow(value):
         raise TuningError(f"more than {DEPTH} brackets within brackets")
     try:
         return canonical(value)
@@ -51,14 +51,19 @@ def stored(value: Any) -> str:
         raise TuningError("a number that is not finite") from error
 
 
-def _shallow(value: Any, depth: int) -> bool:
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list):
-        return True
-    return depth > 0 and all(
-        _shallow(item, depth - 1) for item in value if isinstance(item, (list, dict))
-    )
+def _shallow(value: Any) -> bool:
+    """Whether brackets are nested no deeper than allowed; level by level, as millions are asked."""
+    level = [value] if isinstance(value, (list, dict)) else []
+    for _ in range(DEPTH):
+        if not level:
+            break
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (list, dict))
+        ]
+    return not level
 
 
 def expect(holds: bool, what: str) -> None:
