@@ -110,7 +110,7 @@ def test_records_are_asked_in_sql(pack: Path, tmp_path: Path, cli: Cli) -> None:
     ("question", "message"),
     [
         ("SELECT * FROM read_csv('/etc/passwd')", "disabled"),
-        ("SELECT lunch FROM records", "columns"),
+        ("SELECT lunch FROM records", "The tables are records (key"),
         ("SELECT 1; SELECT 2", "one question"),
     ],
 )
