@@ -74,8 +74,11 @@ def test_what_decides_a_score_is_learnt() -> None:
 
 
 def test_transitions_cover_greedily() -> None:
-    graphs = [some_graph(number) for number in range(9)]
-    found = transitions(graphs)
+    graphs = {f"g{number}": some_graph(number) for number in range(9)}
+    found = transitions(graphs.items(), graphs)
+    back = transitions(reversed(list(graphs.items())), graphs)
+    kinds = [{one.kinds[kind] for kind in one.has[4]} for one in (found, back)]
+    assert kinds[0] == kinds[1] != set()
     assert found.mass.sum() == pytest.approx(1)
     first = cover(found, 1)
     assert found.covered(first) == max(found.covered([place]) for place in range(9))

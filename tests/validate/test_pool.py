@@ -7,10 +7,11 @@ import signal
 import time
 from functools import partial
 
+from graph_net.capture.worker import Budget
 from graph_net.graph import Graph
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
-from graph_net.validate.pool import Budget, Task, validate_all
+from graph_net.validate.pool import Task, validate_all
 from graph_net.validate.report import Requirement, Verdict
 
 

@@ -38,7 +38,7 @@ from graph_net.record.signature import signature_of
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one model may cost."""
+    """What one model, or one graph, may cost in the process that works on it."""
 
     seconds: int = 180
     gigabytes: float = 10.0

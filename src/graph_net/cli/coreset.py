@@ -19,6 +19,8 @@ from graph_net.corpus.shipped import shipped_corpus
 if TYPE_CHECKING:
     from graph_net.coreset import Expected, Measured, Transitions
 
+EAGER = "eager"
+"""Against itself it tells nothing of compilers."""
 METHOD_HELP = (
     "coreset (graphs right on average, what matters learnt from records), features (the same "
     "without records), markov (cover operator transitions), random."
@@ -71,19 +73,9 @@ def _transitions(source: Pack, rows: list[dict[str, Any]]) -> Transitions:
 
     from graph_net.coreset import transitions
 
-    # Stored order is quickest to read; positions follow the rows.
-    place = {row["name"]: number for number, row in enumerate(rows)}
-    graphs = source.graphs(place)
-    names: list[int] = []
-
-    def read() -> Any:
-        for name, graph in track(graphs, "operator transitions", len(rows), console=err):
-            names.append(place[name])
-            yield graph
-
-    found = transitions(read())
-    back = sorted(range(len(names)), key=names.__getitem__)
-    return type(found)(found.kinds, tuple(found.has[i] for i in back), found.mass)
+    names = [row["name"] for row in rows]
+    graphs = track(source.graphs(names), "operator transitions", len(rows), console=err)
+    return transitions(graphs, names)
 
 
 def _chosen(
@@ -119,7 +111,7 @@ def _measured(rows: list[dict[str, Any]], records: list[Path]) -> list[Measured]
     place = {row["id"]: number for number, row in enumerate(rows)}
     found: list[Measured] = []
     for name, samples in load(records).items() if records else ():
-        if not len(samples) or name.startswith("eager"):
+        if not len(samples) or name == EAGER:
             continue
         held = np.array([str(graph) in place for graph in samples.graph], np.bool_)
         kept = samples.take(held)

@@ -49,7 +49,8 @@ def decompose_pack(
     lies in --work is not computed again; the pack is made anew from all that lies there.
     """
     # These load pyarrow's and numpy's larger parts, which no completion should wait for.
-    from graph_net.corpus.decompose import Budget, Decomposition
+    from graph_net.capture.worker import Budget
+    from graph_net.corpus.decompose import Decomposition
     from graph_net.corpus.pieces import PieceSpool
 
     source = Pack(pack or shipped_corpus())

@@ -70,9 +70,10 @@ def validate_graphs(
     if keep is not None and not found.structures:
         raise PackError("--keep goes by the structures that a pack lists; samples have none")
     # This loads torch: seconds, which no other verb and no completion should wait for.
+    from graph_net.capture.worker import Budget
     from graph_net.validate.checks import Limits
     from graph_net.validate.kept import Kept
-    from graph_net.validate.pool import Budget, validate_all
+    from graph_net.validate.pool import validate_all
     from graph_net.validate.report import with_redundancy
 
     start = time.monotonic()

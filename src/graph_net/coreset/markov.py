@@ -6,7 +6,7 @@ A selection covers a transition if one of its graphs has it; what counts is how 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -34,12 +34,12 @@ class Transitions:
         return float(self.mass[sorted(found)].sum())
 
 
-def transitions(graphs: Iterable[Graph]) -> Transitions:
-    """The transitions of graphs, one read at a time."""
+def transitions(graphs: Iterable[tuple[str, Graph]], names: Iterable[str]) -> Transitions:
+    """The transitions of graphs, one read at a time, in whatever order; positions are of names."""
     number: dict[tuple[str, str], int] = {}
-    total: Counter[int] = Counter()
-    has: list[Ints] = []
-    for graph in graphs:
+    total: defaultdict[int, float] = defaultdict(float)
+    has: dict[str, Ints] = {}
+    for name, graph in graphs:
         mine: Counter[int] = Counter()
         for node in graph.nodes:
             for ref in node.refs:
@@ -50,10 +50,11 @@ def transitions(graphs: Iterable[Graph]) -> Transitions:
         # Every graph counts the same, as in a score: a deep one is not worth many.
         size = sum(mine.values())
         for kind, count in mine.items():
-            total[kind] += count / size  # type: ignore[assignment]
-        has.append(np.array(sorted(mine), np.int64))
+            total[kind] += count / size
+        has[name] = np.array(sorted(mine), np.int64)
     mass = np.array([total[kind] for kind in range(len(number))], np.float64)
-    return Transitions(tuple(number), tuple(has), mass / max(float(mass.sum()), 1e-300))
+    share = mass / max(float(mass.sum()), 1e-300)
+    return Transitions(tuple(number), tuple(has[name] for name in names), share)
 
 
 def cover(found: Transitions, count: int) -> Ints:

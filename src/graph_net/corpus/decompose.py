@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from graph_net.capture.collect import each_in_a_process
+from graph_net.capture.worker import Budget
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, pieces_of
 from graph_net.corpus.subgraphs import merged, write_subgraphs
@@ -25,14 +26,6 @@ SLOW_TO_LOAD = frozenset({"fusible"})
 """Kinds that load seconds' worth of torch: before the processes fork, not in each of them."""
 CHECKED_BYTES = 1 << 30
 """Graphs with more tensors than this are not run to check their pieces."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What one graph may cost."""
-
-    seconds: int = 600
-    gigabytes: float = 8.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
 from graph_net.validate.report import Verdict, verdict_from_json
 
@@ -43,12 +42,7 @@ class Kept:
             self._file.write(b"\n")  # whatever stands there may lack its end
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def add(self, verdict: Verdict) -> None:

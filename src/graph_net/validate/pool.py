@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from graph_net.capture.worker import Budget
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
 from graph_net.validate.checks import Limits, Validation, sentence
@@ -32,14 +33,6 @@ class Task:
 
     name: str
     load: Callable[[], Graph]
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What one graph may cost."""
-
-    seconds: int = 120
-    gigabytes: float = 8.0
 
 
 @dataclass

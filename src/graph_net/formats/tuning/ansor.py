@@ -19,8 +19,7 @@ from graph_net.formats.tuning.stream import (
     Damage,
     Limits,
     Place,
-    TuningError,
-    read_lines,
+    read_each,
 )
 from graph_net.formats.tuning.values import decoded, expect, fields, items, stored, text
 from graph_net.record import Program, Task
@@ -34,11 +33,7 @@ def read_ansor(
     path: Path, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
     """The programs of a file, in order."""
-    for place, line in read_lines(path, limits):
-        try:
-            yield place, line if isinstance(line, Damage) else _program(line)
-        except TuningError as error:
-            yield place, Damage(str(error))
+    return read_each(path, limits, _program)
 
 
 def _program(line: bytes) -> Program:

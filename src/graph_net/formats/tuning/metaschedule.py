@@ -19,7 +19,7 @@ from graph_net.formats.tuning.stream import (
     Limits,
     Place,
     TuningError,
-    read_lines,
+    read_each,
 )
 from graph_net.formats.tuning.values import costs, decoded, expect, items, stored, text, whole
 from graph_net.record import NEVER, Failure, Program, Stage, Symptom, Task
@@ -43,11 +43,7 @@ def read_workloads(
     path: Path, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Workload | Damage]]:
     """The workloads of a file, in the order in which records count them."""
-    for place, line in read_lines(path, limits):
-        try:
-            yield place, line if isinstance(line, Damage) else _workload(line)
-        except TuningError as error:
-            yield place, Damage(str(error))
+    return read_each(path, limits, _workload)
 
 
 def _workload(line: bytes) -> Workload:
@@ -74,11 +70,7 @@ def read_metaschedule(
         found.hash if isinstance(found, Workload) else None
         for _, found in read_workloads(workload_file(path), limits)
     ]
-    for place, line in read_lines(path, limits):
-        try:
-            yield place, line if isinstance(line, Damage) else _program(line, known)
-        except TuningError as error:
-            yield place, Damage(str(error))
+    return read_each(path, limits, lambda line: _program(line, known))
 
 
 def _program(line: bytes, known: Sequence[str | None]) -> Program:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
+Found = TypeVar("Found")
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 
@@ -92,3 +93,14 @@ def _skip(file: IO[bytes], limits: Limits) -> int:
         if rest.endswith(b"\n"):
             break
     return passed
+
+
+def read_each(
+    path: Path, limits: Limits, read: Callable[[bytes], Found]
+) -> Iterator[tuple[Place, Found | Damage]]:
+    """What each line holds, or why it holds nothing."""
+    for place, line in read_lines(path, limits):
+        try:
+            yield place, line if isinstance(line, Damage) else read(line)
+        except TuningError as error:
+            yield place, Damage(str(error))
