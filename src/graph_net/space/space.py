@@ -1,0 +1,110 @@
+"""Space: the programs of one task, and how to get from one of them to a measured time.
+
+A program is a *schedule*: canonical JSON, data that a file may hold and that means the same program
+wherever the space is made of the same workload. A space draws schedules, changes them, says without
+compiling what is wrong with one, turns one into numbers for a cost model and into code for a reader,
+and builds one. Only ``build`` and what it returns touch a device.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TRIES = 64
+"""Draws without a new program after which a space is taken to be exhausted."""
+
+
+class SpaceError(ValueError):
+    """A workload or a schedule that this space cannot take."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is computed: enough, with a target, to make its space again anywhere."""
+
+    space: str
+    """The plug-in's name."""
+    name: str
+    """For people: ``fused_conv2d_add_relu``."""
+    hash: str
+    """The same for the same computation on the same sizes."""
+    module: str
+    """The computation as the plug-in writes it; never run as it is."""
+    flops: float = 0.0
+
+
+class Built(ABC):
+    """A program that can run."""
+
+    @abstractmethod
+    def times(self, repeats: int) -> list[float]:
+        """Seconds of each of so many runs, with cold caches, after one that is not counted."""
+
+
+class Space(ABC):
+    """The programs of one workload for one target."""
+
+    name: ClassVar[str]
+    target: str
+    """As records have it."""
+
+    @abstractmethod
+    def count(self) -> float:
+        """About how many programs there are: an upper bound where the space says no more."""
+
+    @abstractmethod
+    def draw(self, seed: int) -> str | None:
+        """A random schedule, the same for the same seed; None where the draw is no program."""
+
+    @abstractmethod
+    def mutate(self, schedule: str, seed: int) -> str | None:
+        """A schedule one decision away; None where that is no program."""
+
+    @abstractmethod
+    def wrong(self, schedule: str) -> str | None:
+        """Why a schedule cannot work here, where that is known before compiling."""
+
+    @abstractmethod
+    def encode(self, schedule: str) -> np.ndarray:
+        """The schedule as numbers, always of the same shape; nothing is compiled."""
+
+    @abstractmethod
+    def code(self, schedule: str) -> str:
+        """The schedule as a person would write it."""
+
+    @abstractmethod
+    def build(self, schedule: str) -> Built:
+        """Compile a schedule; raises SpaceError where it is none of this space."""
+
+    def sample(self, count: int, seed: int) -> Iterator[str]:
+        """So many distinct random schedules, fewer where the space has no more.
+
+        The first ``k`` of a longer sample are the sample of ``k``: a collection can go on.
+        """
+        drawn = random.Random(seed)
+        seen: set[str] = set()
+        misses = 0
+        while len(seen) < count and misses < TRIES:
+            schedule = self.draw(drawn.randrange(1, 1 << 31))
+            if schedule is None or schedule in seen:
+                misses += 1
+                continue
+            misses = 0
+            seen.add(schedule)
+            yield schedule
+
+
+def repeats_of(flops: float) -> int:
+    """TenSet's rule: how often a program of a task of this size is run."""
+    if flops >= 2.4e9:
+        return 4
+    if flops >= 0.83e9:
+        return 6
+    return 10 if flops <= 2.1e6 else 8
