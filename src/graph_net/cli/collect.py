@@ -39,6 +39,9 @@ def collect_zoos(
     ] = "",
     retry: Annotated[bool, typer.Option(help="Try models again that failed before.")] = False,
     pack: Annotated[bool, typer.Option(help="Write the pack at the end.")] = True,
+    by_size: Annotated[
+        bool, typer.Option(help="Pack graphs too that differ from others in their sizes alone.")
+    ] = False,
 ) -> None:
     """Capture every model of the zoos, each in a process of its own, and pack the graphs.
 
@@ -77,7 +80,7 @@ def collect_zoos(
                 advance()
         _report(name, found)
     if pack:
-        added = gather(spool, output)
+        added = gather(spool, output, by_size)
         err.print(f"{added} distinct graphs added to {output}")
 
 

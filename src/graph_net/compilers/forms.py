@@ -154,14 +154,15 @@ def exported(job: Job, program: Program) -> torch.export.ExportedProgram:
         warnings.simplefilter("ignore")
         if path.exists():
             return torch.export.load(path)
-        made = _export(program, torch.device(job.device))
+        made = export_now(program, torch.device(job.device))
         made.example_inputs = None  # they would be saved
         with replacing(path) as aside:
             torch.export.save(made, aside)
     return made
 
 
-def _export(program: Program, device: torch.device) -> torch.export.ExportedProgram:
+def export_now(program: Program, device: torch.device) -> torch.export.ExportedProgram:
+    """The program as torch.export writes it, not kept."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 

@@ -42,7 +42,7 @@ class Tvm(Compiler):
         program = program_of(job)
         library = cached(job, f"trials{self.options['trials']}-{self.options['seed']}.so")
         if not library.exists():
-            module = _imported(exported(job, program))
+            module, _ = imported_with_names(exported(job, program))
             with silent():
                 built = self._build(module, job)
             with replacing(library) as aside:
@@ -52,7 +52,7 @@ class Tvm(Compiler):
     def _build(self, module: Any, job: Job) -> Any:
         import tvm
 
-        target = _target(job.threads)
+        target = tvm_target(job.threads)
         if not self.options["trials"]:
             return tvm.compile(module, target)
         from graph_net.compilers.tvm_tuning import tuned
@@ -61,7 +61,7 @@ class Tvm(Compiler):
         return tuned(module, target, work, int(self.options["trials"]), int(self.options["seed"]))  # type: ignore[arg-type]
 
 
-def _target(threads: int) -> Any:
+def tvm_target(threads: int) -> Any:
     import tvm
 
     words: dict[str, Any] = {"kind": "llvm", "num-cores": threads}
@@ -70,13 +70,17 @@ def _target(threads: int) -> Any:
     return tvm.target.Target(words)
 
 
-def _imported(source: torch.export.ExportedProgram) -> Any:
-    """The program in Relax, of the types it has in PyTorch."""
+Names = list[tuple[torch.fx.Node, list[str]]]
+"""Calls in their order, and Relax's variables that hold their results."""
+
+
+def imported_with_names(source: torch.export.ExportedProgram) -> tuple[Any, Names]:
+    """The program in Relax, of the types it has in PyTorch, and what became of its calls."""
     with silent(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         source = source.run_decompositions()
         try:
-            module = _translate(source)
+            module, names = _translate(source)
         except Exception as error:
             text = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
             raise Unsupported(refused(source, _translate) or [f"not imported: {text}"]) from error
@@ -89,13 +93,26 @@ def _imported(source: torch.export.ExportedProgram) -> Any:
     ]
     if wrong:
         raise Unsupported(wrong)
-    return module
+    return module, names
 
 
-def _translate(source: torch.export.ExportedProgram) -> Any:
-    from tvm.relax.frontend.torch import from_exported_program
+def _translate(source: torch.export.ExportedProgram) -> tuple[Any, Names]:
+    from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
 
-    return from_exported_program(plain_indices(source), run_ep_decomposition=False)
+    importer = ExportedProgramImporter()
+    module = importer.from_exported_program(plain_indices(source), False, False, False, None)
+    names = [(node, _names(value)) for node, value in importer.env.items()]
+    return module, [(node, found) for node, found in names if node.op == "call_function"]
+
+
+def _names(value: Any) -> list[str]:
+    """The variables in a result, which may be a tuple of results."""
+    from tvm import relax
+
+    if isinstance(value, relax.Var):
+        return [str(value.name)]
+    parts = value.fields if isinstance(value, relax.Tuple) else value
+    return [n for p in parts for n in _names(p)] if isinstance(parts, list | tuple) else []
 
 
 def _load(library: str) -> Function:

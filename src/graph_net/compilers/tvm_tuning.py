@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from graph_net.compilers.tvm_ready import load_intrinsics
+
 BUILD_SECONDS = 30.0
 RUN_SECONDS = 10.0
 
@@ -54,7 +56,7 @@ def _has_xgboost() -> bool:
 
 
 def _builder(work: Path) -> Any:
-    import tvm.s_tir.tensor_intrin  # noqa: F401  # slow; once, before the forks
+    load_intrinsics()  # once, before the forks
     from tvm.ir.utils import derived_object
     from tvm.s_tir.meta_schedule.builder import BuilderResult, PyBuilder
     from tvm.s_tir.meta_schedule.builder.local_builder import default_build

@@ -24,15 +24,15 @@ def results(spool: Spool) -> Iterator[Result]:
             yield result
 
 
-def gather(spool: Spool, output: Path) -> int:
+def gather(spool: Spool, output: Path, by_size: bool = False) -> int:
     """Add every distinct whole graph of a spool that a pack does not have; how many were added.
 
-    Distinct is what GraphNet counts as distinct (``code_hash``). Parts that exist stay as they
-    are.
+    Distinct is what GraphNet counts as distinct (``code_hash``), where ``by_size`` is not asked
+    for: then sizes count too. Parts that exist stay as they are.
     """
     added = 0
     with PackWriter(output) as writer:
-        known = _Codes(output)
+        known = _Ids(output) if by_size else _Codes(output)
         for result in results(spool):
             name = name_of(result.entry)
             if not result.ok or len(result.lengths) != 1 or name in writer.names:
@@ -42,6 +42,19 @@ def gather(spool: Spool, output: Path) -> int:
                 writer.add(name, graph)
                 added += 1
     return added
+
+
+class _Ids:
+    """Which graphs a pack has, sizes and all."""
+
+    def __init__(self, path: Path) -> None:
+        self.ids = set(Pack(path).rows(["id"])["id"].to_pylist()) if is_pack(path) else set()
+
+    def is_new(self, graph: Graph, again: object) -> bool:
+        """Whether this graph was not seen before; it counts as seen from now on."""
+        new = graph.id not in self.ids
+        self.ids.add(graph.id)
+        return new
 
 
 class _Codes:

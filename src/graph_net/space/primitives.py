@@ -81,7 +81,7 @@ def number(value: Any) -> float:
 def scaled(values: Any) -> Floats:
     """Magnitudes: sign · log2(1 + \\|x\\|), as TenSet has them."""
     given = np.asarray(values, np.float64)
-    return (np.sign(given) * np.log2(1 + np.abs(given))).astype(np.float32)
+    return np.asarray(np.sign(given) * np.log2(1 + np.abs(given)), np.float32)
 
 
 def leaves(values: Sequence[Any]) -> Iterator[Any]:

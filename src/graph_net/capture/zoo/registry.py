@@ -28,9 +28,10 @@ ON_REQUEST = {
     "transformers_small": (
         "transformers",
         "graph_net.capture.zoo.transformers:SmallTransformersZoo",
-    )
+    ),
+    "tenset": ("torchvision", "graph_net.capture.zoo.tenset:TensetZoo"),
 }
-"""Zoos for tests, loaded by name and never collected unasked; each with the library it needs."""
+"""Zoos that are loaded by name and never collected unasked; each with the library it needs."""
 
 
 class ZooError(ValueError):
