@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
-from graph_net.formats.tuning import Damage, Place
+from graph_net.formats.tuning import Block, Damage, Place
+from graph_net.formats.tuning.numbered import filled
 from graph_net.record import Program
 
 DATA = Path(__file__).resolve().parents[3] / "shared/data"
@@ -93,3 +95,31 @@ json_values = st.recursive(
     max_leaves=12,
 )
 """Any JSON, for places where a reader keeps what it finds."""
+
+
+def rows_of(block: Block) -> list[tuple[int, Program]]:
+    """The programs of a block, each with its line."""
+    starts = (np.cumsum(block.repeats) - block.repeats).tolist()
+    firsts = (np.cumsum(block.counts) - block.counts).tolist()
+    return [
+        (
+            int(block.lines[row]),
+            Program(
+                block.tasks.values[block.tasks.index[row]],
+                filled(
+                    block.skeletons.values[block.skeletons.index[row]],
+                    [
+                        b"%d" % number
+                        for number in block.numbers[firsts[row] : firsts[row] + block.counts[row]]
+                    ],
+                ).decode(),
+                tuple(block.costs[starts[row] : starts[row] + block.repeats[row]].tolist()),
+                block.failures.values[block.failures.index[row]],
+                block.versions.values[block.versions.index[row]],
+                float(block.seconds[row]),
+                float(block.measured[row]),
+                block.extras.values[block.extras.index[row]],
+            ),
+        )
+        for row in range(len(block))
+    ]

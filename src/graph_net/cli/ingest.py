@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from graph_net.cli.common import err
 from graph_net.cli.progress import progress
 
 if TYPE_CHECKING:
-    from graph_net.corpus.programs import Labels
+    from graph_net.corpus.programs import Added
     from graph_net.corpus.records import RecordStore
     from graph_net.formats.tuning import Format
 
@@ -34,26 +35,36 @@ def ingest_files(
     schedules: Annotated[
         bool, typer.Option(help="Keep the text of each schedule, not its hash alone.")
     ] = True,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
 ) -> None:
     """Add records, or tuners' programs, to a directory of records; what it has is passed over.
 
     A file is known by its first lines. Lines that are damaged are counted and passed over.
     """
+    from graph_net.corpus.ingest import add_files
     from graph_net.corpus.programs import Labels
     from graph_net.corpus.records import RecordStore
-    from graph_net.formats.tuning import Format, detect
+    from graph_net.formats.tuning import Format, detect, workload_file
 
     known = [(path, detect(path)) for path in files]
     store = RecordStore(records)
     with store.locked(), progress("files", len(known)) as advance:
         keys = store.final_keys() if any(kind is Format.RECORDS for _, kind in known) else set()
+        tuned: list[tuple[Path, Format]] = []
         for path, kind in known:
             if kind is Format.RECORDS:
                 _records(store, path, keys)
+                advance()
             elif kind is Format.WORKLOADS:
                 _workloads(store, path)
+                advance()
             else:
-                _programs(store, path, kind, Labels(device, kernel, schedules))
+                tuned.append((path, kind))
+                if kind is Format.METASCHEDULE:
+                    _workloads(store, workload_file(path))
+        labels = Labels(device, kernel, schedules)
+        for path, kind, added in add_files(store.path, tuned, labels, jobs or os.cpu_count() or 1):
+            _told(path, kind, added)
             advance()
         if store.journals():
             store.compact()
@@ -83,17 +94,11 @@ def _workloads(store: RecordStore, path: Path) -> None:
     err.print(f"{escape(str(path))}: MetaSchedule workloads, {said}")
 
 
-def _programs(store: RecordStore, path: Path, kind: Format, labels: Labels) -> None:
-    from graph_net.corpus.programs import ProgramStore
-    from graph_net.formats.tuning import Format, read_programs, workload_file
-
-    if kind is Format.METASCHEDULE:
-        _workloads(store, workload_file(path))
-    programs = ProgramStore(store.path)
-    if programs.has(path, labels):
+def _told(path: Path, kind: Format, added: Added | None) -> None:
+    """Say what came of a file of programs."""
+    if added is None:
         err.print(f"{escape(str(path))}: {kind}, were there")
         return
-    added = programs.add(path, read_programs(path, kind, labels.kernel), labels)
     err.print(
         f"{escape(str(path))}: {kind}, {added.programs} programs added, {added.damaged} damaged"
     )

@@ -2,48 +2,35 @@
 
 A file is written aside, synced and renamed, so it is there whole or not at all, and its name is the
 hash of its source: the same source again is passed over, or replaced where it is told otherwise.
-What a task has in common is stored once a row group (dictionaries); the schedules are a column that
-questions need not read and ingesting may leave out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from graph_net.corpus.program_columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
 from graph_net.corpus.sources import arrow_source, source_hash, written
 from graph_net.formats.tuning import Damage, Place, TuningError
-from graph_net.record import Program, canonical, digest
+from graph_net.formats.tuning.block import Block, block_of
+from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical
+
+if TYPE_CHECKING:
+    import duckdb
 
 ROW_GROUP = 1 << 16
 GROUP_BYTES = 64 << 20
+ROWS_AT_ONCE = 4096
+LEVEL = 5
 EXAMPLES = 5
 LABELS = b"graph_net.labels"
-_SHARED = (
-    "source format version task workload kernel target device_name details status stage symptom "
-    "message"
-).split()
-SCHEMA = pa.schema(
-    [
-        *(pa.field(name, pa.string()) for name in _SHARED),
-        pa.field("line", pa.int64()),
-        pa.field("program", pa.uint64()),
-        pa.field("costs", pa.list_(pa.float64())),
-        pa.field("seconds", pa.float64()),
-        pa.field("measured", pa.timestamp("us", "UTC")),
-        pa.field("schedule", pa.string()),
-        pa.field("extra", pa.string()),
-    ],
-    metadata={b"graph_net.programs": b"1"},
-)
-VIEW = "SELECT *, list_avg(costs) AS cost"
-"""A program's cost is the mean of its repeats, as TenSet has it."""
+Found = Block | tuple[Place, Program | Damage]
+"""What a reader gives: many programs as columns, one program, or a damage."""
 
 
 @dataclass(frozen=True)
@@ -71,33 +58,75 @@ class ProgramStore:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """The Parquet files."""
-        return sorted(self.path.glob("programs-*.parquet"))
-
-    def source(self) -> Any:
-        """All of it, for questions."""
-        return arrow_source(self.parts(), SCHEMA)
+        """The Parquet files; raises where one is of a layout that is not read any more."""
+        every = sorted(self.path.glob("programs-*.parquet"))
+        for part in every:
+            if not part.name.startswith(f"programs-{LAYOUT}-"):
+                raise TuningError(
+                    f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
+                )
+        return every
 
     def part(self, source: Path) -> Path:
         """Where the programs of a file are, or would be."""
-        return self.path / f"programs-{source_hash(source)}.parquet"
+        return self.path / f"programs-{LAYOUT}-{source_hash(source)}.parquet"
 
-    def has(self, source: Path, labels: Labels) -> bool:
-        """Whether a file is in already, and was told the same."""
-        part = self.part(source)
+    def has(self, part: Path, labels: Labels) -> bool:
+        """Whether a file's programs are in already, and were told the same."""
         if not part.is_file():
             return False
         return (pq.read_schema(part).metadata or {}).get(LABELS) == _told(labels)
 
-    def add(
-        self, source: Path, found: Iterable[tuple[Place, Program | Damage]], labels: Labels
-    ) -> Added:
+    def add(self, source: Path, found: Iterable[Found], labels: Labels) -> Added:
         """Store what a reader finds in a file; raises TuningError where that is nothing."""
-        with written(self.part(source)) as file:
+        return self.add_part(self.part(source), source, found, labels)
+
+    def add_part(self, part: Path, source: Path, found: Iterable[Found], labels: Labels) -> Added:
+        """The same where ``part(source)`` is known, which takes reading all of it."""
+        with written(part) as file:
             added = _write(file, source.name, found, labels)
             if not added.programs:
                 raise TuningError(f"{source} has no program that can be read{_first(added)}")
         return added
+
+    def create_view(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Make the table ``programs`` of a connection, for questions."""
+        connection.register("stored_programs", arrow_source(self.parts(), SCHEMA))
+        columns = ", ".join(f"{how} AS {name}" for name, how in COLUMNS.items())
+        connection.execute(f"CREATE VIEW programs AS SELECT {columns} FROM stored_programs")  # noqa: S608
+
+    def programs(self) -> Iterator[tuple[int, Program]]:
+        """Every program as it was read, with its line; a file after the other, a task together."""
+        import duckdb
+
+        exact = "coalesce(stamp::DOUBLE, stamp_raw) AS measured"
+        columns = ", ".join(
+            exact if name == "measured" else f"{how} AS {name}" for name, how in COLUMNS.items()
+        )
+        for part in self.parts():
+            with duckdb.connect(":memory:") as connection:
+                connection.register("part", arrow_source([part], SCHEMA))
+                found = connection.execute(f"SELECT {columns} FROM part")  # noqa: S608
+                names = [column[0] for column in found.description or ()]
+                while rows := found.fetchmany(ROWS_AT_ONCE):
+                    for row in rows:
+                        fields = dict(zip(names, row, strict=True))
+                        yield fields["line"], _program(fields)
+
+
+def _program(row: dict[str, Any]) -> Program:
+    failed = row["status"] == "failed"
+    names = "format workload kernel target details".split()
+    return Program(
+        Task(*(row[name] for name in names)),
+        row["schedule"] or "",
+        tuple(row["costs"]),
+        Failure(Stage(row["stage"]), Symptom(row["symptom"]), row["message"]) if failed else None,
+        row["version"],
+        row["seconds"],
+        row["measured"],
+        row["extra"] or "",
+    )
 
 
 def _told(labels: Labels) -> bytes:
@@ -108,28 +137,42 @@ def _first(added: Added) -> str:
     return "".join(f"; line {place.line}: {why.reason}" for place, why in added.examples[:1])
 
 
-def _write(
-    file: IO[bytes], name: str, found: Iterable[tuple[Place, Program | Damage]], labels: Labels
-) -> Added:
-    programs = damaged = size = 0
+def _write(file: IO[bytes], name: str, found: Iterable[Found], labels: Labels) -> Added:
+    programs = damaged = 0
     examples: list[tuple[Place, Damage]] = []
-    rows: list[tuple[Any, ...]] = []
     schema = SCHEMA.with_metadata({**SCHEMA.metadata, LABELS: _told(labels)})
     with _writer(file, schema) as writer:
-        for place, what in found:
-            if isinstance(what, Damage):
-                damaged += 1
-                examples += [(place, what)][: EXAMPLES - len(examples)]
+        for what in _blocks(found):
+            if isinstance(what, Block):
+                programs += len(what)
+                writer.write_table(table_of(what, name, labels.device, labels.schedules))
                 continue
-            programs += 1
-            rows.append(_row(name, place, what, labels))
-            size += len(what.schedule) + len(what.extra) + len(what.task.details)
-            if len(rows) == ROW_GROUP or size > GROUP_BYTES:
-                writer.write_table(_table(rows, schema))
-                rows, size = [], 0
-        if rows:
-            writer.write_table(_table(rows, schema))
+            damaged += 1
+            examples += [what][: EXAMPLES - len(examples)]
     return Added(programs, damaged, tuple(examples))
+
+
+def _blocks(found: Iterable[Found]) -> Iterator[Block | tuple[Place, Damage]]:
+    """Single programs gathered to blocks of bounded size."""
+    size = 0
+    lines: list[int] = []
+    programs: list[Program] = []
+    for what in found:
+        if isinstance(what, Block):
+            yield what
+            continue
+        place, one = what
+        if isinstance(one, Damage):
+            yield place, one
+            continue
+        lines.append(place.line)
+        programs.append(one)
+        size += len(one.schedule) + len(one.extra) + len(one.task.details)
+        if len(lines) == ROW_GROUP or size > GROUP_BYTES:
+            yield block_of(lines, programs)
+            lines, programs, size = [], [], 0
+    if lines:
+        yield block_of(lines, programs)
 
 
 def _writer(file: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:
@@ -137,44 +180,7 @@ def _writer(file: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:
         file,
         schema,
         compression="zstd",
-        compression_level=9,
-        use_dictionary=_SHARED,
-        column_encoding={
-            "line": "DELTA_BINARY_PACKED",
-            "measured": "DELTA_BINARY_PACKED",
-            "costs.list.element": "BYTE_STREAM_SPLIT",
-        },
-    )
-
-
-def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, entry.type) for column, entry in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _row(name: str, place: Place, program: Program, labels: Labels) -> tuple[Any, ...]:
-    """A program in the order of the columns."""
-    task, failure, measured = program.task, program.failure, program.measured
-    return (
-        name,
-        task.format,
-        program.version,
-        digest(task.hash, labels.device),
-        task.workload,
-        task.kernel,
-        task.target,
-        labels.device,
-        task.details,
-        "success" if failure is None else "failed",
-        failure and failure.stage,
-        failure and failure.symptom,
-        failure and failure.message,
-        place.line,
-        int.from_bytes(blake2b(program.schedule.encode(), digest_size=8).digest(), "little"),
-        program.costs,
-        program.seconds,
-        None if measured is None else round(measured * 1e6),
-        program.schedule if labels.schedules else None,
-        program.extra or None,
+        compression_level=LEVEL,
+        use_dictionary=SHARED,
+        column_encoding=ENCODINGS,
     )

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graph_net.corpus.pack import sync_directory
-from graph_net.corpus.programs import VIEW, ProgramStore
+from graph_net.corpus.program_columns import COLUMNS
+from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
 from graph_net.corpus.workloads import WorkloadStore
 from graph_net.measure.journal import SUFFIX, Journal, read_journal
@@ -159,8 +160,7 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
             f"CREATE VIEW records AS SELECT * FROM ({union}) "  # noqa: S608 - fixed names
             "QUALIFY row_number() OVER (PARTITION BY key ORDER BY started DESC) = 1"
         )
-        connection.register("measured_programs", programs.source())
-        connection.execute(f"CREATE VIEW programs AS {VIEW} FROM measured_programs")
+        programs.create_view(connection)
         connection.register("workloads", WorkloadStore(store.path).source())
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         try:
@@ -171,6 +171,6 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             columns = ", ".join(SCHEMA.names)
-            others = ", ".join((*programs.source().schema.names, "cost"))
+            others = ", ".join(COLUMNS)
             tables = f"The tables are records ({columns}), programs ({others}) and workloads"
             raise RecordError(f"{reason}. {tables}") from error

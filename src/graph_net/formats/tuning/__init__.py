@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graph_net.formats.tuning.ansor import read_ansor, write_ansor
+from graph_net.formats.tuning.ansor_quick import read_ansor_blocks
 from graph_net.formats.tuning.autotvm import read_autotvm
+from graph_net.formats.tuning.block import Block
 from graph_net.formats.tuning.detect import Format, detect
 from graph_net.formats.tuning.metaschedule import (
     Workload,
@@ -20,6 +22,7 @@ from graph_net.record import Program
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "Block",
     "Damage",
     "Format",
     "Limits",
@@ -28,7 +31,9 @@ __all__ = [
     "Workload",
     "detect",
     "read_ansor",
+    "read_ansor_blocks",
     "read_autotvm",
+    "read_blocks",
     "read_metaschedule",
     "read_programs",
     "read_t4",
@@ -55,3 +60,12 @@ def read_programs(
         case Format.T4:
             return read_t4(path, kernel, limits)
     raise TuningError(f"{path} holds {kind}, which are no programs")
+
+
+def read_blocks(
+    path: Path, kind: Format, kernel: str = "", rows: int = 1 << 16
+) -> Iterator[Block | tuple[Place, Program | Damage]]:
+    """The same, in blocks of about so many where a format has files of millions."""
+    if kind is Format.ANSOR:
+        return read_ansor_blocks(path, rows)
+    return read_programs(path, kind, kernel)

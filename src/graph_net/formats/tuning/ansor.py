@@ -33,10 +33,11 @@ def read_ansor(
     path: Path, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
     """The programs of a file, in order."""
-    return read_each(path, limits, _program)
+    return read_each(path, limits, read_line)
 
 
-def _program(line: bytes) -> Program:
+def read_line(line: bytes) -> Program:
+    """The program of a line; raises TuningError."""
     tree = fields(decoded(line), "a record")
     expect(tree.keys() == {"i", "r", "v"}, "the fields i, r and v")
     task, state = items(tree["i"], "an input", 2)

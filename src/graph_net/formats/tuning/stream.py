@@ -12,11 +12,19 @@ from typing import IO, TypeVar
 
 Found = TypeVar("Found")
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+CHUNK = 1 << 20
 BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class TuningError(ValueError):
     """A file, or a line of one, is no tuner's record."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Why something at a place was passed over."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,10 @@ class Limits:
     file_bytes: int = 256 << 30
     """Of a file, unpacked."""
 
+    def too_long(self) -> Damage:
+        """What is said of a line over the limit."""
+        return Damage(f"a line of more than {self.line_bytes} bytes")
+
 
 DEFAULT_LIMITS = Limits()
 
@@ -38,13 +50,6 @@ class Place:
 
     line: int
     offset: int
-
-
-@dataclass(frozen=True)
-class Damage:
-    """Why something at a place was passed over."""
-
-    reason: str
 
 
 @contextmanager
@@ -62,37 +67,100 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             yield unpacked  # type: ignore[misc]
 
 
-def read_lines(
+@dataclass(frozen=True)
+class Lines:
+    """Whole lines of a file, and where the first of them stands."""
+
+    place: Place
+    data: bytes
+
+    def each(self) -> Iterator[tuple[Place, bytes]]:
+        """Every line with its break; only the last of a file may have none."""
+        number, offset = self.place.line, self.place.offset
+        *whole, rest = self.data.split(b"\n")
+        for line in whole:
+            yield Place(number, offset), line + b"\n"
+            number, offset = number + 1, offset + len(line) + 1
+        if rest:
+            yield Place(number, offset), rest
+
+
+def read_chunks(
     path: Path, limits: Limits = DEFAULT_LIMITS
-) -> Iterator[tuple[Place, bytes | Damage]]:
-    """Every line that is not empty; one that is too long is passed over without being held."""
-    number = offset = 0
+) -> Iterator[Lines | tuple[Place, Damage]]:
+    """All lines, about a megabyte at a time; one that is much too long is told and never held."""
+    number, offset, held = 1, 0, b""
     with opened(path) as file:
+        pieces = _pieces(file)
         try:
-            while line := file.readline(limits.line_bytes + 1):
-                number += 1
-                place = Place(number, offset)
-                offset += len(line)
-                if len(line) > limits.line_bytes:
-                    if not line.endswith(b"\n"):
-                        offset += _skip(file, limits)
-                    yield place, Damage(f"a line of more than {limits.line_bytes} bytes")
-                elif not line.isspace():
-                    yield place, line
+            for piece in pieces:
+                held += piece
+                end = held.rfind(b"\n") + 1
+                if end:
+                    yield Lines(Place(number, offset), held[:end])
+                    number, offset = number + held.count(b"\n"), offset + end
+                    held = held[end:]
+                if len(held) > limits.line_bytes:
+                    yield Place(number, offset), limits.too_long()
+                    long = len(held)
+                    passed, held = _skip(pieces, limits)
+                    number, offset = number + 1, offset + long + passed
                 if offset > limits.file_bytes:
                     raise TuningError(f"{path} has more than {limits.file_bytes} bytes")
         except BROKEN_GZIP as error:
-            yield Place(number + 1, offset), Damage(f"the compressed data breaks off: {error}")
+            if end := held.rfind(b"\n") + 1:
+                yield Lines(Place(number, offset), held[:end])
+            place = Place(number + held.count(b"\n"), offset + end)
+            yield place, Damage(f"the compressed data breaks off: {error}")
+            return
+    if held:
+        yield Lines(Place(number, offset), held)
 
 
-def _skip(file: IO[bytes], limits: Limits) -> int:
-    """Read to the end of the line; how many bytes that were."""
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a file in pieces of some size; what comes before a break is not lost."""
+    held: list[bytes] = []
+    broken: Exception | None = None
+    try:
+        while data := file.read1(CHUNK):  # type: ignore[attr-defined]
+            held.append(data)
+            if sum(map(len, held)) >= CHUNK:
+                yield b"".join(held)
+                held = []
+    except BROKEN_GZIP as error:
+        broken = error
+    if held:
+        yield b"".join(held)
+    if broken:
+        raise broken
+
+
+def _skip(pieces: Iterator[bytes], limits: Limits) -> tuple[int, bytes]:
+    """Read to the end of a line: how many bytes that were, and what was read after it."""
     passed = 0
-    while passed <= limits.file_bytes and (rest := file.readline(1 << 16)):
-        passed += len(rest)
-        if rest.endswith(b"\n"):
+    for piece in pieces:
+        end = piece.find(b"\n") + 1
+        if end:
+            return passed + end, piece[end:]
+        passed += len(piece)
+        if passed > limits.file_bytes:
             break
-    return passed
+    return passed, b""
+
+
+def read_lines(
+    path: Path, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[Place, bytes | Damage]]:
+    """Every line that is not empty; one that is too long is passed over."""
+    for found in read_chunks(path, limits):
+        if not isinstance(found, Lines):
+            yield found
+            continue
+        for place, line in found.each():
+            if len(line) > limits.line_bytes:
+                yield place, limits.too_long()
+            elif not line.isspace():
+                yield place, line
 
 
 def read_each(

@@ -13,6 +13,7 @@ DEPTH = 24
 """Brackets within brackets; the deepest real schedule has 6."""
 REPEATS = 1 << 16
 TEXT = 1 << 16
+HUGE = 1e300
 LATEST = 253_402_300_799
 """The last second before the year 10000, which no date can name."""
 
@@ -107,7 +108,7 @@ def whole(value: Any, what: str, most: int) -> int:
     return value
 
 
-def number(value: Any, what: str, most: float = 1e300) -> float:
+def number(value: Any, what: str, most: float = HUGE) -> float:
     """A finite number from 0."""
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     good = good and 0 <= value <= most and math.isfinite(value)
@@ -124,7 +125,7 @@ def costs(value: Any) -> tuple[float, ...]:
     """The repeats of a measurement, in seconds; tuners' mark for "no time" is let through."""
     repeats = items(value, "costs")
     expect(0 < len(repeats) <= REPEATS, f"1 to {REPEATS} costs")
-    return tuple(number(repeat, "a cost", 1e300) for repeat in repeats)
+    return tuple(number(repeat, "a cost", HUGE) for repeat in repeats)
 
 
 def times(value: Any) -> tuple[float, ...]:

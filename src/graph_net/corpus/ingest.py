@@ -1,0 +1,42 @@
+"""Tuners' files into a directory of records, several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+
+from graph_net.corpus.programs import ROW_GROUP, Added, Labels, ProgramStore
+from graph_net.formats.tuning import Format, TuningError, read_blocks
+
+
+def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added | None:
+    """Add the programs of a file; None where they were there."""
+    store = ProgramStore(directory)
+    part = store.part(path)
+    if store.has(part, labels):
+        return None
+    return store.add_part(part, path, read_blocks(path, kind, labels.kernel, ROW_GROUP), labels)
+
+
+def add_files(
+    directory: Path, files: Sequence[tuple[Path, Format]], labels: Labels, jobs: int
+) -> Iterator[tuple[Path, Format, Added | None]]:
+    """Files as they are done, one a process; the first that cannot be read ends it."""
+    if jobs == 1 or len(files) < 2:
+        for path, kind in files:
+            yield path, kind, add_file(directory, path, kind, labels)
+        return
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    with ProcessPoolExecutor(min(jobs, len(files)), mp_context=context) as pool:
+        flying = {pool.submit(add_file, directory, *file, labels): file for file in files}
+        try:
+            for done in as_completed(flying):
+                yield *flying[done], done.result()
+        except BrokenProcessPool as error:
+            raise TuningError("a process that read a file was killed; try --jobs 1") from error
+        finally:
+            pool.shutdown(cancel_futures=True)

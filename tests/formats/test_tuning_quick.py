@@ -1,0 +1,181 @@
+"""Ansor's lines in columns: what the reader of single lines finds, row for row, damage included."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formats.tuning_samples import DATA, ansor, lines, rows_of
+from graph_net.formats.tuning import Block, Damage, Limits, read_ansor, read_ansor_blocks
+from graph_net.formats.tuning import ansor_quick as quick
+from graph_net.formats.tuning.ansor import read_line
+from graph_net.formats.tuning.numbered import filled, numbered
+from graph_net.record import Program
+
+ODD = b'0123456789-+.eE,"[]{}\\ \t\r\x00\x01nt\xc3\xff$'
+"""Bytes on which a reader that does not decode might be mistaken."""
+
+
+def both(path: Path, limits: Limits, rows: int = 3) -> tuple[list[Any], list[Any]]:
+    """What the quick and the slow reader find, in the order of lines."""
+    fast: list[Any] = []
+    for found in read_ansor_blocks(path, rows, limits):
+        fast += rows_of(found) if isinstance(found, Block) else [(found[0].line, found)]
+    slow = [
+        (place.line, (place, what) if isinstance(what, Damage) else what)
+        for place, what in read_ansor(path, limits)
+    ]
+    return sorted(fast, key=lambda row: row[0]), slow
+
+
+def assert_same(path: Path, limits: Limits = Limits()) -> None:  # noqa: B008 - frozen
+    fast, slow = both(path, limits)
+    assert fast == slow
+
+
+ODD_LINES = {
+    "a leading zero": ('"SP", 0, 0, 64', '"SP", 0, 00, 64'),
+    "minus zero": ('"SP", 0, 0, 64', '"SP", 0, -0, 64'),
+    "minus one": ('"SP", 0, 0, 64', '"SP", 0, -1, 64'),
+    "a fraction": ('"SP", 0, 0, 64', '"SP", 0, 1.50, 64'),
+    "a long number": ('"SP", 0, 0, 64', '"SP", 0, 0, 123456789012345678901234567890'),
+    "a number with zeros in a text": ("auto_unroll$16", "auto_unroll$007"),
+    "an escape": ("auto_unroll$16", "auto\\u0041$16"),
+    "a space in a text": ("auto_unroll$16", "auto unroll$16"),
+    "a space in a number": ('"SP", 0, 0, 64', '"SP", 0, 0, 6 4'),
+    "a comma in a text": ("auto_unroll$16", "a, b"),
+    "a comma and no space in a text": ("auto_unroll$16", "a,b"),
+    "a bracket in a text": ("auto_unroll$16", "]]]], [[1"),
+    "the end in a text": ("auto_unroll$16", ']]], \\"r\\": [['),
+    "the middle in a key": ("llvm", "], [[], [["),
+    "other letters": ("auto_unroll$16", "ä"),
+    "no spaces": (", ", ","),
+    "two spaces": ('"AN", 0', '"AN",  0'),
+    "a space before a comma": ('"AN", 0', '"AN" , 0'),
+    "true": ('"AN", 0', '"AN", true'),
+    "an unknown step": ('"AN", 0', '"XX", 0'),
+    "a kind with a number": ('"AN", 0', '"AN1", 0'),
+    "no cost": ("[0.5, 0.25]", "[]"),
+    "a cost of zero": ("[0.5, 0.25]", "[0.5, 0.0]"),
+    "a cost with a leading zero": ("[0.5, 0.25]", "[0.5, 00.25]"),
+    "a cost without end": ("[0.5, 0.25]", "[0.5, 1e999]"),
+    "a cost as a whole number": ("[0.5, 0.25]", "[1, 123456789]"),
+    "no time": ("[0.5, 0.25]", "[0.5, 1e+10]"),
+    "a failure": ("[0.5, 0.25], 0,", "[1e+10], 4,"),
+    "a failure with odd costs": ("[0.5, 0.25], 0,", "[0, 1e308], 4,"),
+    "an unknown error": ("[0.5, 0.25], 0,", "[1e+10], 9,"),
+    "a late date": ("1638197554", "253402300800"),
+    "a fraction of a date": ("1638197554", "1638197554.25"),
+    "another version": ("v0.6", "v0.2-rc"),
+    "a carriage return": ('"v0.6"}', '"v0.6"}\r'),
+    "something after": ('"v0.6"}', '"v0.6"} 1'),
+    "a field twice": ('"v": "v0.6"', '"v": "v0.5", "v": "v0.6"'),
+    "an early field twice": ('{"i"', '{"i": 1, "i"'),
+    "the result twice": ('{"i"', '{"r": 1, "i"'),
+    "another order": ('{"i"', '{"x": 1, "i"'),
+    "no steps": (json.dumps(ansor()["i"][1][1]), "[]"),
+    "cut short": ('"v0.6"}', ""),
+    "empty": (json.dumps(ansor()), ""),
+    "blank": (json.dumps(ansor()), " \t "),
+}
+
+
+@pytest.mark.parametrize("name", ODD_LINES)
+def test_an_odd_line_comes_to_the_same(tmp_path: Path, name: str) -> None:
+    old, new = ODD_LINES[name]
+    plain = json.dumps(ansor())
+    assert old in plain
+    odd = plain.replace(old, new).encode()
+    assert_same(lines(tmp_path / "a", ansor(), odd, ansor(v="v0.5"), odd))
+
+
+def mangled(line: bytes, changes: list[tuple[int, int, int]]) -> bytes:
+    """A line with some bytes replaced, put in or taken out."""
+    for at, kind, byte in changes:
+        place = at % (len(line) + 1)
+        line = line[:place] + bytes([byte])[: kind < 2] + line[place + (kind != 1) :]
+    return line
+
+
+small = st.integers(0, 300)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["SP", "AN", "RE"]), small, st.lists(small, max_size=4)),
+        st.tuples(st.just("PR"), small, st.sampled_from(["auto_unroll$16", "a$0", "x"])),
+    ),
+    min_size=1,
+    max_size=4,
+)
+changes = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(0, 2), st.sampled_from(ODD)), max_size=3
+)
+results = st.tuples(
+    st.lists(st.floats(0, 2e9), min_size=1, max_size=3),
+    st.sampled_from([0, 0, 4, 9]),
+    st.floats(0, 10),
+    st.integers(0, 2 * 10**9),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(st.builds(ansor, steps=steps, r=results), changes), max_size=8))
+def test_mangled_lines_come_to_the_same(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[dict[str, Any], Any]]
+) -> None:
+    path = tmp_path_factory.mktemp("quick") / "a"
+    lines(path, *(mangled(json.dumps(row).encode(), change) for row, change in rows))
+    assert_same(path, Limits(line_bytes=400))
+
+
+@pytest.mark.parametrize("name", ["k80/matmul", "v100/pooling", "k80/elementwise"])
+def test_real_files_come_to_the_same_without_the_slow_reader(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = DATA / "ansor" / f"{name}.json.gz"
+    if not path.is_file():
+        pytest.skip("needs shared/data/ansor beside the repository")
+    decoded: list[bytes] = []
+
+    def read(line: bytes) -> Program:
+        decoded.append(line)
+        return read_line(line)
+
+    monkeypatch.setattr(quick, "read_line", read)
+    fast, slow = both(path, Limits(), rows=1 << 16)
+    assert fast == slow
+    assert len(decoded) < len(fast) / 10
+
+
+def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick, "REMEMBERED", 1 << 10)
+    monkeypatch.setattr("graph_net.formats.tuning.stream.CHUNK", 1 << 12)
+    path = lines(tmp_path / "a", *(ansor(key=json.dumps(["op", n])) for n in range(200)))
+    blocks = [block for block in read_ansor_blocks(path, 1 << 16) if isinstance(block, Block)]
+    assert len(blocks) > 5
+    assert sum(map(len, blocks)) == 200
+    assert_same(path)
+
+
+def test_a_broken_archive_gives_what_comes_before_the_break(tmp_path: Path) -> None:
+    rows = b"".join(json.dumps(ansor(r=[[1 / n], 0, n, n])).encode() + b"\n" for n in range(1, 999))
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(rows)[:-200])
+    assert_same(path)
+
+
+@given(st.lists(st.text(st.sampled_from('0123456789[],"-. $e'), max_size=40), min_size=1))
+def test_numbers_go_back_into_their_texts(texts: list[str]) -> None:
+    apart = numbered([text.encode() for text in texts])
+    values = iter(apart.numbers.tolist())
+    back = [
+        filled(skeleton, [b"%d" % next(values) for _ in range(count)])
+        for skeleton, count in zip(apart.skeletons, apart.counts.tolist(), strict=True)
+    ]
+    assert back == [text.encode() for text in texts]
+    assert next(values, None) is None
