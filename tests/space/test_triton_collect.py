@@ -1,0 +1,282 @@
+"""The collector of Triton programs, with compilers and a GPU that are stand-ins.
+
+The stand-ins run in real processes, which hang and die as the real ones do.
+"""
+
+import gzip
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph_net.formats.tuning import Damage
+from graph_net.formats.tuning.triton import read_triton
+from graph_net.record import Failure, Program, Stage, Symptom
+from graph_net.space.triton import H200
+from graph_net.space.triton.bench import TooSlow, WrongAnswer, failure_of
+from graph_net.space.triton.collect import HOPELESS, Collector, asked, plan
+from graph_net.space.triton.lane import Handle, Lane, LastWork
+from graph_net.space.triton.lines import Writer, already
+from graph_net.space.triton.tally import Tally
+from graph_net.space.triton.workers import Piece, compile_failure
+from graph_net.space.triton.workloads import Collected, collected
+
+WORKS = collected()[:6]
+Does = Callable[[Piece], dict[str, Any]]
+
+
+def good(piece: Piece) -> dict[str, Any]:
+    costs = [1e-4 * (1 + piece.place), 2e-4]
+    details = {"registers": 64, "spills": 0, "shared": 1024}
+    return {"costs": costs, "details": details, "loaded": 0.003, "seconds": 0.01}
+
+
+def compiles(piece: Piece) -> dict[str, Any]:
+    return {"compiled": 0.5}
+
+
+def collect(
+    path: Path,
+    compile: Does = compiles,
+    measure: Does = good,
+    each: int = 3,
+    done: list[Path] | None = None,
+    limit: float = 30.0,
+    seconds: float = 60.0,
+) -> Collector:
+    writer = Writer(path)
+    writer.header({"name": "a stand-in"})
+
+    def lane(does: Does, size: int) -> Lane[Piece]:
+        def make() -> Handle:
+            return does
+
+        return Lane(make, size, limit, starting=0.0)
+
+    parts = lane(compile, 2), lane(measure, 1)
+    collector = Collector(WORKS, H200.text, *parts, writer, Tally(WORKS))
+    try:
+        pieces = plan(WORKS, H200.text, each, already(done or []))
+        collector.run(pieces, time.monotonic() + seconds)
+    finally:
+        writer.close()
+        for part in parts:
+            part.stop()
+    return collector
+
+
+def programs(path: Path) -> list[Program]:
+    found = [program for _, program in read_triton(path)]
+    assert not any(isinstance(program, Damage) for program in found)
+    return [program for program in found if isinstance(program, Program)]
+
+
+def failures(path: Path) -> list[Failure]:
+    return [program.failure for program in programs(path) if program.failure is not None]
+
+
+def is_first(piece: Piece) -> bool:
+    """Whether a piece is the first program of the first workload."""
+    return piece == next(plan(WORKS, H200.text, 1, set()))
+
+
+def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
+    collector = collect(tmp_path / "out.jsonl.gz")
+    found = programs(tmp_path / "out.jsonl.gz")
+    assert len({(program.task.hash, program.schedule) for program in found}) == 18
+    assert collector.tally.good == 18
+    one = found[0]
+    assert one.task.format == "triton"
+    assert one.costs[1] == 2e-4
+    assert one.seconds == pytest.approx(0.51)
+    assert json.loads(one.task.details)["networks"] == ["resnet50"]
+    assert json.loads(one.extra) == {
+        "compiled": 0.5,
+        "loaded": 0.003,
+        "registers": 64,
+        "spills": 0,
+        "shared": 1024,
+    }
+    assert json.loads(one.task.target) == json.loads(H200.text)
+
+
+def test_workloads_take_turns() -> None:
+    places = [piece.place for piece in plan(WORKS, H200.text, 3, set())]
+    assert places == [*range(6)] * 3
+
+
+def test_a_later_run_does_what_is_left(tmp_path: Path) -> None:
+    first, second = tmp_path / "1.jsonl.gz", tmp_path / "2.jsonl.gz"
+    collect(first, each=1)
+    collect(second, each=3, done=[first])
+    before = {(program.task.workload, program.schedule) for program in programs(first)}
+    after = {(program.task.workload, program.schedule) for program in programs(second)}
+    assert (len(before), len(after)) == (6, 12)
+    assert not before & after
+
+
+def test_a_file_that_was_cut_off_counts_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    collect(tmp_path / "out.jsonl.gz")
+    lines = gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:5]) + lines[5][:40])
+    assert len(already([path])) == 4
+
+
+def test_what_is_flushed_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    writer = Writer(path)
+    writer.header({"name": "a stand-in"})
+    cut = path.read_bytes()
+    (tmp_path / "cut.gz").write_bytes(cut)
+    ((_, damage),) = read_triton(tmp_path / "cut.gz")
+    assert isinstance(damage, Damage)
+    assert "breaks off" in damage.reason
+    writer.close()
+
+
+def test_a_compiler_that_hangs_costs_one_program(tmp_path: Path) -> None:
+    def hangs(piece: Piece) -> dict[str, Any]:
+        if is_first(piece):
+            time.sleep(600)
+        return compiles(piece)
+
+    collect(tmp_path / "out.jsonl.gz", compile=hangs, limit=1.0)
+    assert len(programs(tmp_path / "out.jsonl.gz")) == 18
+    (failure,) = failures(tmp_path / "out.jsonl.gz")
+    assert (failure.stage, failure.symptom) == (Stage.COMPILE, Symptom.TIMEOUT)
+
+
+def test_a_compiler_that_dies_costs_one_program(tmp_path: Path) -> None:
+    def dies(piece: Piece) -> dict[str, Any]:
+        if is_first(piece):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return compiles(piece)
+
+    collect(tmp_path / "out.jsonl.gz", compile=dies)
+    assert len(programs(tmp_path / "out.jsonl.gz")) == 18
+    (failure,) = failures(tmp_path / "out.jsonl.gz")
+    assert (failure.symptom, failure.signal) == (Symptom.CRASH, signal.SIGKILL)
+
+
+def test_a_poisoned_gpu_gets_a_new_process_and_its_program_a_failure(tmp_path: Path) -> None:
+    seen = tmp_path / "processes"
+    seen.mkdir()
+
+    def poisons(piece: Piece) -> dict[str, Any]:
+        (seen / str(os.getpid())).touch()
+        if is_first(piece):
+            failure = Failure(Stage.FIRST_RUN, Symptom.EXCEPTION, "an illegal memory access")
+            raise LastWork({"failure": failure})
+        return good(piece)
+
+    collect(tmp_path / "out.jsonl.gz", measure=poisons)
+    (failure,) = failures(tmp_path / "out.jsonl.gz")
+    assert failure.message == "an illegal memory access"
+    assert len(programs(tmp_path / "out.jsonl.gz")) == 18
+    assert len(list(seen.iterdir())) == 2
+
+
+def test_a_failure_in_the_compiler_is_not_measured(tmp_path: Path) -> None:
+    failure = Failure(Stage.COMPILE, Symptom.UNSUPPORTED, "too much shared memory")
+
+    def fails(piece: Piece) -> dict[str, Any]:
+        return {"failure": failure}
+
+    def measured(piece: Piece) -> dict[str, Any]:
+        raise AssertionError("it was not compiled")
+
+    collector = collect(tmp_path / "out.jsonl.gz", compile=fails, measure=measured)
+    assert failures(tmp_path / "out.jsonl.gz") == [failure] * 18
+    assert "18 compile unsupported" in collector.tally.table()
+
+
+def test_a_gpu_that_never_works_ends_the_run(tmp_path: Path) -> None:
+    def broken(piece: Piece) -> dict[str, Any]:
+        raise RuntimeError("no driver")
+
+    collector = collect(tmp_path / "out.jsonl.gz", measure=broken)
+    assert collector.lost == HOPELESS
+    assert collector.tally.good == 0
+    assert {f.message for f in failures(tmp_path / "out.jsonl.gz")} == {"RuntimeError: no driver"}
+
+
+def test_the_end_of_its_time_ends_it(tmp_path: Path) -> None:
+    def slow(piece: Piece) -> dict[str, Any]:
+        time.sleep(0.2)
+        return good(piece)
+
+    collect(tmp_path / "out.jsonl.gz", measure=slow, seconds=1.0, each=50)
+    assert 0 < len(programs(tmp_path / "out.jsonl.gz")) < 300
+
+
+def test_the_best_time_so_far_is_passed_on(tmp_path: Path) -> None:
+    def tells(piece: Piece) -> dict[str, Any]:
+        return {**good(piece), "details": {"best": piece.best}}
+
+    collect(tmp_path / "out.jsonl.gz", measure=tells)
+    of_first = [p for p in programs(tmp_path / "out.jsonl.gz") if p.task.workload == _first()]
+    assert [json.loads(p.extra)["best"] for p in of_first] == [None, *[pytest.approx(1.5e-4)] * 2]
+
+
+def _first() -> str:
+    return WORKS[0].workload.module
+
+
+def test_torch_is_compared_with(tmp_path: Path) -> None:
+    def compared(piece: Piece) -> dict[str, Any]:
+        return {**good(piece), "baseline": [3e-4] * 3}
+
+    collector = collect(tmp_path / "out.jsonl.gz", measure=compared)
+    assert len(programs(tmp_path / "out.jsonl.gz")) == 18
+    assert set(collector.tally.torch) == set(range(6))
+    assert "TFLOP/s" in collector.tally.table()
+
+
+def test_a_process_that_cannot_start_says_why() -> None:
+    def make() -> Handle:
+        raise ImportError("no triton here")
+
+    assert "no triton here" in asked(make, "anything", 10.0).message
+
+
+def test_failures_are_told_apart() -> None:
+    assert failure_of(WrongAnswer("3 of 4")).symptom is Symptom.NUMERIC
+    assert failure_of(TooSlow("1 s")).stage is Stage.MEASURE
+    out_of = type("OutOfResources", (Exception,), {})
+    assert failure_of(out_of("shared memory")).symptom is Symptom.UNSUPPORTED
+    assert failure_of(RuntimeError("illegal access")).stage is Stage.FIRST_RUN
+    assert compile_failure(ValueError("at 3:4\nlong\nbad dot")).message == (
+        "ValueError: at 3:4 … bad dot"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"v": "triton-9"},
+        {"costs": []},
+        {"costs": [0.0]},
+        {"schedule": []},
+        {"networks": None},
+        {"failure": {"stage": "compile", "symptom": "boredom", "message": "x"}},
+        {"failure": {"stage": "compile", "symptom": "crash", "message": "x"}},
+        {"time": -1},
+    ],
+)
+def test_a_line_that_is_wrong_is_damage(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    writer = Writer(path)
+    work: Collected = WORKS[0]
+    writer.program(work, H200.text, '{"block_m": 64}', [1e-3], 0.5, {})
+    writer.close()
+    (line,) = gzip.decompress(path.read_bytes()).splitlines()
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text(json.dumps({**json.loads(line), **change}))
+    ((_, found),) = read_triton(changed)
+    assert isinstance(found, Damage)
