@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from graph_net.formats.tuning import Damage
+from graph_net.corpus.programs import Labels, ProgramStore
+from graph_net.formats.tuning import Damage, Format, detect, read_programs
 from graph_net.formats.tuning.triton import read_triton
 from graph_net.record import Failure, Program, Stage, Symptom
 from graph_net.space.triton import H200
@@ -280,3 +281,23 @@ def test_a_line_that_is_wrong_is_damage(tmp_path: Path, change: dict[str, object
     changed.write_text(json.dumps({**json.loads(line), **change}))
     ((_, found),) = read_triton(changed)
     assert isinstance(found, Damage)
+
+
+def test_a_collection_is_known_by_its_lines_and_goes_into_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.gz"
+
+    def fails_once(piece: Piece) -> dict[str, Any]:
+        failure = Failure(Stage.COMPILE, Symptom.UNSUPPORTED, "too much shared memory")
+        return {"failure": failure} if is_first(piece) else compiles(piece)
+
+    collect(path, compile=fails_once)
+    kind = detect(path)
+    assert kind is Format.TRITON
+    store = ProgramStore(tmp_path)
+    added = store.add(path, read_programs(path, kind), Labels(device="H200"))
+    assert (added.programs, added.damaged) == (18, 0)
+    kept = {program.schedule: program for _, program in store.programs()}
+    for program in programs(path):
+        assert kept[program.schedule].costs == program.costs
+        assert kept[program.schedule].failure == program.failure
+        assert kept[program.schedule].task.details == program.task.details

@@ -18,6 +18,7 @@ from graph_net.formats.tuning.metaschedule import (
 )
 from graph_net.formats.tuning.stream import DEFAULT_LIMITS, Damage, Limits, Place, TuningError
 from graph_net.formats.tuning.t4 import read_t4, write_t4
+from graph_net.formats.tuning.triton import read_triton
 from graph_net.record import Program
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "read_metaschedule",
     "read_programs",
     "read_t4",
+    "read_triton",
     "read_workloads",
     "workload_file",
     "write_ansor",
@@ -59,6 +61,8 @@ def read_programs(
             return read_metaschedule(path, limits)
         case Format.T4:
             return read_t4(path, kernel, limits)
+        case Format.TRITON:
+            return read_triton(path, limits)
     raise TuningError(f"{path} holds {kind}, which are no programs")
 
 
