@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graph_net.record import Failure, Stage, Symptom
+from graph_net.space.space import SpaceError
 from graph_net.space.triton.bench import (
     Bench,
-    WrongAnswer,
     costs_of,
     failure_of,
     flush_buffer,
@@ -136,7 +136,7 @@ def measurer(works: list[Collected], target: str) -> Make:
                 result["costs"] = costs_of(prepared.run, space.family.flops(), piece.best, flush)
             except Exception as error:
                 result["failure"] = failure_of(error)
-                if not isinstance(error, WrongAnswer) and _poisoned(torch):
+                if not isinstance(error, SpaceError) and _poisoned(torch):
                     raise LastWork(result) from error
             result["seconds"] = time.monotonic() - begin
             return result
