@@ -87,7 +87,8 @@ def test_a_long_trace_is_cut_and_says_so() -> None:
 
 
 def test_a_batch_is_its_traces_one_by_one() -> None:
-    traces = [json.dumps(trace) for trace in (TRACE, changed(0, [1, 1, 64]), [[], []], TRACE)]
+    empty: list[Any] = [[], []]
+    traces = [json.dumps(trace) for trace in (TRACE, changed(0, [1, 1, 64]), empty, TRACE)]
     batch = TraceEncoder().encode(traces)
     for one, trace in zip(batch, traces, strict=True):
         assert np.array_equal(one, encode_trace(trace))

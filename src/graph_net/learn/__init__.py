@@ -1,0 +1,1 @@
+"""Programs and graphs as numbers, for models that learn from them."""

@@ -1,0 +1,69 @@
+"""TVM's features of programs, each program on its own."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from graph_net.learn.lanes import Limits, Lost
+from graph_net.learn.per_store import GROUPS, WIDTH, Subject, extract
+from graph_net.space import Workload
+from graph_net.space.metaschedule import MetaScheduleSpace, workload_of
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    from tvm import IRModule, te
+
+    left = te.placeholder((32, 64), name="left")
+    right = te.placeholder((64, 16), name="right")
+    over = te.reduce_axis((0, 64), name="k")
+    product = te.compute(
+        (32, 16), lambda i, j: te.sum(left[i, over] * right[over, j], axis=over), name="product"
+    )
+    return workload_of(IRModule({"main": te.create_prim_func([left, right, product])}), "matmul")
+
+
+@pytest.fixture(scope="module")
+def drawn(workload: Workload) -> list[str]:
+    return list(MetaScheduleSpace(workload).sample(4, 1))
+
+
+def test_every_program_has_stores_with_164_numbers(workload: Workload, drawn: list[str]) -> None:
+    subject = Subject("task", workload, "", tuple(drawn))
+    found = {schedule: array for _, schedule, array in extract([subject])}
+    assert list(found) == drawn
+    for array in found.values():
+        assert not isinstance(array, Lost)
+        assert array.ndim == 2
+        assert array.shape[1] == WIDTH
+        assert np.isfinite(array).all()
+    assert len({array.tobytes() for array in found.values() if not isinstance(array, Lost)}) == 4
+
+
+def test_the_groups_of_columns_are_all_of_them() -> None:
+    bounds = sorted(GROUPS.values())
+    assert [bounds[0][0], bounds[-1][1]] == [0, WIDTH]
+    assert all(first[1] == second[0] for first, second in pairwise(bounds))
+
+
+def test_a_bad_program_loses_itself_alone(workload: Workload, drawn: list[str]) -> None:
+    bad = ("[]", '[[["GetLoops",["b7"],[],["l0"]]],[]]')
+    subject = Subject("task", workload, "", (bad[0], drawn[0], bad[1], drawn[1]))
+    found = [array for _, _, array in extract([subject], Limits(20, 16.0, 2))]
+    assert [isinstance(array, Lost) for array in found] == [True, False, True, False]
+
+
+def test_a_module_that_is_none_loses_its_task(workload: Workload, drawn: list[str]) -> None:
+    other = Workload("metaschedule", "broken", "1", "AAAA")
+    subjects = [
+        Subject("bad", other, "", tuple(drawn[:1])),
+        Subject("good", workload, "", tuple(drawn[:1])),
+    ]
+    found = {task: array for task, _, array in extract(subjects)}
+    assert isinstance(found["bad"], Lost)
+    assert not isinstance(found["good"], Lost)
