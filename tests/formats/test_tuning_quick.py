@@ -16,6 +16,8 @@ from graph_net.formats.tuning import Block, Damage, Limits, read_ansor, read_ans
 from graph_net.formats.tuning import ansor_quick as quick
 from graph_net.formats.tuning.ansor import read_line
 from graph_net.formats.tuning.numbered import filled, numbered
+from graph_net.formats.tuning.parts import Parts
+from graph_net.formats.tuning.results import read_results, repeats_of
 from graph_net.record import Program
 
 ODD = b'0123456789-+.eE,"[]{}\\ \t\r\x00\x01nt\xc3\xff$'
@@ -115,10 +117,11 @@ steps = st.lists(
 changes = st.lists(
     st.tuples(st.integers(0, 400), st.integers(0, 2), st.sampled_from(ODD)), max_size=3
 )
+printed = st.floats(0, 2e9).map(lambda value: float(f"{value:.6g}"))
 results = st.tuples(
-    st.lists(st.floats(0, 2e9), min_size=1, max_size=3),
+    st.lists(printed | st.floats(0, 2e9), min_size=1, max_size=3),
     st.sampled_from([0, 0, 4, 9]),
-    st.floats(0, 10),
+    printed,
     st.integers(0, 2 * 10**9),
 )
 
@@ -179,3 +182,28 @@ def test_numbers_go_back_into_their_texts(texts: list[str]) -> None:
     ]
     assert back == [text.encode() for text in texts]
     assert next(values, None) is None
+
+
+numerals = st.one_of(
+    st.floats(0, 1e300).map(lambda value: f"{value:.6g}"),
+    st.floats(0, 1e300).map(repr),
+    st.from_regex(r"[0-9]{1,17}(\.[0-9]{1,17})?(e[+-]?[0-9]{1,3})?", fullmatch=True),
+)
+
+
+@given(st.lists(st.lists(numerals, min_size=1, max_size=4), min_size=1, max_size=6))
+def test_a_number_is_the_double_that_float_reads_or_is_not_read(rows: list[list[str]]) -> None:
+    texts = [f"{', '.join(row)}], 0, {row[0]}, {row[-1]}".encode() for row in rows]
+    fits, found = read_results(texts, Parts(repeats_of))
+    good = [row for row, fit in zip(rows, fits, strict=True) if fit]
+    assert found.repeats.tolist() == [len(row) for row in good]
+    assert found.costs.tolist() == [float(text) for row in good for text in row]
+    assert found.seconds.tolist() == [float(row[0]) for row in good]
+    assert found.stamps.tolist() == [float(row[-1]) for row in good]
+
+
+def test_numbers_as_they_are_printed_are_read() -> None:
+    text = b"0.000398768, 9.5e-05, 1e+10, 12], 0, 2.5, 1638197554"
+    fits, found = read_results([text, b"01], 0, 1, 1", b"1.], 0, 1, 1"], Parts(repeats_of))
+    assert fits.tolist() == [True, False, False]
+    assert found.costs.tolist() == [0.000398768, 9.5e-05, 1e10, 12.0]

@@ -10,10 +10,9 @@ else than expected goes to that reader whole, and comes to what it comes to ther
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,8 @@ from graph_net.formats.tuning.ansor import read_line
 from graph_net.formats.tuning.block import Block, Coded, block_of, joined, schedule_hashes
 from graph_net.formats.tuning.numbered import GAP, numbered_lines
 from graph_net.formats.tuning.outcome import FAILURES
+from graph_net.formats.tuning.parts import UNKNOWN, Parts
+from graph_net.formats.tuning.results import Results, read_results, repeats_of
 from graph_net.formats.tuning.stream import (
     DEFAULT_LIMITS,
     Damage,
@@ -34,15 +35,11 @@ from graph_net.formats.tuning.stream import (
 from graph_net.formats.tuning.values import HUGE, LATEST
 from graph_net.record import NEVER, Failure, Program, Task
 
-Value = TypeVar("Value")
-BEFORE, AFTER = b"], [[], [[", b']]], "r": [['
+BEFORE, AFTER, VERSION = b"], [[], [[", b']]], "r": [[', b'], "v": "'
 """What stands around the steps; the outermost brackets of the steps are in both."""
 REMEMBERED = 1 << 26
 """Bytes of parts, numbers and costs that are held at most, beside a chunk of the file."""
-_NUMBER = rb"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:e[+-]?[0-9]{1,3})?"
-_RESULT = re.compile(
-    rb'((?:N, ){0,63}N)\], ([0-8]), (N), (N)\], "v": "([\w.]{0,32})"\}'.replace(b"N", _NUMBER)
-)
+_VERSION = re.compile(rb'\], "v": "([\w.]{0,32})"\}')
 _STEPS = re.compile(rb'(?:[][,\x01]|"[\x01!#-+\--[\]-~]*")*')
 """Lists of whole numbers and of texts without escapes, commas and spaces."""
 _NO_STEPS = b'], [[], []]], "r": [[1], 0, 1, 1], "v": ""}'
@@ -71,17 +68,30 @@ def read_ansor_blocks(
         yield joined(held)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Cut:
-    """Lines that are as expected, in parts: each line's in the same place of every list."""
+    """Lines in parts: each line's in the same place of every list."""
 
-    rows: list[int] = field(default_factory=list)
+    rows: list[int]
     """Which line of the chunk."""
-    tasks: list[int] = field(default_factory=list)
-    steps: list[bytes] = field(default_factory=list)
-    results: list[tuple[bytes, ...]] = field(default_factory=list)
-    others: list[int] = field(default_factory=list)
-    """Lines that are not."""
+    heads: list[bytes]
+    steps: list[bytes]
+    results: list[bytes]
+    versions: list[bytes]
+
+    def only(self, good: NDArray[np.bool_]) -> _Cut:
+        """Some of the lines."""
+        if good.all():
+            return self
+        kept = np.flatnonzero(good).tolist()
+        return _Cut(
+            [self.rows[place] for place in kept],
+            *([part[place] for place in kept] for part in self.parts),
+        )
+
+    @property
+    def parts(self) -> tuple[list[bytes], ...]:
+        return self.heads, self.steps, self.results, self.versions
 
 
 class _Quick:
@@ -90,19 +100,22 @@ class _Quick:
     def __init__(self, limits: Limits) -> None:
         self.size = 0
         self._limits = limits
-        self._tasks = _Parts(_task_of)
-        self._versions = _Parts(lambda part: part.decode())
-        self._skeletons = _Parts(_skeleton_of)
+        self._tasks = Parts(_task_of)
+        self._versions = Parts(_version_of)
+        self._skeletons = Parts(_skeleton_of)
+        self._shapes = Parts(repeats_of)
 
     def read(self, chunk: Lines) -> tuple[list[Block], list[tuple[Place, Damage]]]:
         """The programs of some lines, and what cannot be read."""
         lines = chunk.data.split(b"\n")
-        cut = self._cut(lines)
+        cut = _cut(lines, self._limits)
         blocks = [self._block(cut, chunk.place.line)] if cut.rows else []
+        quick = {row - chunk.place.line for block in blocks for row in block.lines.tolist()}
+        others = [row for row in range(len(lines)) if row not in quick]
         numbers: list[int] = []
         programs: list[Program] = []
         damages: list[tuple[Place, Damage]] = []
-        for place, line in _places(chunk, lines, sorted(cut.others)):
+        for place, line in _places(chunk, lines, others):
             try:
                 if len(line) > self._limits.line_bytes:
                     raise TuningError(self._limits.too_long().reason)
@@ -120,50 +133,31 @@ class _Quick:
     @property
     def known(self) -> int:
         """Bytes of what is remembered."""
-        return self._tasks.size + self._versions.size + self._skeletons.size
-
-    def _cut(self, lines: list[bytes]) -> _Cut:
-        cut = _Cut()
-        code, result, most = self._tasks.code, _RESULT.fullmatch, self._limits.line_bytes
-        for row, line in enumerate(lines):
-            before, after = line.find(BEFORE), line.rfind(AFTER)
-            found = result(line, after + len(AFTER)) if 0 < before < after else None
-            if found is None or len(line) >= most or (task := code(line[:before])) is None:
-                cut.others.append(row)
-                continue
-            cut.rows.append(row)
-            cut.tasks.append(task)
-            cut.steps.append(line[before + len(BEFORE) - 2 : after + 1])
-            cut.results.append(found.groups())
-        return cut
+        parts = (self._tasks, self._versions, self._skeletons, self._shapes)
+        return sum(part.size for part in parts)
 
     def _block(self, cut: _Cut, first: int) -> Block:
+        fits, results = read_results(cut.results, self._shapes)
+        cut = cut.only(fits)
         texts, good = _canonical(cut.steps)
         apart = numbered_lines(np.frombuffer(texts, np.uint8))
-        codes = [self._skeletons.code(skeleton) for skeleton in apart.skeletons]
-        skeletons = np.array([-1 if code is None else code for code in codes], np.int64)
-        costs, errors, seconds, stamps, versions = zip(*cut.results, strict=True)
-        flat = _floats(b",".join(costs).split(b","))
-        repeats = np.array([1 + text.count(b",") for text in costs], np.int64)
-        failed = np.array(list(map(int, errors)), np.int64)
-        took, measured = _floats(seconds), _floats(stamps)
-        good &= (skeletons >= 0) & (took <= HUGE) & (measured <= LATEST)
-        good &= _in_range(flat, repeats, failed > 0)
-        if not good.all():
-            cut.others += [row for row, fits in zip(cut.rows, good, strict=True) if not fits]
-        version = np.array([self._versions.code(part) for part in versions], np.int64)
+        tasks, versions = self._tasks.codes(cut.heads), self._versions.codes(cut.versions)
+        skeletons = self._skeletons.codes(apart.skeletons)
+        for codes in (tasks, versions, skeletons):
+            good &= codes != UNKNOWN
+        good &= _in_range(results)
+        timed = good & (results.errors == 0)
         hashes = schedule_hashes(texts.split(b"\n")[:-1])
-        timed = good & (failed == 0)
         return Block(
             (np.array(cut.rows, np.int64) + first)[good],
-            Coded(self._tasks.values, np.array(cut.tasks, np.int64)[good]),
-            Coded(self._versions.values, version[good]),
-            Coded(_FAILURES, failed[good]),
+            Coded(self._tasks.values, tasks[good]),
+            Coded(self._versions.values, versions[good]),
+            Coded(_FAILURES, results.errors[good]),
             Coded([""], np.zeros(int(good.sum()), np.int64)),
-            flat[np.repeat(timed, repeats)],
-            np.where(timed, repeats, 0)[good],
-            took[good],
-            measured[good],
+            results.costs[np.repeat(timed, results.repeats)],
+            np.where(timed, results.repeats, 0)[good],
+            results.seconds[good],
+            results.stamps[good],
             hashes[good],
             Coded(self._skeletons.values, skeletons[good]),
             apart.numbers[np.repeat(good, apart.counts)],
@@ -171,36 +165,30 @@ class _Quick:
         )
 
 
-class _Parts(Generic[Value]):
-    """Parts of lines, each decoded when it is first seen."""
-
-    def __init__(self, decode: Callable[[bytes], Value | None]) -> None:
-        self.values: list[Value] = []
-        self.size = 0
-        self._decode = decode
-        self._codes: dict[bytes, int | None] = {}
-
-    def code(self, part: bytes) -> int | None:
-        """The place of a part's value; None where it is not as expected."""
-        try:
-            return self._codes[part]
-        except KeyError:
-            return self._learn(part)
-
-    def _learn(self, part: bytes) -> int | None:
-        value = self._decode(part)
-        code = None if value is None else len(self.values)
-        if value is not None:
-            self.values.append(value)
-        self._codes[part] = code
-        self.size += len(part)
-        return code
+def _cut(lines: list[bytes], limits: Limits) -> _Cut:
+    """The lines that can be cut where a record's parts meet."""
+    cut = _Cut([], [], [], [], [])
+    for row, line in enumerate(lines):
+        before, after = line.find(BEFORE), line.rfind(AFTER)
+        end = line.rfind(VERSION)
+        if 0 < before < after < end and len(line) < limits.line_bytes:
+            cut.rows.append(row)
+            cut.heads.append(line[:before])
+            cut.steps.append(line[before + len(BEFORE) - 2 : after + 1])
+            cut.results.append(line[after + len(AFTER) : end])
+            cut.versions.append(line[end:])
+    return cut
 
 
 def _task_of(head: bytes) -> Task | None:
     """The task of a line that begins so, whatever steps and result come after."""
     program = _read(head + _NO_STEPS)
     return program.task if program else None
+
+
+def _version_of(end: bytes) -> str | None:
+    found = _VERSION.fullmatch(end)
+    return found[1].decode() if found else None
 
 
 def _skeleton_of(skeleton: bytes) -> bytes | None:
@@ -231,16 +219,13 @@ def _canonical(steps: list[bytes]) -> tuple[bytes, NDArray[np.bool_]]:
     return data.translate(None, b" "), good
 
 
-def _floats(texts: Iterable[bytes]) -> NDArray[np.float64]:
-    return np.array(list(map(float, texts)), np.float64)
-
-
-def _in_range(
-    costs: NDArray[np.float64], repeats: NDArray[np.int64], failed: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Whether all costs of a line are: a success has real times, a failure any number."""
-    fits = np.where(np.repeat(failed, repeats), costs <= HUGE, (costs > 0) & (costs < NEVER))
-    return np.logical_and.reduceat(fits, np.cumsum(repeats) - repeats)
+def _in_range(results: Results) -> NDArray[np.bool_]:
+    """Whether all numbers of a line are: a success has real times, a failure any number."""
+    failed = np.repeat(results.errors > 0, results.repeats)
+    fits = np.where(failed, results.costs <= HUGE, (results.costs > 0) & (results.costs < NEVER))
+    good = np.logical_and.reduceat(fits, np.cumsum(results.repeats) - results.repeats)
+    known = results.errors < len(_FAILURES)
+    return good & known & (results.seconds <= HUGE) & (results.stamps <= LATEST)
 
 
 def _places(chunk: Lines, lines: list[bytes], rows: list[int]) -> Iterator[tuple[Place, bytes]]:
