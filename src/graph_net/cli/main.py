@@ -22,6 +22,7 @@ from graph_net.cli.import_ import import_samples
 from graph_net.cli.ingest import ingest_files
 from graph_net.cli.list import list_pack
 from graph_net.cli.plot import plot_sources
+from graph_net.cli.programs import programs_app
 from graph_net.cli.query import query_records
 from graph_net.cli.reference import reference_graphs
 from graph_net.cli.report import report_records
@@ -56,6 +57,7 @@ app.command("variant")(make_variant)
 app.command("decompose")(decompose_pack)
 app.command("bench")(bench_graphs)
 app.command("compilers")(list_compilers)
+app.add_typer(programs_app, name="programs")
 app.command("query")(query_records)
 app.command("score")(score_sources)
 app.command("compare")(compare_runs)

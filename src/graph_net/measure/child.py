@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graph_net.measure.memory import oom_kills
-from graph_net.measure.task import Inbox, Task, now
+from graph_net.measure.task import Inbox, Work, now
 from graph_net.record import Failure, Json, Stage, Symptom
 from graph_net.record.signature import signature_of
 
@@ -25,7 +25,7 @@ class Child:
     """Readable when the process has ended, whoever still holds its pipes."""
     paused: mmap.mmap
     """Seconds it was stopped for in all, where it can read them."""
-    task: Task
+    task: Work
     reads: int
     writes: int
     workdir: Path

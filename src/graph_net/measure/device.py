@@ -15,7 +15,7 @@ def describe(kind: str = "cpu", threads: int | None = None) -> Device:
     """This machine as a Device; asks the GPU only where one is meant."""
     cores = len(os.sched_getaffinity(0))
     software = {name: found for name in ("torch", "triton", "numpy") if (found := _version(name))}
-    name = _cpu_name()
+    name = cpu_name()
     # In whole GiB: the last megabytes change with the kernel, and are no other device.
     memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30) * 2**30
     if kind.startswith("cuda"):
@@ -43,7 +43,8 @@ def _version(name: str) -> str:
         return ""
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """The processor's model."""
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:

@@ -11,15 +11,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from graph_net.measure.task import Task, encode
-from graph_net.record import Failure, Json, Stage, Symptom, to_json
+from graph_net.measure.task import Work, encode, now
+from graph_net.record import Failure, Json, Stage, Symptom
 from graph_net.record.signature import message_of, signature_of
 
 _PR_SET_PDEATHSIG = 1
 
 
 def live(
-    task: Task, workdir: Path, listens: int, tells: int, paused: mmap.mmap, parent: int
+    task: Work, workdir: Path, listens: int, tells: int, paused: mmap.mmap, parent: int
 ) -> None:
     """The life of a worker; never returns."""
     status = 1
@@ -37,8 +37,6 @@ def live(
         quiet = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(quiet, stream)
-        from graph_net.measure.worker import Worker
-
         workdir.mkdir(parents=True, exist_ok=True)
 
         def wait() -> None:
@@ -53,13 +51,12 @@ def live(
             """Seconds that this process ran, those it was stopped for left out."""
             return time.monotonic() - float(struct.unpack_from("d", paused)[0])
 
-        record = Worker(task, workdir, announce, wait, clock).run()
-        tell({"record": True}, to_json(record).encode())
+        tell({"record": True}, task.run(workdir, announce, wait, clock))
         status = 0
     except Exception as error:  # a fault of ours: everything else becomes a record inside
         why = message_of(error)
         failure = Failure(Stage.LOAD, Symptom.INFRASTRUCTURE, why, signature_of(why))
-        tell({"record": True}, to_json(task.failed(failure)).encode())
+        tell({"record": True}, task.died(failure, {}, now(), 0.0))
     finally:
         # Compilers leave threads and handlers behind that hang or crash at an ordinary exit.
         os._exit(status)

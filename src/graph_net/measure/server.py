@@ -25,8 +25,8 @@ from typing import Any
 from graph_net.measure.child import Child, death_of, signal_group
 from graph_net.measure.life import die_with_parent, live
 from graph_net.measure.memory import group_bytes, oom_kills
-from graph_net.measure.task import Inbox, Task, encode
-from graph_net.record import Failure, Stage, Symptom, to_json
+from graph_net.measure.task import Inbox, Task, Work, encode
+from graph_net.record import Failure, Stage, Symptom
 from graph_net.record.signature import signature_of
 
 TICK = 0.25
@@ -40,7 +40,7 @@ class Server:
 
     def __init__(self, jobs: int, alone: bool, root: Path, source: int, sink: int) -> None:
         self.jobs, self.alone, self.root, self.source, self.sink = jobs, alone, root, source, sink
-        self.queue: deque[Task] = deque()
+        self.queue: deque[Work] = deque()
         self.children: dict[int, Child] = {}
         self.measuring: Child | None = None
         self.inbox = Inbox()
@@ -87,7 +87,7 @@ class Server:
             self._send({"event": "start", "key": child.task.key})
             building += 1
 
-    def _fork(self, task: Task) -> Child:
+    def _fork(self, task: Work) -> Child:
         reads, tells = os.pipe()
         listens, writes = os.pipe()
         workdir = self.root / task.key
@@ -183,13 +183,8 @@ class Server:
         shutil.rmtree(child.workdir, ignore_errors=True)
         record = child.record
         if record is None:
-            died = child.task.failed(
-                death_of(child, status),
-                environment=child.known,
-                started=child.started,
-                seconds=child.used(),
-            )
-            record = to_json(died).encode()
+            failure = death_of(child, status)
+            record = child.task.died(failure, child.known, child.started, child.used())
         self._send({"event": "record", "key": child.task.key}, record)
 
     def _send(self, tree: dict[str, Any], blob: bytes = b"") -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+from typing import Protocol as Interface
 
 from graph_net.measure.golden import Golden
 from graph_net.measure.protocol import Limits, Protocol
@@ -13,11 +16,47 @@ from graph_net.record import (
     Config,
     Device,
     Failure,
+    Json,
     Record,
     Stage,
     Subject,
     key_of,
+    to_json,
 )
+
+Announce = Callable[[Stage, dict[str, Json]], None]
+"""What a worker tells on its way: where it is, and what it knows should it die there."""
+
+
+class Work(Interface):
+    """Something that a worker does, from the fork to its end, with one turn in the measuring lane.
+
+    The lanes need no more than this of a task.
+    """
+
+    @property
+    def key(self) -> str:
+        """What its result is found by."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """What it may cost."""
+        ...
+
+    def run(
+        self,
+        workdir: Path,
+        announce: Announce,
+        wait: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> bytes:
+        """Do it, in a process of its own; ``wait`` returns when nothing else is running."""
+        ...
+
+    def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
+        """The result of work that could not tell of its end."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -59,6 +98,23 @@ class Task:
             forms=tree["forms"],
             golden=None if tree["golden"] is None else Golden(**tree["golden"]),
         )
+
+    def run(
+        self,
+        workdir: Path,
+        announce: Announce,
+        wait: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> bytes:
+        """Measure; the record as JSON."""
+        from graph_net.measure.worker import Worker
+
+        return to_json(Worker(self, workdir, announce, wait, clock).run()).encode()
+
+    def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
+        """The record of a failure, as JSON."""
+        record = self.failed(failure, environment=known, started=started, seconds=seconds)
+        return to_json(record).encode()
 
     def failed(self, failure: Failure, **known: Any) -> Record:
         """The record of a failure that the worker itself could not tell."""

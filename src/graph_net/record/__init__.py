@@ -1,6 +1,12 @@
 """The nouns Config, Device, Record and Program."""
 
-from graph_net.record.codec import from_json, read_as, to_json
+from graph_net.record.codec import (
+    from_json,
+    program_from_json,
+    program_to_json,
+    read_as,
+    to_json,
+)
 from graph_net.record.nouns import (
     BLAMELESS,
     EQUAL,
@@ -56,6 +62,8 @@ __all__ = [
     "digest",
     "from_json",
     "key_of",
+    "program_from_json",
+    "program_to_json",
     "read_as",
     "to_json",
 ]

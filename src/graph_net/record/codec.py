@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.record.nouns import Record, RecordError, canonical
+from graph_net.record.program import Program
 
 Kind = TypeVar("Kind")
 
@@ -24,6 +25,16 @@ def to_json(record: Record) -> str:
 def from_json(text: str | bytes) -> Record:
     """The record of a line; raises RecordError on anything else."""
     return read_as(Record, text, "record")
+
+
+def program_to_json(program: Program) -> str:
+    """A program as one line."""
+    return canonical(asdict(program))
+
+
+def program_from_json(text: str | bytes) -> Program:
+    """The program of a line; raises RecordError on anything else."""
+    return read_as(Program, text, "program")
 
 
 def read_as(kind: type[Kind], text: str | bytes, what: str) -> Kind:

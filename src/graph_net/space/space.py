@@ -2,8 +2,8 @@
 
 A program is a *schedule*: canonical JSON, data that a file may hold and that means the same program
 wherever the space is made of the same workload. A space draws schedules, changes them, says without
-compiling what is wrong with one, turns one into numbers for a cost model and into code for a reader,
-and builds one. Only ``build`` and what it returns touch a device.
+compiling what is wrong with one, turns one into numbers for a cost model and into code for a
+reader, and builds one. Only ``build`` and what it returns touch a device.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Space(ABC):
 
         The first ``k`` of a longer sample are the sample of ``k``: a collection can go on.
         """
-        drawn = random.Random(seed)
+        drawn = random.Random(seed)  # noqa: S311
         seen: set[str] = set()
         misses = 0
         while len(seen) < count and misses < TRIES:

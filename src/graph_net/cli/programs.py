@@ -1,0 +1,100 @@
+"""``graph-net programs``: schedules of tasks, measured here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from graph_net.cli.bench import parse_seconds
+from graph_net.cli.common import err, out
+from graph_net.cli.programs_features import make_features
+from graph_net.cli.progress import progress
+
+programs_app = typer.Typer(
+    no_args_is_help=True, help="Programs: schedules of tasks, measured here; what they look like."
+)
+programs_app.command("features")(make_features)
+NETWORKS = "tenset (TenSet's 120), corpus, or a pack."
+
+
+@programs_app.command("collect")
+def collect_programs(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The directory of records to write them to.")
+    ],
+    networks: Annotated[str, typer.Option(help=f"Where tasks come from: {NETWORKS}")] = "tenset",
+    where: Annotated[
+        str, typer.Option(help="Only networks for which this holds: \"name LIKE '%-1x%'\".")
+    ] = "",
+    per_task: Annotated[
+        int, typer.Option(help="At most so many programs of a task.", min=1)
+    ] = 4000,
+    work: Annotated[
+        Path, typer.Option(help="Where results wait; the same place again resumes.")
+    ] = Path("build/programs"),
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Builds at once; 0: one a core.")] = 0,
+    seed: Annotated[int, typer.Option(help="What schedules are drawn with.")] = 0,
+    turn: Annotated[int, typer.Option(help="Programs of a task before the next.", min=1)] = 32,
+    every: Annotated[
+        bool, typer.Option(help="Also tasks that are a part of a call, and those that only move.")
+    ] = False,
+    budget: Annotated[str, typer.Option(help="Stop after 30m, 2h, …; again goes on.")] = "",
+) -> None:
+    """Draw schedules of the tasks of networks, build and time each, and store them.
+
+    Tasks are what TVM's Relax fuses a network into. Trials are forked from a process that is ready
+    for their task; one runs at a time, with cold caches, TenSet's number of repeats and five
+    seconds at most. Resumes: programs that are in --work are not measured again.
+    """
+    from graph_net.corpus.query import select
+    from graph_net.programs.collect import Collection, Wanted
+    from graph_net.programs.networks import networks as pack_of
+    from graph_net.programs.store import store
+    from graph_net.programs.tasks import Extraction, merged
+
+    limit = parse_seconds(budget) if budget else None
+    cores = jobs or os.cpu_count() or 1
+    pack = pack_of(networks)
+    names = [row["name"] for row in select(pack, where or None)]
+    extraction = Extraction(work / "tasks", os.cpu_count() or 1)
+    missing = extraction.missing(names)
+    with progress("tasks", len(missing)) as advance:
+        extraction.run(pack.blobs(missing), cores, advance)
+    tasks = merged(extraction.tasks(names), every)
+    for name, why in extraction.failures(names).items():
+        err.print(f"{name}: {why}", markup=False)
+    if not tasks:
+        raise ValueError("these networks have no task")
+    collection = Collection(work, Wanted(per_task, seed, turn), cores)
+    began, outcomes = time.monotonic(), Counter[str]()
+    with progress("programs", collection.missing(tasks)) as advance:
+        for program in collection.run(tasks):
+            failure = program.failure
+            outcomes[f"{failure.stage}: {failure.symptom}" if failure else "success"] += 1
+            advance()
+            if limit is not None and time.monotonic() - began > limit:
+                break
+    for why in collection.failures(tasks):
+        err.print(why, markup=False)
+    stored = store(collection, tasks, output)
+    _report(outcomes, time.monotonic() - began)
+    out.print(f"{stored} programs of {len(tasks)} tasks of {len(names)} networks in {output}")
+
+
+def _report(outcomes: Counter[str], seconds: float) -> None:
+    if not outcomes:
+        return
+    table = Table(title="measured now", title_justify="left")
+    table.add_column("outcome")
+    table.add_column("programs", justify="right")
+    for outcome, count in outcomes.most_common():
+        table.add_row(escape(outcome), str(count))
+    out.print(table)
+    out.print(f"{3600 * outcomes.total() / seconds:,.0f} programs an hour")

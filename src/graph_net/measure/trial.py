@@ -1,0 +1,95 @@
+"""One program of a space, built and timed by a worker of the lanes.
+
+The space is made once, in the process that forks the workers: a trial is tens of milliseconds of
+forking instead of seconds of importing, and a schedule that crashes or never ends costs itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from graph_net.measure.protocol import Limits
+from graph_net.measure.server import Server
+from graph_net.measure.task import Announce
+from graph_net.record import Failure, Json, Program, Stage, Symptom, Task, program_to_json
+from graph_net.record.signature import message_of, signature_of
+from graph_net.space import Space, SpaceError, repeats_of
+
+COMPILE_SECONDS, RUN_SECONDS = 15.0, 5.0
+"""TenSet's limits: a schedule that compiles longer never ends, one that runs longer is no good."""
+
+
+def trial_limits() -> Limits:
+    """What one program may cost."""
+    seconds = dict.fromkeys(Stage, RUN_SECONDS) | {Stage.COMPILE: COMPILE_SECONDS}
+    return Limits(seconds, 4 << 30)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A schedule of a space, to be measured."""
+
+    space: Space
+    task: Task
+    schedule: str
+    flops: float = 0.0
+    limits: Limits = field(default_factory=trial_limits)
+
+    @property
+    def key(self) -> str:
+        """The hash of the schedule."""
+        return blake2b(self.schedule.encode(), digest_size=8).hexdigest()
+
+    def run(
+        self,
+        workdir: Path,
+        announce: Announce,
+        wait: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> bytes:
+        """Build beside others, then run alone; the Program, as JSON."""
+        began, stage = clock(), Stage.COMPILE
+        announce(stage, {})
+        try:
+            built = self.space.build(self.schedule)
+            wait()
+            stage = Stage.MEASURE
+            costs = built.times(repeats_of(self.flops))
+        except SpaceError as error:
+            return self._failed(stage, Symptom.UNSUPPORTED, str(error), clock() - began)
+        except Exception as error:
+            return self._failed(stage, Symptom.EXCEPTION, message_of(error), clock() - began)
+        return self._made(tuple(costs), None, clock() - began)
+
+    def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
+        """The program of a trial that was killed, or died."""
+        return self._made((), failure, seconds)
+
+    def _failed(self, stage: Stage, symptom: Symptom, why: str, seconds: float) -> bytes:
+        return self._made((), Failure(stage, symptom, why, signature_of(why)), seconds)
+
+    def _made(self, costs: tuple[float, ...], failure: Failure | None, seconds: float) -> bytes:
+        program = Program(
+            self.task,
+            self.schedule,
+            costs,
+            failure,
+            seconds=round(seconds, 4),
+            measured=round(time.time(), 3),
+        )
+        return program_to_json(program).encode()
+
+
+def serve_trials(trials: Iterable[Trial], jobs: int, root: Path, sink: int) -> None:
+    """Run trials in the lanes of this process, and write what came of each to ``sink``."""
+    source, nobody = os.pipe()
+    os.close(nobody)
+    server = Server(jobs, True, root, source, sink)
+    server.queue.extend(trials)
+    server.serve()
+    os.close(source)

@@ -1,0 +1,1 @@
+"""Programs of our own: the tasks of networks, and their schedules, collected and looked at."""

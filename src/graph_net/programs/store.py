@@ -1,0 +1,108 @@
+"""What a collection holds, as tables in a directory of records: programs, tasks and workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graph_net.corpus.program_columns import LAYOUT
+from graph_net.corpus.programs import Labels, ProgramStore
+from graph_net.corpus.sources import arrow_source, written
+from graph_net.corpus.workloads import SCHEMA as WORKLOADS
+from graph_net.formats.tuning import Damage, Place, TuningError
+from graph_net.formats.tuning.collected import read_collected
+from graph_net.measure.device import cpu_name
+from graph_net.programs.collect import Collection
+from graph_net.programs.tasks import CollectedTask
+from graph_net.record import Program
+
+SOURCE = Path("collected")
+"""What such programs have for the name of a file they came from."""
+SCHEMA = pa.schema(
+    [
+        *(
+            pa.field(name, pa.string())
+            for name in ("network", "workload", "kernel", "structure", "graph")
+        ),
+        pa.field("weight", pa.int32()),
+        pa.field("flops", pa.float64()),
+    ],
+    metadata={b"graph_net.tasks": b"1"},
+)
+
+
+class TaskStore:
+    """Which tasks networks have, in a directory of records."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def parts(self) -> list[Path]:
+        """The Parquet files, one a collection."""
+        return sorted(self.path.glob("tasks-*.parquet"))
+
+    def source(self) -> Any:
+        """All of it, for questions."""
+        return arrow_source(self.parts(), SCHEMA)
+
+
+def store(collection: Collection, tasks: Sequence[CollectedTask], output: Path) -> int:
+    """Write everything a collection has of these tasks; how many programs that is.
+
+    The files are named after the device, so that the same collection, gone on, replaces them.
+    """
+    device = cpu_name()
+    label = blake2b(f"collected {device}".encode(), digest_size=16).hexdigest()
+    output.mkdir(parents=True, exist_ok=True)
+    part = output / f"programs-{LAYOUT}-{label}.parquet"
+    found = _programs(collection, tasks)
+    added = ProgramStore(output).add_part(part, SOURCE, found, Labels(device=device))
+    if added.damaged:
+        _, damage = added.examples[0]
+        raise TuningError(f"{added.damaged} lines of the journals are damaged: {damage.reason}")
+    _write(output / f"tasks-{label}.parquet", SCHEMA, list(_rows(tasks)))
+    modules = [
+        {"source": SOURCE.name, "workload": task.workload.hash, "module": task.workload.module}
+        for task in tasks
+    ]
+    _write(output / f"workloads-{label}.parquet", WORKLOADS, modules)
+    return added.programs
+
+
+def _programs(
+    collection: Collection, tasks: Sequence[CollectedTask]
+) -> Iterator[tuple[Place, Program | Damage]]:
+    """A task after the other: what they have in common is stored once."""
+    line = 0
+    for task in tasks:
+        journal = collection.journal(task)
+        journal.done()  # a line that a kill cut off goes
+        if journal.path.exists():
+            for place, found in read_collected(journal.path):
+                line += 1
+                yield Place(line, place.offset), found
+
+
+def _rows(tasks: Sequence[CollectedTask]) -> Iterator[dict[str, Any]]:
+    for task in tasks:
+        for network, weight in task.weights.items():
+            yield {
+                "network": network,
+                "workload": task.workload.hash,
+                "kernel": task.workload.name,
+                "structure": task.structure,
+                "graph": task.graph,
+                "weight": weight,
+                "flops": task.workload.flops,
+            }
+
+
+def _write(target: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
+    with written(target) as file:
+        table = pa.Table.from_pylist(rows, schema=schema)
+        pq.write_table(table, file, compression="zstd", compression_level=9)

@@ -1,0 +1,137 @@
+"""The tasks of networks: each workload once, with the networks it occurs in and how often.
+
+What TVM says of a network is kept in a file, so that a collection which goes on asks it once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graph_net.capture.collect import each_in_a_process
+from graph_net.capture.worker import Budget
+from graph_net.corpus.sources import written
+from graph_net.graph import Graph, from_bytes
+from graph_net.record import Json, Task, canonical
+from graph_net.space import Workload
+from graph_net.validate.forked import limit_this_process
+
+
+@dataclass(frozen=True)
+class NetworkTask:
+    """A workload as it occurs in one network."""
+
+    network: str
+    workload: Workload
+    weight: int
+    structure: str
+    """Of the subgraph it computes, and its id; empty where that is a part of a call only."""
+    graph: str
+
+
+@dataclass
+class CollectedTask:
+    """A workload over all networks."""
+
+    workload: Workload
+    structure: str
+    graph: str
+    weights: dict[str, int] = field(default_factory=dict)
+    """How often each network calls it."""
+
+    def named(self, target: str) -> Task:
+        """The task as its programs have it."""
+        details: Json = {
+            "flops": self.workload.flops,
+            "graph": self.graph,
+            "structure": self.structure,
+        }
+        work = self.workload
+        return Task(work.space, work.hash, work.name, target, canonical(details))
+
+
+def merged(found: Iterable[NetworkTask], every: bool = False) -> list[CollectedTask]:
+    """Each workload once, those that compute no whole call left out unless ``every``."""
+    tasks: dict[str, CollectedTask] = {}
+    for one in found:
+        if one.structure or every:
+            known = tasks.setdefault(
+                one.workload.hash, CollectedTask(one.workload, one.structure, one.graph)
+            )
+            known.weights[one.network] = one.weight
+    return list(tasks.values())
+
+
+class Extraction:
+    """Asks TVM for the tasks of graphs, in a process each, and keeps the answers."""
+
+    def __init__(self, work: Path, cores: int, budget: Budget | None = None) -> None:
+        self.work, self.cores = work, cores
+        self.budget = budget or Budget(300, 8.0)
+
+    def run(
+        self, graphs: Iterable[tuple[str, bytes]], jobs: int, advance: Callable[[], None]
+    ) -> None:
+        """Extract what is not known yet."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
+        ended = each_in_a_process(todo, self._begin, jobs, self.budget.seconds)
+        for (name, _), status, _ in ended:
+            if not self._file(name).exists():
+                number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+                self._keep(name, [], f"the process ended with signal {number}")
+            advance()
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """Networks that TVM has not been asked for."""
+        return [name for name in names if not self._file(name).exists()]
+
+    def _begin(self, item: tuple[str, bytes]) -> int:
+        child = os.fork()
+        if child:
+            return child
+        try:
+            limit_this_process(self.budget.seconds, self.budget.gigabytes)
+            name, data = item
+            try:
+                self._keep(name, list(network_tasks(name, from_bytes(data), self.cores)), "")
+            except Exception as error:
+                self._keep(name, [], f"{type(error).__name__}: {error}"[:500])
+        finally:
+            os._exit(0)
+
+    def _keep(self, name: str, tasks: list[NetworkTask], failed: str) -> None:
+        tree = {"network": name, "failed": failed, "tasks": [asdict(task) for task in tasks]}
+        with written(self._file(name)) as file:
+            file.write(json.dumps(tree).encode())
+
+    def _file(self, name: str) -> Path:
+        return self.work / f"{name.replace('/', '--')}.json"
+
+    def tasks(self, names: Iterable[str]) -> Iterator[NetworkTask]:
+        """What is known of these networks."""
+        for name in names:
+            for tree in self._tree(name)["tasks"]:
+                yield NetworkTask(**{**tree, "workload": Workload(**tree["workload"])})
+
+    def failures(self, names: Iterable[str]) -> dict[str, str]:
+        """Networks without tasks, and why."""
+        found = ((name, self._tree(name)["failed"]) for name in names)
+        return {name: why for name, why in found if why}
+
+    def _tree(self, name: str) -> Any:
+        return json.loads(self._file(name).read_bytes())
+
+
+def network_tasks(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:
+    """The tasks of one network."""
+    from graph_net.space.relax import tasks_of
+
+    for task in tasks_of(graph, cores):
+        piece = task.subgraph
+        structure, known = (piece.structure, piece.id) if piece else ("", "")
+        yield NetworkTask(name, task.workload, task.weight, structure, known)
