@@ -26,6 +26,7 @@ BENCHMARKS = {
     "overhead": [],
     "honesty": [],
     "scoring": [],
+    "features": [],
 }
 REPORT = Path("build/bench/report.md")
 

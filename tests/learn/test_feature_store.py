@@ -142,6 +142,18 @@ def test_nothing_is_computed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert {len(set(batch.task.tolist())) for batch in found} == {1, 2}
 
 
+def test_a_run_that_is_left_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graph_net.learn.making.ROWS", 2)
+    records = stored(tmp_path / "records", [program(trace(n), 1.0) for n in range(1, 6)])
+    store = FeatureStore(tmp_path / "features")
+    run = Making(records, store).primitives()
+    next(run)
+    run.close()  # type: ignore[attr-defined]
+    assert store.count(METASCHEDULE) == 2
+    _primitives(records, store)
+    assert (store.count(METASCHEDULE), len(store.known(METASCHEDULE))) == (5, 5)
+
+
 def test_a_damaged_schedule_loses_itself_alone(tmp_path: Path) -> None:
     records = stored(tmp_path / "records", [program(trace(2), 1.0), program("[1,2]", 1.0)])
     store = FeatureStore(tmp_path / "features")

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("tvm")
 
+from graph_net.corpus.workloads import WorkloadStore
+from graph_net.formats.tuning import Workload as Module
+from graph_net.formats.tuning import write_workloads
+from graph_net.learn.feature_store import FeatureStore
+from graph_net.learn.joined import joined, programs_by_key
+from graph_net.learn.kinds import PER_STORE
 from graph_net.learn.lanes import Limits, Lost
+from graph_net.learn.making import Making
 from graph_net.learn.per_store import GROUPS, WIDTH, Subject, extract
 from graph_net.space import Workload
 from graph_net.space.metaschedule import MetaScheduleSpace, workload_of
+from learn.some_programs import program, stored
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +65,36 @@ def test_a_bad_program_loses_itself_alone(workload: Workload, drawn: list[str]) 
     subject = Subject("task", workload, "", (bad[0], drawn[0], bad[1], drawn[1]))
     found = [array for _, _, array in extract([subject], Limits(20, 16.0, 2))]
     assert [isinstance(array, Lost) for array in found] == [True, False, True, False]
+
+
+def test_a_directory_of_records_has_its_stores_made_once(
+    tmp_path: Path, workload: Workload, drawn: list[str]
+) -> None:
+    measured = [program(text, 1.0, workload.hash, MetaScheduleSpace(workload).target)
+                for text in drawn]  # fmt: skip
+    records = stored(tmp_path / "records", measured)
+    modules = tmp_path / "database_workload.json"
+    with modules.open("wb") as file:
+        write_workloads([Module(workload.hash, workload.module)], file)
+    WorkloadStore(records).add(modules)
+    making = Making(records, store := FeatureStore(tmp_path / "features"))
+    assert list(making.per_store(making.missing_stores(), Limits())) == [None] * len(drawn)
+    assert making.missing_stores() == {}
+    (batch,) = joined(store, PER_STORE, programs_by_key(records, PER_STORE))
+    again = [array for _, _, array in extract([Subject("", workload, "", tuple(drawn))])]
+    wanted = {np.asarray(array, np.float16).tobytes() for array in again}
+    found = {batch.values[a:b].tobytes() for a, b in pairwise(batch.starts)}
+    assert found == wanted
+
+
+def test_programs_without_a_module_have_a_reason(tmp_path: Path, drawn: list[str]) -> None:
+    records = stored(tmp_path / "records", [program(drawn[0], 1.0, target="")])
+    making = Making(records, store := FeatureStore(tmp_path / "features"))
+    (lost,) = making.per_store(making.missing_stores(), Limits())
+    assert lost is not None
+    assert "holds no module" in lost.reason
+    assert making.missing_stores() == {}
+    assert Making(records, store, retry=True).missing_stores() != {}
 
 
 def test_a_module_that_is_none_loses_its_task(workload: Workload, drawn: list[str]) -> None:

@@ -179,6 +179,13 @@ def test_real_traces_differ_as_their_features_do() -> None:
     assert len({array.tobytes() for array in made}) == len(texts)
 
 
+def test_real_traces_draw_nothing_in_postprocessing() -> None:
+    for line in _real("metaschedule", "*tuning_record*"):
+        instructions, decisions = line[1][0]
+        names = [instruction[0] for instruction in instructions]
+        assert all(place < names.index("EnterPostproc") for place, _ in decisions)
+
+
 def test_real_steps_differ_as_their_features_do() -> None:
     texts = {json.dumps(line["i"][1][1]) for line in _real("ansor/k80", "*.gz")}
     made = encode_steps(sorted(texts), GPU_LENGTH)

@@ -22,7 +22,9 @@ SHOWN = 5
 
 
 def make_features(
-    records: Annotated[Path, typer.Argument(help="A directory of records that has programs.")],
+    records: Annotated[
+        Path, typer.Argument(metavar="RECORDS", help="A directory of records that has programs.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the features go.")],
     kind: Annotated[
         str, typer.Option(help=f"What to make, with commas between: {', '.join(CHOICES)}.")
@@ -42,6 +44,7 @@ def make_features(
     Primitives come from the schedules alone; per_store replays them with TVM and needs their
     workloads; graph takes the graphs of a pack.
     """
+    from graph_net.corpus.records import RecordStore
     from graph_net.learn.feature_store import FeatureStore
     from graph_net.learn.lanes import Limits
 
@@ -54,12 +57,13 @@ def make_features(
     if set(chosen) != {"graph"} and not any(records.glob("programs-*.parquet")):
         raise typer.BadParameter(f"{records} holds no programs", param_hint="RECORDS")
     store, limits = FeatureStore(output), Limits(seconds, jobs=jobs)
-    if "primitives" in chosen:
-        _primitives(records, store, retry)
-    if "per_store" in chosen:
-        _per_store(records, store, limits, retry)
-    if "graph" in chosen and graphs is not None:
-        _graphs(graphs, store, limits, retry)
+    with RecordStore(output).locked():
+        if "primitives" in chosen:
+            _primitives(records, store, retry)
+        if "per_store" in chosen:
+            _per_store(records, store, limits, retry)
+        if "graph" in chosen and graphs is not None:
+            _graphs(graphs, store, limits, retry)
 
 
 def _primitives(records: Path, store: FeatureStore, retry: bool) -> None:

@@ -53,7 +53,7 @@ class Joined:
     starts: NDArray[np.int64]
 
 
-def programs_by_key(records: Path, kind: Kind, where: str = "true") -> Programs:
+def programs_by_key(records: Path | str, kind: Kind, where: str = "true") -> Programs:
     """The programs of a directory of records that a SQL condition chooses."""
     import duckdb
 

@@ -1,7 +1,7 @@
 """TenSet's features of a program: 164 numbers for each store to a buffer, through TVM.
 
 They describe the loops around a store as they are after scheduling, so the schedule is replayed: it
-takes TVM, and hundreds of times as long as ``graph_net.space.primitives``. Nothing is compiled.
+takes TVM, and a hundred times as long as ``graph_net.space.primitives``. Nothing is compiled.
 """
 
 from __future__ import annotations
