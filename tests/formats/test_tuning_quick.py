@@ -163,6 +163,14 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(blocks) > 5
     assert sum(map(len, blocks)) == 200
     assert_same(path)
+    bad = json.dumps(ansor()).replace('{"i": [["', '{"i": [[1, "').encode()
+    assert_same(lines(path, *(bad.replace(b"matmul", b"%d" % n) for n in range(200)), ansor()))
+
+
+def test_a_chunk_may_have_no_line_as_expected(tmp_path: Path) -> None:
+    assert_same(lines(tmp_path / "a", ansor(r=[[1 / 3], 0, 1, 5])))
+    assert_same(lines(tmp_path / "a", ansor(steps=[["SP", -1]])))
+    assert_same(lines(tmp_path / "a"))
 
 
 def test_a_broken_archive_gives_what_comes_before_the_break(tmp_path: Path) -> None:

@@ -198,6 +198,8 @@ def _answer(connection: duckdb.DuckDBPyConnection, question: str) -> pa.Table:
     import duckdb
 
     try:
+        if len(connection.extract_statements(question)) != 1:
+            raise TuningError("a condition is one, not several statements")
         return connection.sql(question).to_arrow_table()
     except duckdb.Error as error:
         raise TuningError(f"{str(error).splitlines()[0]}. Columns: {', '.join(COLUMNS)}") from error
@@ -211,7 +213,7 @@ def _connected(store: ProgramStore | None = None) -> Iterator[duckdb.DuckDBPyCon
     with duckdb.connect(":memory:") as connection:
         if store is not None:
             store.create_view(connection)
-        connection.execute("SET enable_external_access = false")
+        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         yield connection
 
 

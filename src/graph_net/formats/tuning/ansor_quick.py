@@ -62,7 +62,7 @@ def read_ansor_blocks(
         yield from damages
         held += blocks
         if sum(map(len, held)) >= rows or quick.size + quick.known > REMEMBERED:
-            yield joined(held)
+            yield from [joined(held)] if held else []
             held, quick = [], _Quick(limits)
     if held:
         yield joined(held)
@@ -109,7 +109,7 @@ class _Quick:
         """The programs of some lines, and what cannot be read."""
         lines = chunk.data.split(b"\n")
         cut = _cut(lines, self._limits)
-        blocks = [self._block(cut, chunk.place.line)] if cut.rows else []
+        blocks = self._blocks(cut, chunk.place.line) if cut.rows else []
         quick = {row - chunk.place.line for block in blocks for row in block.lines.tolist()}
         others = [row for row in range(len(lines)) if row not in quick]
         numbers: list[int] = []
@@ -136,9 +136,12 @@ class _Quick:
         parts = (self._tasks, self._versions, self._skeletons, self._shapes)
         return sum(part.size for part in parts)
 
-    def _block(self, cut: _Cut, first: int) -> Block:
+    def _blocks(self, cut: _Cut, first: int) -> list[Block]:
+        """The lines that are as expected; the first of the chunk has that number."""
         fits, results = read_results(cut.results, self._shapes)
-        cut = cut.only(fits)
+        return [self._block(cut.only(fits), results, first)] if fits.any() else []
+
+    def _block(self, cut: _Cut, results: Results, first: int) -> Block:
         texts, good = _canonical(cut.steps)
         apart = numbered_lines(np.frombuffer(texts, np.uint8))
         tasks, versions = self._tasks.codes(cut.heads), self._versions.codes(cut.versions)
