@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from graph_net.cli.programs_features import make_features
 from graph_net.learn.feature_store import FeatureStore
 from graph_net.learn.kinds import METASCHEDULE
+from graph_net.record import Program, Task
 from learn.some_programs import program, stored, trace
 
 
@@ -27,6 +28,14 @@ def test_primitives_are_made_and_kept(tmp_path: Path) -> None:
         assert call(records, "-o", tmp_path / "features")[0] == 0
     store = FeatureStore(tmp_path / "features")
     assert (store.count(METASCHEDULE), len(store.parts(METASCHEDULE))) == (2, 1)
+
+
+def test_programs_without_primitives_are_counted(tmp_path: Path) -> None:
+    task = Task("t4", "convolution", "", "", "{}")
+    records = stored(tmp_path / "records", [Program(task, '{"block":4}', (1.0,))])
+    code, output = call(records, "-o", tmp_path / "features")
+    assert code == 0
+    assert "1 programs have no primitives" in output
 
 
 @pytest.mark.parametrize(

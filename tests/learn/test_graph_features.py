@@ -15,7 +15,7 @@ from graph_net.learn.graph_features import NODE_COLUMNS, SUMMARY_COLUMNS, graph_
 from graph_net.learn.kinds import GRAPH
 from graph_net.learn.lanes import Limits
 from graph_net.learn.making_graphs import make_graphs, missing_graphs
-from graph_net.space.primitives import scaled
+from graph_net.space.magnitudes import scaled
 from strategies import graphs
 
 ROW = TensorSpec((8, 16), "float32")

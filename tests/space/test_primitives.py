@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from graph_net.space import SpaceError
 from graph_net.space.ansor_steps import CPU_LENGTH, GPU_LENGTH, encode_steps
+from graph_net.space.magnitudes import scaled
 from graph_net.space.primitives import (
     KINDS,
     LENGTH,
@@ -24,7 +25,6 @@ from graph_net.space.primitives import (
     WORDS,
     TraceEncoder,
     encode_trace,
-    scaled,
 )
 
 DATA = Path(__file__).parents[3] / "shared/data"
@@ -97,6 +97,7 @@ def test_a_batch_is_its_traces_one_by_one() -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "[", "7", "[]", "{}", "[1,2]", "[[[1]],[]]", '[[["Split"]],[]]', "[[],[1]]",
+     "[[],[[Infinity,1]]]", "[[],[[NaN,1]]]",
      '[[["Split",1,2,3]],[]]', "[" * 100_000],
 )  # fmt: skip
 def test_what_is_no_trace_is_refused(text: str) -> None:

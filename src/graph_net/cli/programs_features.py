@@ -78,6 +78,8 @@ def _primitives(records: Path, store: FeatureStore, retry: bool) -> None:
     for kind in (METASCHEDULE, ANSOR_CPU, ANSOR_GPU):
         if store.parts(kind):
             _tell(store, kind.name)
+    if others := making.count("format NOT IN ('ansor', 'metaschedule') OR schedule IS NULL"):
+        err.print(f"{others:,} programs have no primitives: another format, or no schedule kept")
 
 
 def _per_store(records: Path, store: FeatureStore, limits: Limits, retry: bool) -> None:

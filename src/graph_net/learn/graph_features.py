@@ -19,7 +19,7 @@ from graph_net.graph.values import item_bytes
 from graph_net.graph.work import work_of
 from graph_net.rewrite.blocks import Folded, fold_blocks
 from graph_net.rewrite.weight import Weight, weight_of
-from graph_net.space.primitives import Floats, bucket, scaled
+from graph_net.space.magnitudes import Floats, bucket, scaled
 
 OPERATORS = (
     "add sub mul div pow neg exp sqrt rsqrt tanh sigmoid relu gelu silu hardtanh clamp where sum "

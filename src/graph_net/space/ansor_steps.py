@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graph_net.space.primitives import Floats, bucket, leaves, number, scaled
+from graph_net.space.magnitudes import Floats, bucket, leaves, number, scaled
 from graph_net.space.space import SpaceError
 
 KINDS = "AN FU PR RE SP FSP FFSP SA CA CI CR CHR CHW RF".split()

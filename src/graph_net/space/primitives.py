@@ -14,20 +14,16 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import isfinite
-from typing import Any, TypeAlias
-from zlib import crc32
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graph_net.space.magnitudes import Floats, bucket, leaves, number, scaled
 from graph_net.space.space import SpaceError
 from graph_net.space.traces import POSTPROC
-
-Floats: TypeAlias = NDArray[np.float32]
 
 KINDS = (
     "Split Fuse Reorder AddUnitLoop Parallel Vectorize Bind Unroll CacheRead CacheWrite "
@@ -58,43 +54,11 @@ WIDTH = _NUMBER + NUMBERS
 SHAPE = (LENGTH, WIDTH)
 VERSION = 1
 """Of what the columns mean: features of two versions are not to be mixed."""
-LARGEST = 2**62
 TEMPLATES = 1024
 """Kept at most; all are dropped when there are more."""
 
 _KIND_COLUMN = {name: column for column, name in enumerate(KINDS)}
 _WORD_COLUMN = {name: column for column, name in enumerate(WORDS, _WORD)}
-
-
-def bucket(word: str, buckets: int) -> int:
-    """One of so many buckets, always the same for a word."""
-    return crc32(word.encode("utf-8", "surrogatepass")) % buckets
-
-
-def number(value: Any) -> float:
-    """A number within bounds; 0 for what is none."""
-    if isinstance(value, (int, float)) and (isinstance(value, int) or isfinite(value)):
-        return float(max(-LARGEST, min(LARGEST, value)))
-    return 0.0
-
-
-def scaled(values: Any) -> Floats:
-    """Magnitudes: sign · log2(1 + \\|x\\|), as TenSet has them."""
-    given = np.asarray(values, np.float64)
-    return np.asarray(np.sign(given) * np.log2(1 + np.abs(given)), np.float32)
-
-
-def leaves(values: Sequence[Any]) -> Iterator[Any]:
-    """What lists within lists hold, in order."""
-    waiting = [iter(values)]
-    while waiting:
-        for value in waiting[-1]:
-            if isinstance(value, list):
-                waiting.append(iter(value))
-                break
-            yield value
-        else:
-            waiting.pop()
 
 
 @dataclass(frozen=True)
@@ -155,7 +119,7 @@ class TraceEncoder:
                     self._known.clear()
                 self._known[key] = template
             return template, {int(place): value for place, value in decisions}
-        except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
             raise SpaceError(f"not a trace of MetaSchedule: {error}") from error
 
 
