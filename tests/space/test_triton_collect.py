@@ -16,16 +16,23 @@ import pytest
 
 from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.formats.tuning import Damage, Format, detect, read_programs
-from graph_net.formats.tuning.triton import read_triton
-from graph_net.record import Failure, Program, Stage, Symptom
+from graph_net.formats.tuning.collected import device_of, read_collected
+from graph_net.record import Failure, Program, Stage, Symptom, canonical
 from graph_net.space.triton import H200
-from graph_net.space.triton.bench import TooSlow, WrongAnswer, failure_of
+from graph_net.space.triton.bench import (
+    ATTEMPTS,
+    HEAD_START,
+    TooSlow,
+    WrongAnswer,
+    failure_of,
+    timed,
+)
 from graph_net.space.triton.collect import HOPELESS, Collector, asked, plan
 from graph_net.space.triton.lane import Handle, Lane, LastWork
 from graph_net.space.triton.lines import Writer, already
 from graph_net.space.triton.tally import Tally
 from graph_net.space.triton.workers import Piece, compile_failure
-from graph_net.space.triton.workloads import Collected, collected
+from graph_net.space.triton.workloads import collected
 
 WORKS = collected()[:6]
 Does = Callable[[Piece], dict[str, Any]]
@@ -50,8 +57,7 @@ def collect(
     limit: float = 30.0,
     seconds: float = 60.0,
 ) -> Collector:
-    writer = Writer(path)
-    writer.header({"name": "a stand-in"})
+    writer = Writer(path, H200.text, {"name": "a stand-in"})
 
     def lane(does: Does, size: int) -> Lane[Piece]:
         def make() -> Handle:
@@ -60,7 +66,7 @@ def collect(
         return Lane(make, size, limit, starting=0.0)
 
     parts = lane(compile, 2), lane(measure, 1)
-    collector = Collector(WORKS, H200.text, *parts, writer, Tally(WORKS))
+    collector = Collector(WORKS, *parts, writer, Tally(WORKS))
     try:
         pieces = plan(WORKS, H200.text, each, already(done or []))
         collector.run(pieces, time.monotonic() + seconds)
@@ -72,7 +78,7 @@ def collect(
 
 
 def programs(path: Path) -> list[Program]:
-    found = [program for _, program in read_triton(path)]
+    found = [program for _, program in read_collected(path)]
     assert not any(isinstance(program, Damage) for program in found)
     return [program for program in found if isinstance(program, Program)]
 
@@ -95,8 +101,11 @@ def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
     assert one.task.format == "triton"
     assert one.costs[1] == 2e-4
     assert one.seconds == pytest.approx(0.51)
-    assert json.loads(one.task.details)["networks"] == ["resnet50"]
+    details = json.loads(one.task.details)
+    assert details["weights"] == {"resnet50-1x224": 1}
+    assert canonical(details["module"]) == WORKS[0].workload.module
     assert json.loads(one.extra) == {
+        "device": {"name": "a stand-in"},
         "compiled": 0.5,
         "loaded": 0.003,
         "registers": 64,
@@ -104,6 +113,8 @@ def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
         "shared": 1024,
     }
     assert json.loads(one.task.target) == json.loads(H200.text)
+    assert device_of(tmp_path / "out.jsonl.gz") == "NVIDIA H200"
+    assert not any("device" in json.loads(program.extra) for program in found[1:])
 
 
 def test_workloads_take_turns() -> None:
@@ -126,16 +137,18 @@ def test_a_file_that_was_cut_off_counts_as_far_as_it_goes(tmp_path: Path) -> Non
     collect(tmp_path / "out.jsonl.gz")
     lines = gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:5]) + lines[5][:40])
-    assert len(already([path])) == 4
+    assert len(already([path])) == 5
 
 
-def test_what_is_flushed_survives_a_kill(tmp_path: Path) -> None:
+def test_what_is_flushed_survives_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "out.jsonl.gz"
-    writer = Writer(path)
-    writer.header({"name": "a stand-in"})
+    monkeypatch.setattr("graph_net.space.triton.lines.EVERY", 0.0)
+    writer = Writer(path, H200.text, {})
+    writer.program(WORKS[0], '{"block_m":64}', [1e-3], 0.5, {})
     cut = path.read_bytes()
     (tmp_path / "cut.gz").write_bytes(cut)
-    ((_, damage),) = read_triton(tmp_path / "cut.gz")
+    (_, program), (_, damage) = read_collected(tmp_path / "cut.gz")
+    assert isinstance(program, Program)
     assert isinstance(damage, Damage)
     assert "breaks off" in damage.reason
     writer.close()
@@ -226,7 +239,7 @@ def test_the_best_time_so_far_is_passed_on(tmp_path: Path) -> None:
 
 
 def _first() -> str:
-    return WORKS[0].workload.module
+    return WORKS[0].workload.hash
 
 
 def test_torch_is_compared_with(tmp_path: Path) -> None:
@@ -236,6 +249,8 @@ def test_torch_is_compared_with(tmp_path: Path) -> None:
     collector = collect(tmp_path / "out.jsonl.gz", measure=compared)
     assert len(programs(tmp_path / "out.jsonl.gz")) == 18
     assert set(collector.tally.torch) == set(range(6))
+    extra = [json.loads(program.extra) for program in programs(tmp_path / "out.jsonl.gz")]
+    assert all(one["torch"] == [3e-4] * 3 for one in extra)
     assert "TFLOP/s" in collector.tally.table()
 
 
@@ -260,26 +275,30 @@ def test_failures_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"v": "triton-9"},
+        {"v": "triton-1"},
+        {"task": {"format": "triton", "workload": ""}},
         {"costs": []},
         {"costs": [0.0]},
         {"schedule": []},
-        {"networks": None},
+        {"schedule": '{"block_m": 64}'},
+        {"schedule": "[" * 30 + "]" * 30},
+        {"extra": "{"},
+        {"costs": [1e-3] * 70000},
+        {"measured": 1e12},
         {"failure": {"stage": "compile", "symptom": "boredom", "message": "x"}},
         {"failure": {"stage": "compile", "symptom": "crash", "message": "x"}},
-        {"time": -1},
+        {"measured": -1},
     ],
 )
 def test_a_line_that_is_wrong_is_damage(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "out.jsonl.gz"
-    writer = Writer(path)
-    work: Collected = WORKS[0]
-    writer.program(work, H200.text, '{"block_m": 64}', [1e-3], 0.5, {})
+    writer = Writer(path, H200.text, {})
+    writer.program(WORKS[0], '{"block_m":64}', [1e-3], 0.5, {})
     writer.close()
     (line,) = gzip.decompress(path.read_bytes()).splitlines()
     changed = tmp_path / "changed.jsonl"
     changed.write_text(json.dumps({**json.loads(line), **change}))
-    ((_, found),) = read_triton(changed)
+    ((_, found),) = read_collected(changed)
     assert isinstance(found, Damage)
 
 
@@ -292,7 +311,7 @@ def test_a_collection_is_known_by_its_lines_and_goes_into_a_store(tmp_path: Path
 
     collect(path, compile=fails_once)
     kind = detect(path)
-    assert kind is Format.TRITON
+    assert kind is Format.COLLECTED
     store = ProgramStore(tmp_path)
     added = store.add(path, read_programs(path, kind), Labels(device="H200"))
     assert (added.programs, added.damaged) == (18, 0)
@@ -301,3 +320,50 @@ def test_a_collection_is_known_by_its_lines_and_goes_into_a_store(tmp_path: Path
         assert kept[program.schedule].costs == program.costs
         assert kept[program.schedule].failure == program.failure
         assert kept[program.schedule].task.details == program.task.details
+
+
+class Clock:
+    """A GPU's queue: it gets ``ahead`` of the host at some of the events that are asked."""
+
+    def __init__(self, ahead: list[bool]) -> None:
+        self.ahead = ahead
+        self.flushes = self.runs = 0
+
+    def zero_(self) -> None:
+        self.flushes += 1
+
+    def Event(self, enable_timing: bool) -> "Clock":
+        return self
+
+    def record(self) -> None:
+        pass
+
+    def query(self) -> bool:
+        return self.ahead.pop(0)
+
+    def elapsed_time(self, end: "Clock") -> float:
+        return 0.026879999786615372
+
+
+def timed_by(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    def run() -> None:
+        clock.runs += 1
+
+    monkeypatch.setattr("torch.cuda.Event", clock.Event)
+    monkeypatch.setattr("torch.cuda.synchronize", lambda: None)
+    return timed(run, 3, clock)  # type: ignore[arg-type]
+
+
+def test_the_host_has_a_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock([False] * 3)
+    assert timed_by(clock, monkeypatch) == [2.688e-05] * 3
+    assert (clock.runs, clock.flushes) == (3, HEAD_START + 3)
+
+
+def test_runs_that_the_gpu_waited_for_are_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock([True, False, False, *[False] * 3])
+    assert len(timed_by(clock, monkeypatch)) == 3
+    assert clock.runs == 6
+    late = Clock([True] * 3 * ATTEMPTS)
+    assert len(timed_by(late, monkeypatch)) == 3
+    assert late.runs == 3 * ATTEMPTS

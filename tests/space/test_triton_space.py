@@ -224,7 +224,7 @@ def test_the_collection_is_large_varied_and_tagged() -> None:
     works = collected()
     hashes = {work.workload.hash for work in works}
     assert len(hashes) == len(works) >= 120
-    assert len({network for work in works for network in work.networks}) >= 10
+    assert len({network for work in works for network in work.weights}) >= 10
     kernels = {json.loads(work.workload.module)["kernel"] for work in works}
     assert len(kernels) == 7
     assert all(work.workload.flops > 0 for work in works)

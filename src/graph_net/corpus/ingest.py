@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from graph_net.corpus.programs import ROW_GROUP, Added, Labels, ProgramStore
+from graph_net.corpus.programs import ROW_GROUP, Added, Found, Labels, ProgramStore
+from graph_net.corpus.sources import source_hash
+from graph_net.corpus.tasks import TaskStore
 from graph_net.formats.tuning import Format, TuningError, read_blocks
+from graph_net.formats.tuning.collected import device_of
+from graph_net.record import Program, Task
 
 
 def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added | None:
     """Add the programs of a file; None where they were there."""
+    if kind is Format.COLLECTED and not labels.device:
+        labels = replace(labels, device=device_of(path))
     store = ProgramStore(directory)
     part = store.part(path)
     if store.has(part, labels):
         return None
-    return store.add_part(part, path, read_blocks(path, kind, labels.kernel, ROW_GROUP), labels)
+    found: Iterable[Found] = read_blocks(path, kind, labels.kernel, ROW_GROUP)
+    if kind is not Format.COLLECTED:
+        return store.add_part(part, path, found, labels)
+    tasks: dict[str, Task] = {}
+    added = store.add_part(part, path, _noting(found, tasks), labels)
+    TaskStore(directory).add(source_hash(path), path.name, tasks.values())
+    return added
+
+
+def _noting(found: Iterable[Found], tasks: dict[str, Task]) -> Iterator[Found]:
+    """The same, and each task once into ``tasks``."""
+    for what in found:
+        if isinstance(what, tuple) and isinstance(what[1], Program):
+            tasks.setdefault(what[1].task.hash, what[1].task)
+        yield what
 
 
 def add_files(

@@ -23,6 +23,7 @@ from graph_net.corpus.pack import sync_directory
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
+from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
 from graph_net.measure.journal import SUFFIX, Journal, read_journal
 from graph_net.record import RETRIED, Record, RecordError, Symptom
@@ -138,9 +139,9 @@ class RecordStore:
 
 
 def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a question in SQL to ``records``, ``programs`` and ``workloads``.
+    """Column names and rows of a question in SQL.
 
-    The question sees the three tables and nothing else of this machine.
+    It sees ``records``, ``programs``, ``tasks``, ``workloads`` and nothing else of this machine.
     """
     import duckdb
     import pyarrow.dataset as ds
@@ -161,6 +162,7 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
             "QUALIFY row_number() OVER (PARTITION BY key ORDER BY started DESC) = 1"
         )
         programs.create_view(connection)
+        connection.register("tasks", TaskStore(store.path).source())
         connection.register("workloads", WorkloadStore(store.path).source())
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         try:
@@ -172,5 +174,5 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
             reason = str(error).splitlines()[0]
             columns = ", ".join(SCHEMA.names)
             others = ", ".join(COLUMNS)
-            tables = f"The tables are records ({columns}), programs ({others}) and workloads"
+            tables = f"The tables are records ({columns}), programs ({others}), tasks and workloads"
             raise RecordError(f"{reason}. {tables}") from error

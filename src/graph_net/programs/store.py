@@ -7,12 +7,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from graph_net.corpus.program_columns import LAYOUT
 from graph_net.corpus.programs import Labels, ProgramStore
-from graph_net.corpus.sources import arrow_source, written
+from graph_net.corpus.tasks import SCHEMA, write_rows
 from graph_net.corpus.workloads import SCHEMA as WORKLOADS
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.formats.tuning.collected import read_collected
@@ -23,32 +20,6 @@ from graph_net.record import Program
 
 SOURCE = Path("collected")
 """What such programs have for the name of a file they came from."""
-SCHEMA = pa.schema(
-    [
-        *(
-            pa.field(name, pa.string())
-            for name in ("network", "workload", "kernel", "structure", "graph")
-        ),
-        pa.field("weight", pa.int32()),
-        pa.field("flops", pa.float64()),
-    ],
-    metadata={b"graph_net.tasks": b"1"},
-)
-
-
-class TaskStore:
-    """Which tasks networks have, in a directory of records."""
-
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-
-    def parts(self) -> list[Path]:
-        """The Parquet files, one a collection."""
-        return sorted(self.path.glob("tasks-*.parquet"))
-
-    def source(self) -> Any:
-        """All of it, for questions."""
-        return arrow_source(self.parts(), SCHEMA)
 
 
 def store(collection: Collection, tasks: Sequence[CollectedTask], output: Path) -> int:
@@ -65,12 +36,12 @@ def store(collection: Collection, tasks: Sequence[CollectedTask], output: Path) 
     if added.damaged:
         _, damage = added.examples[0]
         raise TuningError(f"{added.damaged} lines of the journals are damaged: {damage.reason}")
-    _write(output / f"tasks-{label}.parquet", SCHEMA, list(_rows(tasks)))
+    write_rows(output / f"tasks-{label}.parquet", SCHEMA, list(_rows(tasks)))
     modules = [
         {"source": SOURCE.name, "workload": task.workload.hash, "module": task.workload.module}
         for task in tasks
     ]
-    _write(output / f"workloads-{label}.parquet", WORKLOADS, modules)
+    write_rows(output / f"workloads-{label}.parquet", WORKLOADS, modules)
     return added.programs
 
 
@@ -100,9 +71,3 @@ def _rows(tasks: Sequence[CollectedTask]) -> Iterator[dict[str, Any]]:
                 "weight": weight,
                 "flops": task.workload.flops,
             }
-
-
-def _write(target: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
-    with written(target) as file:
-        table = pa.Table.from_pylist(rows, schema=schema)
-        pq.write_table(table, file, compression="zstd", compression_level=9)

@@ -7,6 +7,7 @@ from graph_net.formats.tuning.ansor import read_ansor, write_ansor
 from graph_net.formats.tuning.ansor_quick import read_ansor_blocks
 from graph_net.formats.tuning.autotvm import read_autotvm
 from graph_net.formats.tuning.block import Block
+from graph_net.formats.tuning.collected import read_collected
 from graph_net.formats.tuning.detect import Format, detect
 from graph_net.formats.tuning.metaschedule import (
     Workload,
@@ -18,7 +19,6 @@ from graph_net.formats.tuning.metaschedule import (
 )
 from graph_net.formats.tuning.stream import DEFAULT_LIMITS, Damage, Limits, Place, TuningError
 from graph_net.formats.tuning.t4 import read_t4, write_t4
-from graph_net.formats.tuning.triton import read_triton
 from graph_net.record import Program
 
 __all__ = [
@@ -35,10 +35,10 @@ __all__ = [
     "read_ansor_blocks",
     "read_autotvm",
     "read_blocks",
+    "read_collected",
     "read_metaschedule",
     "read_programs",
     "read_t4",
-    "read_triton",
     "read_workloads",
     "workload_file",
     "write_ansor",
@@ -61,8 +61,8 @@ def read_programs(
             return read_metaschedule(path, limits)
         case Format.T4:
             return read_t4(path, kernel, limits)
-        case Format.TRITON:
-            return read_triton(path, limits)
+        case Format.COLLECTED:
+            return read_collected(path, limits)
     raise TuningError(f"{path} holds {kind}, which are no programs")
 
 

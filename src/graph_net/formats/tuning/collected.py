@@ -1,9 +1,14 @@
-"""Programs as this package collects them: a Program a line, with all there is to know of it."""
+"""Programs as this package collects them: a Program a line, with all there is to know of it.
+
+A task's details say, where that is known, what computes its space again (``module``) and how often
+networks call it (``weights``): with them a file alone gives the tables of tasks and workloads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from graph_net.formats.tuning.stream import (
     DEFAULT_LIMITS,
@@ -13,8 +18,8 @@ from graph_net.formats.tuning.stream import (
     TuningError,
     read_each,
 )
-from graph_net.formats.tuning.values import decoded
-from graph_net.record import Program, RecordError, canonical, program_from_json
+from graph_net.formats.tuning.values import LATEST, REPEATS, decoded, expect, stored
+from graph_net.record import Program, RecordError, program_from_json
 
 
 def read_collected(
@@ -30,6 +35,25 @@ def _program(line: bytes) -> Program:
     except RecordError as error:
         raise TuningError(str(error)) from error
     for text in (program.schedule, program.task.details, program.extra):
-        if text and canonical(decoded(text.encode())) != text:
+        if text and stored(decoded(text.encode())) != text:
             raise TuningError("schedule, details and extra are canonical JSON")
+    expect(len(program.costs) <= REPEATS, f"at most {REPEATS} repeats")
+    expect((program.measured or 0.0) <= LATEST, "a date")
     return program
+
+
+def device_of(path: Path) -> str:
+    """The device that the target of a file's first program names; empty where it names none."""
+    for _, found in read_collected(path):
+        if isinstance(found, Program):
+            return _name(found.task.target)
+    return ""
+
+
+def _name(target: str) -> str:
+    try:
+        tree: Any = decoded(target.encode())
+    except TuningError:
+        return ""
+    name = tree.get("name") if isinstance(tree, dict) else None
+    return name if isinstance(name, str) else ""

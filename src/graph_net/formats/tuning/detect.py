@@ -17,7 +17,6 @@ from graph_net.formats.tuning.stream import (
     opened,
     read_lines,
 )
-from graph_net.formats.tuning.triton import VERSION as TRITON
 from graph_net.formats.tuning.values import decoded
 
 HEAD, LINES = 1 << 16, 64
@@ -34,7 +33,7 @@ class Format(StrEnum):
     METASCHEDULE = "MetaSchedule records"
     WORKLOADS = "MetaSchedule workloads"
     T4 = "Kernel Tuner T4"
-    TRITON = "Triton programs"
+    COLLECTED = "collected programs"
 
 
 def detect(path: Path, limits: Limits = DEFAULT_LIMITS) -> Format:
@@ -73,12 +72,12 @@ def _of_line(line: bytes) -> Format | None:
 
 
 def _of_object(tree: dict[str, Any]) -> Format | None:
-    if tree.get("v") == TRITON:
-        return Format.TRITON
     if {"i", "r", "v"} <= tree.keys():
         return Format.ANSOR if isinstance(tree["v"], str) else Format.AUTOTVM
     if {"input", "config", "result"} <= tree.keys():
         return Format.AUTOTVM
+    if {"task", "schedule", "costs"} <= tree.keys():
+        return Format.COLLECTED
     if {"subject", "config", "device"} <= tree.keys():
         return Format.RECORDS
     return None

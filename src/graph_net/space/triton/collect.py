@@ -46,7 +46,7 @@ def plan(
     for _ in range(each):
         for place, sample in enumerate(samples):
             schedule = next(sample, None)
-            if schedule is not None and (works[place].workload.module, schedule) not in done:
+            if schedule is not None and (works[place].workload.hash, schedule) not in done:
                 yield Piece(place, schedule)
 
 
@@ -55,7 +55,6 @@ class Collector:
     """Two lanes and what is between them."""
 
     works: Sequence[Collected]
-    target: str
     compiling: Lane[Piece]
     measuring: Lane[Piece]
     writer: Writer
@@ -102,8 +101,6 @@ class Collector:
         result: dict[str, Any] = ended.result or {}
         self.lost = self.lost + 1 if failure is not None else 0
         if "baseline" in result:
-            work = self.works[ended.item.place]
-            self.writer.baseline(work, self.target, result["baseline"])
             self.tally.baseline(ended.item.place, mean(result["baseline"]))
         self._write(ended.item, failure or result.get("failure"), result)
 
@@ -111,10 +108,11 @@ class Collector:
         extra = {**piece.extra, **result.get("details", {})}
         if "loaded" in result:
             extra["loaded"] = round(result["loaded"], 4)
+        if "baseline" in result:
+            extra["torch"] = result["baseline"]
         seconds = piece.extra.get("compiled", 0.0) + result.get("seconds", 0.0)
         outcome = failure or result["costs"]
-        work = self.works[piece.place]
-        self.writer.program(work, self.target, piece.schedule, outcome, seconds, extra)
+        self.writer.program(self.works[piece.place], piece.schedule, outcome, seconds, extra)
         if not isinstance(outcome, Failure):
             cost = mean(outcome)
             self.best[piece.place] = min(cost, self.best.get(piece.place, cost))
@@ -151,7 +149,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("-o", "--out", type=Path, required=True, help="a .jsonl.gz file to write")
     parser.add_argument("--per-workload", type=int, default=70, help="programs of each workload")
     parser.add_argument("--seconds", type=float, default=540.0, help="end by itself after these")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 1))
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 3) - 2))
     parser.add_argument("--done", type=Path, nargs="*", default=[], help="files of earlier runs")
     parser.add_argument("--only", default="", help="workloads whose name has this in it")
     return parser
@@ -182,11 +180,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{how}; {len(works)} workloads, {given.jobs} jobs", flush=True)
     if not alone:
         print(f"compiling needs the GPU here: {tried}", flush=True)
-    writer = Writer(given.out)
-    writer.header(how)
+    writer = Writer(given.out, target, how)
     collector = Collector(
         works,
-        target,
         Lane(compiler(works, target, alone), given.jobs, COMPILE_SECONDS),
         Lane(measurer(works, target), 1, MEASURE_SECONDS),
         writer,

@@ -1,4 +1,4 @@
-"""What a collection writes: JSON lines in gzip, flushed so that a kill costs seconds only."""
+"""What a collection writes: a Program a line, gzipped, flushed so that a kill costs seconds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from graph_net.formats.tuning.triton import VERSION, read_triton
-from graph_net.record import Failure, Program, canonical
+from graph_net.formats.tuning.collected import read_collected
+from graph_net.record import Failure, Json, Program, Task, canonical, program_to_json
 from graph_net.space.triton.workloads import Collected
 
 EVERY = 5.0
@@ -17,46 +17,38 @@ EVERY = 5.0
 
 
 class Writer:
-    """Lines into one file."""
+    """Programs into one file; the first of them says where and with what all were measured."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, target: str, device: dict[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._target = target
+        self._device = device
         self._file = gzip.GzipFile(path, "wb", compresslevel=6)
         self._flushed = time.monotonic()
-
-    def header(self, device: dict[str, Any]) -> None:
-        """Where and with what: the first line."""
-        self._write({"v": VERSION, "device": device})
-        self._file.flush()
-
-    def baseline(self, of: Collected, target: str, costs: list[float]) -> None:
-        """What torch takes for a workload."""
-        self._write({**_task(of, target), "baseline": "torch", "costs": costs})
 
     def program(
         self,
         of: Collected,
-        target: str,
         schedule: str,
         outcome: list[float] | Failure,
         seconds: float,
         extra: dict[str, Any],
     ) -> None:
         """One program: every repeat, or why there is none."""
-        line = {**_task(of, target), "schedule": json.loads(schedule)}
-        if isinstance(outcome, Failure):
-            line["failure"] = {"stage": outcome.stage, "symptom": outcome.symptom}
-            line["failure"] |= {"message": outcome.message}
-            if outcome.signal is not None:
-                line["failure"]["signal"] = outcome.signal
-        else:
-            line["costs"] = outcome
-        line |= {"seconds": round(seconds, 4), "time": round(time.time(), 2), "extra": extra}
-        self._write(line)
-
-    def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(canonical(line).encode() + b"\n")
-        if time.monotonic() - self._flushed > EVERY:
+        failure = outcome if isinstance(outcome, Failure) else None
+        if self._device:
+            extra, self._device = {**extra, "device": self._device}, {}
+        program = Program(
+            task_of(of, self._target),
+            schedule,
+            () if isinstance(outcome, Failure) else tuple(outcome),
+            failure,
+            seconds=round(seconds, 4),
+            measured=round(time.time(), 2),
+            extra=canonical(extra),
+        )
+        self._file.write(program_to_json(program).encode() + b"\n")
+        if time.monotonic() - self._flushed >= EVERY:
             self._file.flush()
             self._flushed = time.monotonic()
 
@@ -65,16 +57,15 @@ class Writer:
         self._file.close()
 
 
-def _task(of: Collected, target: str) -> dict[str, Any]:
+def task_of(of: Collected, target: str) -> Task:
+    """The task as its programs have it; its details are enough to make its space again."""
     work = of.workload
-    return {
-        "v": VERSION,
-        "workload": json.loads(work.module),
-        "name": work.name,
-        "networks": list(of.networks),
+    details: Json = {
         "flops": work.flops,
-        "target": json.loads(target),
+        "module": json.loads(work.module),
+        "weights": dict(of.weights),
     }
+    return Task(work.space, work.hash, work.name, target, canonical(details))
 
 
 def already(paths: list[Path]) -> set[tuple[str, str]]:
@@ -82,6 +73,6 @@ def already(paths: list[Path]) -> set[tuple[str, str]]:
     return {
         (program.task.workload, program.schedule)
         for path in paths
-        for _, program in read_triton(path)
+        for _, program in read_collected(path)
         if isinstance(program, Program)
     }
