@@ -27,7 +27,7 @@ import duckdb
 import pyarrow.dataset as ds
 
 from benchmarks.common import console, show, verdict
-from benchmarks.memory import peak_of_this, peak_of_tree
+from benchmarks.memory import peak_of_this, used_by
 from benchmarks.tenset_like import shards, write_shard
 from graph_net.corpus.program_questions import batches, best_by_task, top_k
 from graph_net.corpus.programs import ProgramStore
@@ -45,6 +45,8 @@ class Run:
     records: int
     source_bytes: int = 0
     ingest: float = 0.0
+    cpu: float = 0.0
+    """Seconds on all cores: what the ingest would take of a machine that does nothing else."""
     memory: int = 0
     stored_bytes: int = 0
     asked: dict[str, float] = field(default_factory=dict)
@@ -103,8 +105,9 @@ def ingest(run: Run, folder: Path, records: int, given: argparse.Namespace) -> N
         process = subprocess.Popen(
             [*tool, "-j", str(given.jobs), *map(str, paths)], stderr=subprocess.DEVNULL
         )
-        run.memory = max(run.memory, peak_of_tree(process))
+        used = used_by(process)
         run.ingest += time.perf_counter() - start
+        run.memory, run.cpu = max(run.memory, used.peak), run.cpu + used.cpu
         if process.returncode:
             raise RuntimeError(f"graph-net ingest ended with {process.returncode}")
         for path in paths:
@@ -142,6 +145,8 @@ def table(runs: list[Run]) -> Iterator[list[str]]:
         "source, GB": (lambda run: run.source_bytes / 1e9, ".2f"),
         "ingest, s": (lambda run: run.ingest, ".1f"),
         "records/s": (lambda run: run.records / run.ingest, ",.0f"),
+        "ingest, CPU s": (lambda run: run.cpu, ".1f"),
+        "records a CPU second": (lambda run: run.records / run.cpu, ",.0f"),
         "bytes a record": (lambda run: run.stored_bytes / run.records, ".1f"),
         "peak of an ingesting process, MB": (lambda run: run.memory / 1e6, ".0f"),
         **{f"{name}, s": (_asked(name), ".2f") for name in QUESTIONS},

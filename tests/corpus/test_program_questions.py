@@ -88,6 +88,8 @@ def test_top_k_by_network_counts_how_often_a_task_occurs(store: ProgramStore) ->
     assert found.networks == pytest.approx({"m": (3 + 8) / (12 + 10), "n": 1 / 4})
     assert found.mean == pytest.approx((0.5 + 0.25) / 2)
     assert found.pooled == pytest.approx((3 + 8 + 1) / (12 + 10 + 4))
+    (found,) = top_k(store, ranking(store, a=[0]), ks=(1,), weights=weights)
+    assert found.networks == pytest.approx({"m": 1 / 4, "n": 1 / 4})
 
 
 def test_a_ranking_that_begins_with_failures_is_worth_nothing(store: ProgramStore) -> None:

@@ -70,25 +70,29 @@ def top_k(
     _require(ranking.schema, RANKING)
     with _connected(store) as connection:
         connection.register("ranking", ranking)
-        if weights is None:
-            once = "SELECT '' AS network, task, 1.0 AS weight FROM ranking GROUP BY task"
-            weights = _answer(connection, once)
-        _require(weights.schema, WEIGHTS)
-        connection.register("weights", weights)
         connection.execute(
             "CREATE TEMP TABLE first AS SELECT task, unnest(found) AS program, "
             "generate_subscripts(found, 1) AS place FROM (SELECT task, "
             "arg_max(program, row(score, program), ?) AS found FROM ranking GROUP BY task)",
             [max(ks)],
         )
+        # One look at all programs, and no join with them: the planner does not know how many they
+        # are, and would hold them in memory.
         connection.execute(
-            "CREATE TEMP TABLE best AS SELECT task, min(cost) AS least FROM programs "
-            "SEMI JOIN first USING (task) GROUP BY task"
+            "CREATE TEMP TABLE best AS SELECT task, min(cost) AS least, list(row(program, cost)) "
+            "FILTER (program IN (SELECT program FROM first)) AS ranked FROM programs GROUP BY task "
+            "HAVING task IN (SELECT task FROM first)"
         )
         connection.execute(
-            "CREATE TEMP TABLE chosen AS SELECT task, place, min(cost) AS cost FROM programs "
-            "JOIN first USING (task, program) GROUP BY ALL"
+            "CREATE TEMP TABLE chosen AS SELECT task, place, one[2] AS cost FROM "
+            "(SELECT task, unnest(ranked) AS one FROM best) AS found JOIN first "
+            "USING (task) WHERE one[1] = first.program"
         )
+        if weights is None:
+            once = "SELECT DISTINCT '' AS network, task, 1.0 AS weight FROM first"
+            weights = _answer(connection, once)
+        _require(weights.schema, WEIGHTS)
+        connection.register("weights", weights)
         return [_score(connection, k) for k in ks]
 
 
