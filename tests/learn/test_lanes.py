@@ -70,6 +70,29 @@ def test_a_preparation_that_crashes_loses_its_batch() -> None:
     assert found[("good", "a")] == b"A" * 1000
 
 
+def test_an_interrupt_ends_the_run_and_loses_nothing() -> None:
+    def work(piece: str) -> bytes:
+        if piece == "interrupt":
+            os.kill(0, signal.SIGINT)
+            time.sleep(0.5)
+        return piece.encode()
+
+    seen: list[object] = []
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        code = 1
+        try:
+            for _, _, answer in each([Batch("t", lambda: work, ("a", "interrupt"))], Limits()):
+                seen.append(answer)
+        except KeyboardInterrupt:
+            code = 2 if any(isinstance(answer, Lost) for answer in seen) else 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_leaving_early_leaves_no_process() -> None:
     asked = each([_batch("t", "a", "hang")], Limits())
     next(asked)

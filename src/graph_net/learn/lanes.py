@@ -138,10 +138,15 @@ def _start(batch: Batch, limits: Limits) -> _Lane:
     sys.stdout.flush()
     sys.stderr.flush()
     read, write = os.pipe()
-    process = os.fork()
-    if process == 0:
-        os.close(read)
-        _child(batch, limits, write)
+    # An interrupt in the middle of forking would be swallowed by what runs there.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process = os.fork()
+        if process == 0:
+            os.close(read)
+            _child(batch, limits, write)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.close(write)
     return _Lane(batch, process, read, time.monotonic())
 
@@ -149,6 +154,7 @@ def _start(batch: Batch, limits: Limits) -> _Lane:
 def _child(batch: Batch, limits: Limits, pipe: int) -> NoReturn:
     try:
         limit_this_process(limits.seconds, limits.gigabytes)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer: it ends its lanes
         _serve(batch, limits, pipe)
     finally:
         os._exit(0)
