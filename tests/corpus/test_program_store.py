@@ -19,7 +19,15 @@ from graph_net.corpus.ingest import add_file
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.corpus.records import RecordStore, query
-from graph_net.formats.tuning import Format, Place, detect, read_ansor, read_programs, write_ansor
+from graph_net.formats.tuning import (
+    Format,
+    Place,
+    TuningError,
+    detect,
+    read_ansor,
+    read_programs,
+    write_ansor,
+)
 from graph_net.formats.tuning.outcome import FAILURES
 from graph_net.record import Json, Program, Task, canonical
 
@@ -145,3 +153,10 @@ def test_a_file_without_programs_is_an_error_in_several_processes(
         main(["ingest", *map(str, files), "-o", str(tmp_path / "records"), "-j", "2"])
     assert stop.value.code == 1
     assert "b has no program that can be read" in capsys.readouterr().err.replace("\n", "")
+
+
+def test_programs_without_schedules_cannot_be_given_again(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a", ansor())
+    add_file(tmp_path, path, Format.ANSOR, Labels(schedules=False))
+    with pytest.raises(TuningError, match="without schedules"):
+        list(ProgramStore(tmp_path).programs())

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 ROW_GROUP = 1 << 16
 GROUP_BYTES = 64 << 20
-ROWS_AT_ONCE = 4096
 LEVEL = 5
 EXAMPLES = 5
 LABELS = b"graph_net.labels"
@@ -104,13 +103,15 @@ class ProgramStore:
             exact if name == "measured" else f"{how} AS {name}" for name, how in COLUMNS.items()
         )
         for part in self.parts():
-            with duckdb.connect(":memory:") as connection:
-                connection.register("part", arrow_source([part], SCHEMA))
-                found = connection.execute(f"SELECT {columns} FROM part")  # noqa: S608
-                names = [column[0] for column in found.description or ()]
-                while rows := found.fetchmany(ROWS_AT_ONCE):
-                    for row in rows:
+            with pq.ParquetFile(part) as file, duckdb.connect(":memory:") as connection:
+                for group in range(file.num_row_groups):  # so that no more is in memory
+                    connection.register("held", file.read_row_group(group))
+                    found = connection.execute(f"SELECT {columns} FROM held")  # noqa: S608
+                    names = [column[0] for column in found.description or ()]
+                    for row in found.fetchall():
                         fields = dict(zip(names, row, strict=True))
+                        if fields["schedule"] is None:
+                            raise TuningError(f"{part} was ingested without schedules")
                         yield fields["line"], _program(fields)
 
 
@@ -119,7 +120,7 @@ def _program(row: dict[str, Any]) -> Program:
     names = "format workload kernel target details".split()
     return Program(
         Task(*(row[name] for name in names)),
-        row["schedule"] or "",
+        row["schedule"],
         tuple(row["costs"]),
         Failure(Stage(row["stage"]), Symptom(row["symptom"]), row["message"]) if failed else None,
         row["version"],
