@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from graph_net.corpus.stats import Stats
 
 FILE = "croissant.json"
 URL = "https://github.com/PaddlePaddle/GraphNet"
-_CONTEXT: dict[str, Any] = {
+CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "citeAs": "cr:citeAs",
@@ -57,26 +58,8 @@ _CONTEXT: dict[str, Any] = {
 
 def croissant(stats: Stats, version: str, published: str, sizes: dict[str, int]) -> str:
     """The metadata as JSON-LD; ``sizes`` has the bytes of each part."""
-    parts = [
-        {
-            "@type": "cr:FileObject",
-            "@id": name,
-            "name": name,
-            "contentUrl": name,
-            "contentSize": f"{sizes[name]} B",
-            "encodingFormat": "application/x-parquet",
-            "sha256": digest,
-        }
-        for name, digest in sorted(stats.parts.items())
-    ]
-    together = {
-        "@type": "cr:FileSet",
-        "@id": "parts",
-        "name": "parts",
-        "description": "All parts of the pack.",
-        "encodingFormat": "application/x-parquet",
-        "includes": "part-*.parquet",
-    }
+    parts = [file_object(name, sizes[name], digest) for name, digest in sorted(stats.parts.items())]
+    together = file_set("parts", "All parts of the pack.", "part-*.parquet")
     records = {
         "@type": "cr:RecordSet",
         "@id": "graphs",
@@ -85,24 +68,66 @@ def croissant(stats: Stats, version: str, published: str, sizes: dict[str, int])
         "key": {"@id": "graphs/name"},
         "field": [_field(field) for field in SCHEMA],
     }
+    described = (
+        f"Computational graphs of {stats.codes:,} models from {len(stats.libraries)} "
+        "libraries, captured without weights."
+    )
+    edition = Edition("graph-net-corpus", described, version, published)
+    return document(edition, [*parts, together], [records])
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A data set: which, and of when."""
+
+    name: str
+    description: str
+    version: str
+    published: str
+
+
+def document(of: Edition, files: list[Any], records: list[Any]) -> str:
+    """A data set's metadata: its files, and what they hold."""
     tree = {
-        "@context": _CONTEXT,
+        "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": "graph-net-corpus",
-        "description": (
-            f"Computational graphs of {stats.codes:,} models from {len(stats.libraries)} "
-            "libraries, captured without weights."
-        ),
+        "name": of.name,
+        "description": of.description,
         "license": "https://opensource.org/license/mit",
         "url": URL,
-        "version": version,
-        "datePublished": published,
+        "version": of.version,
+        "datePublished": of.published,
         "citeAs": "GraphNet, arXiv 2510.24035",
-        "distribution": [*parts, together],
-        "recordSet": [records],
+        "distribution": files,
+        "recordSet": records,
     }
     return json.dumps(tree, indent=1) + "\n"
+
+
+def file_object(name: str, size: int, digest: str) -> dict[str, Any]:
+    """A Parquet file."""
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "contentSize": f"{size} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": digest,
+    }
+
+
+def file_set(name: str, description: str, includes: str) -> dict[str, Any]:
+    """Parquet files with the same columns."""
+    return {
+        "@type": "cr:FileSet",
+        "@id": name,
+        "name": name,
+        "description": description,
+        "encodingFormat": "application/x-parquet",
+        "includes": includes,
+    }
 
 
 def part_sizes(folder: Path, stats: Stats) -> dict[str, int]:

@@ -26,7 +26,7 @@ CLOCK = 9
 REPEATS, FEWEST = 8, 3
 SPENT = 0.15
 """Seconds of GPU time for the repeats of one program."""
-HOPELESS, SHORT = 50.0, 2e-3
+HOPELESS, SHORT = 50.0, 0.1
 """So many times slower than the best, and longer than this: not worth repeats."""
 
 

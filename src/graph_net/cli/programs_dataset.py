@@ -1,0 +1,58 @@
+"""``graph-net programs stats`` and ``card``: a data set of programs, counted and described."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graph_net import __version__
+from graph_net.cli.common import err, out
+
+FOLDER = "A directory with a directory of records for each platform."
+
+
+def count_programs(
+    folder: Annotated[Path, typer.Argument(help=FOLDER)],
+    page: Annotated[
+        Path | None, typer.Option(help="Also write the tables between the marks of this page.")
+    ] = None,
+) -> None:
+    """Print what a data set of programs is made of, as Markdown.
+
+    Networks, tasks, programs, failures, how far the best is from the typical, noise, bytes.
+    """
+    from graph_net.programs.dataset_stats import count, markdown, with_statistics
+
+    found = count(folder)
+    out.print(markdown(found), markup=False, soft_wrap=True)
+    if page is not None:
+        page.write_text(with_statistics(page.read_text("utf-8"), found), "utf-8")
+
+
+def describe_programs(
+    folder: Annotated[Path, typer.Argument(help=FOLDER)],
+    published: Annotated[str, typer.Option(help="The date of publication.")] = "",
+) -> None:
+    """Write a data set's card, its splits and its metadata beside its platforms.
+
+    These are README.md, splits.json (networks are held out as TenSet does) and croissant.json.
+    """
+    from datetime import UTC, datetime
+
+    from graph_net.programs import dataset_card, dataset_croissant
+    from graph_net.programs.dataset import SPLITS, save_splits
+    from graph_net.programs.dataset_stats import count
+
+    found = count(folder)
+    date = published or datetime.now(UTC).date().isoformat()
+    save_splits(folder, {of.name: of.split for of in found})
+    (folder / dataset_card.FILE).write_text(dataset_card.card(found), "utf-8")
+    about = dataset_card.described(found)
+    text = dataset_croissant.croissant(folder, about, __version__, date)
+    (folder / dataset_croissant.FILE).write_text(text, "utf-8")
+    err.print(
+        f"{folder}: {dataset_card.FILE}, {SPLITS} and {dataset_croissant.FILE} written; "
+        f"{sum(of.bytes for of in found) / 1e6:.1f} MB of tables"
+    )

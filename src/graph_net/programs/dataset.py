@@ -1,0 +1,87 @@
+"""A data set of programs: a directory of records for each platform; which tasks are held out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from graph_net.formats.tuning import TuningError
+from graph_net.programs.overview import TaskSummary
+from graph_net.record import RecordError
+from graph_net.record.codec import read_as
+
+SPLITS = "splits.json"
+TABLES = ("programs", "tasks", "workloads")
+
+
+def platforms(folder: Path) -> dict[str, Path]:
+    """The directories of records in a data set, by name."""
+    found = {
+        path.name: path
+        for path in sorted(folder.iterdir() if folder.is_dir() else ())
+        if any(path.glob("programs-*.parquet"))
+    }
+    if not found:
+        raise TuningError(
+            f"{folder} has no directory with programs in it: a data set is one for each platform"
+        )
+    return found
+
+
+def files(path: Path) -> list[Path]:
+    """The tables of a platform."""
+    return [part for table in TABLES for part in sorted(path.glob(f"{table}-*.parquet"))]
+
+
+def digest(file: Path) -> str:
+    """Of a file's bytes, as metadata has it."""
+    return sha256(file.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Split:
+    """The tasks of a platform, each on one side: programs of a task are never on both."""
+
+    held_out: tuple[str, ...]
+    """The networks that are."""
+    train: tuple[str, ...]
+    test: tuple[str, ...]
+    """Every task that a network of those calls."""
+
+
+def never_trained_on() -> frozenset[str]:
+    """The names of networks that are held out, here and by TenSet."""
+    from graph_net.capture.zoo.tenset import HELD_OUT
+    from graph_net.space.triton.workloads import HELD_OUT as ON_A_GPU
+
+    return frozenset([*HELD_OUT, *ON_A_GPU])
+
+
+def split_of(tasks: list[TaskSummary]) -> Split:
+    """The split of these tasks; the same for the same tasks, in whatever order."""
+    names = never_trained_on()
+    networks = {network for task in tasks for network in task.weights}
+    held = {network for network in networks if network.rpartition("/")[2] in names}
+    test = {task.task for task in tasks if held & task.weights.keys()}
+    train = {task.task for task in tasks} - test
+    return Split(tuple(sorted(held)), tuple(sorted(train)), tuple(sorted(test)))
+
+
+def save_splits(folder: Path, found: dict[str, Split]) -> None:
+    """Write them beside the platforms."""
+    trees = {name: asdict(split) for name, split in found.items()}
+    (folder / SPLITS).write_text(json.dumps(trees, indent=1) + "\n", "utf-8")
+
+
+def load_splits(folder: Path) -> dict[str, Split]:
+    """The splits that a data set has, by platform."""
+    file = folder / SPLITS
+    try:
+        trees = json.loads(file.read_text("utf-8"))
+        return {name: read_as(Split, json.dumps(tree), "split") for name, tree in trees.items()}
+    except FileNotFoundError as error:
+        raise TuningError(f"no {file}; `graph-net programs card` writes it") from error
+    except (ValueError, AttributeError, RecordError) as error:
+        raise TuningError(f"{file} holds no splits: {error}") from error
