@@ -141,6 +141,18 @@ def test_failures_are_kept_and_tried_again_when_asked(pack: Pack, tmp_path: Path
     assert "testing/stack2" in decomposition.missing(retry=True)
 
 
+def test_a_spent_budget_begins_no_graph_and_the_smallest_come_first(
+    pack: Pack, tmp_path: Path
+) -> None:
+    decomposition = Decomposition(pack, KINDS, PieceSpool(tmp_path / "work"))
+    missing = decomposition.missing()
+    assert list(decomposition.run(missing, 1, spend=0.0)) == []
+    assert decomposition.missing() == missing
+    backwards = dict(reversed(missing.items()))
+    order = list(decomposition.run(backwards, 1, spend=600.0))
+    assert order == ["testing/stack2", "testing/stack3", "testing/stack5"]
+
+
 def test_pieces_that_die_leave_a_note(
     pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from graph_net.capture import capture
-from graph_net.graph import Graph, Level, Node, Normal, Ref, Role, TensorSpec
+from graph_net.graph import Dtype, Graph, Input, Level, Node, Normal, Ref, Role, TensorSpec
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import CASES, case_graph
 from graph_net.validate.checks import Limits, Validation
-from graph_net.validate.recapture import recapture
+from graph_net.validate.recapture import normal, recapture
 from graph_net.validate.report import (
     Requirement,
     State,
@@ -117,6 +117,24 @@ def test_a_call_that_capture_would_drop_is_not_serialisable(small: Graph) -> Non
     reasons = failed(verdict_of(replace(small, nodes=(*small.nodes, dead))))
     assert list(reasons) == [Requirement.SERIALISABLE]
     assert "1 aten.cos.default less" in reasons[Requirement.SERIALISABLE]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_tensor_moved_to_where_it_is_may_be_called_by_either_name(dtype: str) -> None:
+    """Tracing calls both ``x`` and ``x.to(float32)`` by the name they got last."""
+    spec, other = TensorSpec((4,), "float32"), TensorSpec((4,), dtype)
+    inputs = tuple(Input(name, spec, Normal(0.0, 1.0)) for name in ("x", "y"))
+    nodes = (
+        Node("moved", "aten.to.dtype", (Ref("x"), Dtype(dtype)), result=other),
+        Node("kept", "aten.copy_.default", (Ref("x"), Ref("moved")), result=spec),
+        Node("cos", "aten.cos.default", (Ref("y"),), result=spec),
+    )
+    graph = Graph(inputs, nodes, (Ref("cos"),), Level.ATEN)
+    assert Requirement.SERIALISABLE not in failed(verdict_of(graph))
+    other_name = replace(nodes[1], args=(Ref("moved"), Ref("moved")))
+    renamed = replace(graph, nodes=(nodes[0], other_name, nodes[2]))
+    same = normal(renamed).structure == normal(graph).structure
+    assert same == (dtype == "float32")
 
 
 def test_a_re_capture_that_computes_something_else_is_seen(

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from graph_net.cli.bench import parse_seconds
 from graph_net.cli.common import err, out, short_bytes
 from graph_net.cli.progress import progress
 from graph_net.corpus.pack import Pack
@@ -41,6 +42,9 @@ def decompose_pack(
         ),
     ] = False,
     retry: Annotated[bool, typer.Option(help="Try graphs again that failed before.")] = False,
+    budget: Annotated[
+        str, typer.Option(help="The smallest graphs first, none begun after 10m, 2h, …")
+    ] = "",
 ) -> None:
     """Cut every graph into subgraphs of several kinds and pack each distinct one once.
 
@@ -56,6 +60,7 @@ def decompose_pack(
     source = Pack(pack or shipped_corpus())
     if output.resolve() == source.path.resolve():
         raise ValueError(f"{output} is the pack that is read; name another to write")
+    spend = parse_seconds(budget) if budget else None
     names = [name for name in kinds.split(",") if name]
     if not names:
         raise ValueError(f"no kind is named; there are {EVERY}")
@@ -63,7 +68,8 @@ def decompose_pack(
     missing = decomposition.missing(retry)
     with progress("decompose", len(missing)) as advance:
         cores = jobs or os.cpu_count() or 1
-        for _ in decomposition.run(missing, cores, Budget(seconds, gigabytes), check):
+        limits = Budget(seconds, gigabytes)
+        for _ in decomposition.run(missing, cores, limits, check, spend):
             advance()
     rows = decomposition.write(output)
     _report(decomposition, output)

@@ -6,9 +6,11 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 
 from graph_net.capture.collect import each_in_a_process
@@ -77,11 +79,19 @@ class Decomposition:
         jobs: int,
         budget: Budget | None = None,
         check: bool = False,
+        spend: float | None = None,
     ) -> Iterator[str]:
-        """Decompose graphs, each in a process of its own; their names as they are finished."""
+        """Decompose graphs, each in a process of its own; their names as they are finished.
+
+        With seconds to ``spend`` the smallest come first and none is begun after them.
+        """
+        end = None if spend is None else time.monotonic() + spend
         budget = budget or Budget()
         self._prepare(missing, check)
-        sources = self._sources(missing)
+        sources: Iterable[Source] = self._sources(missing)
+        if end is not None:
+            smallest = sorted(sources, key=lambda source: len(source.data))
+            sources = takewhile(lambda _: time.monotonic() < end, smallest)
         gc.collect()
         gc.freeze()
         try:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.program_columns import LAYOUT
 from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.corpus.tasks import SCHEMA, write_rows
 from graph_net.corpus.workloads import SCHEMA as WORKLOADS
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.formats.tuning.collected import read_collected
+from graph_net.graph import from_bytes
 from graph_net.measure.device import cpu_name
 from graph_net.programs.collect import Collection
 from graph_net.programs.tasks import CollectedTask
@@ -20,6 +23,7 @@ from graph_net.record import Program
 
 SOURCE = Path("collected")
 """What such programs have for the name of a file they came from."""
+SUBGRAPHS = "subgraphs"
 
 
 def store(collection: Collection, tasks: Sequence[CollectedTask], output: Path) -> int:
@@ -42,7 +46,17 @@ def store(collection: Collection, tasks: Sequence[CollectedTask], output: Path) 
         for task in tasks
     ]
     write_rows(output / f"workloads-{label}.parquet", WORKLOADS, modules)
+    _write_subgraphs(output / SUBGRAPHS, tasks)
     return added.programs
+
+
+def _write_subgraphs(place: Path, tasks: Sequence[CollectedTask]) -> None:
+    """The subgraphs that tasks compute, as a pack; those that are there stay."""
+    with PackWriter(place) as writer:
+        for task in tasks:
+            name = f"{task.workload.name}-{task.workload.hash}"
+            if task.subgraph and name not in writer.names:
+                writer.add(name, from_bytes(b64decode(task.subgraph)))
 
 
 def _programs(

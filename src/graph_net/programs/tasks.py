@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from graph_net.capture.collect import each_in_a_process
 from graph_net.capture.worker import Budget
 from graph_net.corpus.sources import written
-from graph_net.graph import Graph, from_bytes
+from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.record import Json, Task, canonical
 from graph_net.space import Workload
 from graph_net.validate.forked import limit_this_process
@@ -29,8 +30,9 @@ class NetworkTask:
     workload: Workload
     weight: int
     structure: str
-    """Of the subgraph it computes, and its id; empty where that is a part of a call only."""
+    """Of the subgraph it computes, with its id and bytes (base 64); empty for a part of a call."""
     graph: str
+    subgraph: str
 
 
 @dataclass
@@ -40,6 +42,7 @@ class CollectedTask:
     workload: Workload
     structure: str
     graph: str
+    subgraph: str
     weights: dict[str, int] = field(default_factory=dict)
     """How often each network calls it."""
 
@@ -60,7 +63,8 @@ def merged(found: Iterable[NetworkTask], every: bool = False) -> list[CollectedT
     for one in found:
         if one.structure or every:
             known = tasks.setdefault(
-                one.workload.hash, CollectedTask(one.workload, one.structure, one.graph)
+                one.workload.hash,
+                CollectedTask(one.workload, one.structure, one.graph, one.subgraph),
             )
             known.weights[one.network] = one.weight
     return list(tasks.values())
@@ -133,5 +137,9 @@ def network_tasks(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:
 
     for task in tasks_of(graph, cores):
         piece = task.subgraph
-        structure, known = (piece.structure, piece.id) if piece else ("", "")
-        yield NetworkTask(name, task.workload, task.weight, structure, known)
+        found = (piece.structure, piece.id, _base64(piece)) if piece else ("", "", "")
+        yield NetworkTask(name, task.workload, task.weight, *found)
+
+
+def _base64(graph: Graph) -> str:
+    return b64encode(to_bytes(graph)).decode()

@@ -28,7 +28,7 @@ from graph_net.rewrite.compose import as_in_a_run, compose
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.split import split
 from graph_net.validate.compare import difference
-from graph_net.validate.recapture import plain_sums, recapture
+from graph_net.validate.recapture import normal, recapture
 from graph_net.validate.report import Finding, Requirement, State, Verdict
 from graph_net.validate.walk import Walk, walk
 
@@ -147,7 +147,7 @@ class Validation:
         self._need_walk()
         lowered = to_aten(self.graph)  # what torch.export writes down is ATen
         again = recapture(lowered)
-        if plain_sums(again).structure != plain_sums(lowered).structure:
+        if normal(again).structure != normal(lowered).structure:
             raise GraphError(f"captured again it is another graph: {_changes(lowered, again)}")
         return self._compared(
             "re-captured", lambda x: interpret(again, self._all(lowered, x), _CPU)

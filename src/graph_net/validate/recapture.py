@@ -10,9 +10,10 @@ from graph_net.capture.capture import capture
 from graph_net.graph import Graph, Node, Ref
 from graph_net.graph.execute import fake_inputs
 from graph_net.graph.fx import to_fx
+from graph_net.graph.values import map_refs
 from graph_net.rewrite.lower import traced
 
-SUM = "torch.sym_sum"
+SUM, MOVE = "torch.sym_sum", "aten.to."
 
 
 def recapture(graph: Graph) -> Graph:
@@ -26,14 +27,43 @@ def recapture(graph: Graph) -> Graph:
         again = traced(graph)
     except Exception:
         again = None
-    if again is not None and plain_sums(again).structure == plain_sums(graph).structure:
+    if again is not None and normal(again).structure == normal(graph).structure:
         return again
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     (again,) = capture(to_fx(graph), fake_inputs(graph, mode), ways=("export",)).graphs
     return again
 
 
-def plain_sums(graph: Graph) -> Graph:
+def normal(graph: Graph) -> Graph:
+    """The graph in a form that writing it down again does not change."""
+    return _same_tensors(_plain_sums(graph))
+
+
+def _same_tensors(graph: Graph) -> Graph:
+    """The graph with a tensor that is moved to where and what it is called by its first name.
+
+    Such a call gives back the tensor itself, and tracing calls it by either name.
+    """
+    specs = {entry.name: entry.spec for entry in graph.inputs}
+    first: dict[str, Ref] = {}
+
+    def known(ref: Ref) -> Ref:
+        return first.get(ref.name, ref)
+
+    nodes = []
+    for node in graph.nodes:
+        moved = node.args[0] if node.target.startswith(MOVE) and node.args else None
+        args = tuple(map_refs(value, known) for value in node.args)
+        kwargs = tuple((key, map_refs(value, known)) for key, value in node.kwargs)
+        copied = True in node.args or True in dict(node.kwargs).values()
+        if isinstance(moved, Ref) and specs.get(moved.name) == node.result and not copied:
+            first[node.name] = known(moved)
+        specs[node.name] = node.result  # type: ignore[assignment]
+        nodes.append(replace(node, args=args, kwargs=kwargs))
+    return replace(graph, nodes=tuple(nodes), output=map_refs(graph.output, known))
+
+
+def _plain_sums(graph: Graph) -> Graph:
     """The graph with sums of several sizes as sums of two: torch writes down either."""
     nodes: list[Node] = []
     for node in graph.nodes:

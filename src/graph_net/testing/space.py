@@ -1,0 +1,125 @@
+"""A space for tests and a conformance kit for spaces: call ``check_space`` on yours in a test."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+import time
+from typing import Any
+
+import numpy as np
+
+from graph_net.record import canonical
+from graph_net.space import Built, Space, SpaceError, Workload
+
+
+class SpaceDefect(AssertionError):
+    """A space does not keep to what ``graph_net.space.Space`` says."""
+
+
+def check_space(space: Space, programs: int = 8, seed: int = 0) -> tuple[str, ...]:
+    """The schedules that were drawn, mutated, encoded and built, if all is well."""
+    drawn = tuple(space.sample(programs, seed))
+    if not drawn:
+        raise SpaceDefect("sample() draws nothing")
+    if len(set(drawn)) != len(drawn):
+        raise SpaceDefect("sample() draws a schedule twice")
+    if drawn[: len(drawn) // 2] != tuple(space.sample(len(drawn) // 2, seed)):
+        raise SpaceDefect("a shorter sample is not the beginning of a longer one")
+    if not space.count() >= len(drawn):
+        raise SpaceDefect(f"count() says {space.count():g}, and {len(drawn)} were drawn")
+    shapes = set()
+    for number, schedule in enumerate(drawn):
+        _check_text(space, schedule)
+        encoded = space.encode(schedule)
+        shapes.add((encoded.shape, encoded.dtype))
+        if not np.isfinite(encoded).all():
+            raise SpaceDefect(f"encode() gives numbers that are none: {schedule[:200]}")
+        other = space.mutate(schedule, number)
+        if other is not None:
+            _check_text(space, other)
+            if other == schedule:
+                raise SpaceDefect("mutate() gives the schedule it was given; None says no more")
+    if len(shapes) > 1:
+        raise SpaceDefect(f"encode() gives several shapes: {shapes}")
+    for bad in ("", "[", "null", '{"no": "schedule"}'):
+        if space.wrong(bad) is None:
+            raise SpaceDefect(f"wrong() finds nothing wrong with {bad!r}")
+    times = space.build(drawn[0]).times(3)
+    if len(times) != 3 or not all(seconds > 0 for seconds in times):
+        raise SpaceDefect(f"times(3) gives {times}, not three numbers of seconds")
+    return drawn
+
+
+def _check_text(space: Space, schedule: str) -> None:
+    if canonical(json.loads(schedule)) != schedule:
+        raise SpaceDefect(f"a schedule is canonical JSON; this is not: {schedule[:200]}")
+    why = space.wrong(schedule)
+    if why is not None:
+        raise SpaceDefect(f"wrong() says {why!r} of a schedule that the space itself made")
+    if not space.code(schedule).strip():
+        raise SpaceDefect(f"code() shows nothing of {schedule[:200]}")
+
+
+class SleepingSpace(Space):
+    """Programs that sleep: ``{"tile": n}`` takes n microseconds; some crash, some never end."""
+
+    name = "sleeping"
+
+    def __init__(self, workload: Workload, target: str = "") -> None:
+        self.workload = workload
+        self.target = target or '{"kind":"sleep"}'
+        self.settings: dict[str, Any] = json.loads(workload.module)
+
+    def count(self) -> float:
+        return float(self.settings["tiles"])
+
+    def draw(self, seed: int) -> str | None:
+        return canonical({"tile": seed % int(self.settings["tiles"])})
+
+    def mutate(self, schedule: str, seed: int) -> str | None:
+        if self.count() == 1:
+            return None
+        return canonical({"tile": (self._tile(schedule) + 1) % int(self.settings["tiles"])})
+
+    def wrong(self, schedule: str) -> str | None:
+        try:
+            self._tile(schedule)
+        except SpaceError as error:
+            return str(error)
+        return None
+
+    def _tile(self, schedule: str) -> int:
+        try:
+            tile = json.loads(schedule)["tile"]
+            if not 0 <= tile < self.settings["tiles"]:
+                raise ValueError(tile)
+        except (ValueError, TypeError, KeyError) as error:
+            raise SpaceError(f"no tile: {schedule[:100]}") from error
+        return int(tile)
+
+    def encode(self, schedule: str) -> np.ndarray:
+        return np.array([self._tile(schedule)], "float32")
+
+    def code(self, schedule: str) -> str:
+        return f"sleep({self._tile(schedule)} µs)"
+
+    def build(self, schedule: str) -> Built:
+        return _Sleep(self._tile(schedule), self.settings)
+
+
+class _Sleep(Built):
+    def __init__(self, tile: int, settings: dict[str, Any]) -> None:
+        if tile in settings.get("refused", ()):
+            raise RuntimeError("no code for this tile")
+        if tile in settings.get("endless", ()):
+            time.sleep(1e6)
+        self.tile, self.settings = tile, settings
+
+    def times(self, repeats: int) -> list[float]:
+        if self.tile in self.settings.get("crashing", ()):
+            faulthandler.disable()  # a test's own tool would print where it was
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return [1e-6 * (1 + self.tile)] * repeats

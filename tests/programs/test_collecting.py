@@ -1,0 +1,227 @@
+"""Programs collected in the lanes: what is measured, what fails, what a kill costs."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph_net.corpus.pack import Pack
+from graph_net.corpus.programs import ProgramStore
+from graph_net.corpus.records import RecordStore, query
+from graph_net.corpus.tasks import TaskStore
+from graph_net.formats.tuning import Damage
+from graph_net.formats.tuning.collected import read_collected
+from graph_net.graph import to_bytes
+from graph_net.measure.protocol import Limits
+from graph_net.measure.trial import Trial, trial_limits
+from graph_net.programs.collect import Collection, Journal, Wanted
+from graph_net.programs.store import SUBGRAPHS, store
+from graph_net.programs.tasks import CollectedTask, NetworkTask, merged
+from graph_net.record import Program, Stage, Symptom, Task, program_to_json
+from graph_net.space import Workload, registry, repeats_of
+from graph_net.testing.models import case_graph
+from graph_net.testing.space import SleepingSpace, check_space
+
+
+def workload(number: int = 1, **settings: Any) -> Workload:
+    module = json.dumps({"tiles": 12, **settings})
+    return Workload("sleeping", f"sleep{number}", str(number), module, 1e6)
+
+
+def task(number: int = 1, **settings: Any) -> CollectedTask:
+    piece = base64.b64encode(to_bytes(case_graph("residual"))).decode()
+    made = workload(number, **settings)
+    return CollectedTask(made, f"s{number}", f"g{number}", piece, {"net": number})
+
+
+@pytest.fixture(autouse=True)
+def sleeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {**registry.BUILT_IN, "sleeping": "graph_net.testing.space:SleepingSpace"}
+    monkeypatch.setattr(registry, "BUILT_IN", known)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second for everything, so that what never ends is ended soon."""
+    monkeypatch.setattr("graph_net.measure.trial.COMPILE_SECONDS", 1.0)
+
+
+def test_the_space_for_tests_conforms() -> None:
+    check_space(SleepingSpace(workload()))
+
+
+def test_every_program_is_measured_once(tmp_path: Path) -> None:
+    collection = Collection(tmp_path / "work", Wanted(12, turn=5), 2)
+    tasks = [task(1), task(2)]
+    assert collection.missing(tasks) == 24
+    found = list(collection.run(tasks))
+    assert len(found) == 24
+    assert len({(p.task.workload, p.schedule) for p in found}) == 24
+    assert all(len(p.costs) == repeats_of(1e6) for p in found)
+    tile = {p.schedule: p.costs[0] for p in found}
+    assert tile['{"tile":7}'] == pytest.approx(8e-6)
+    assert collection.missing(tasks) == 0
+    assert list(Collection(tmp_path / "work", Wanted(12, turn=5), 2).run(tasks)) == []
+
+
+def test_tasks_take_turns(tmp_path: Path) -> None:
+    collection = Collection(tmp_path / "work", Wanted(8, turn=4), 1)
+    order = [p.task.workload for p in collection.run([task(1), task(2)])]
+    assert order == ["1"] * 4 + ["2"] * 4 + ["1"] * 4 + ["2"] * 4
+
+
+def test_a_space_that_has_no_more_ends(tmp_path: Path) -> None:
+    collection = Collection(tmp_path / "work", Wanted(100), 2)
+    assert len(list(collection.run([task(tiles=3)]))) == 3
+    assert collection.missing([task(tiles=3)]) == 0
+
+
+def test_trials_that_crash_hang_or_are_refused_cost_themselves(tmp_path: Path, quick: None) -> None:
+    bad = task(refused=[1], endless=[2], crashing=[3])
+    collection = Collection(tmp_path / "work", Wanted(12), 2)
+    found = {json.loads(p.schedule)["tile"]: p.failure for p in collection.run([bad])}
+    assert len(found) == 12
+    ends = {tile: (f.stage, f.symptom) for tile, f in found.items() if f is not None}
+    assert ends == {
+        1: (Stage.COMPILE, Symptom.EXCEPTION),
+        2: (Stage.COMPILE, Symptom.TIMEOUT),
+        3: (Stage.MEASURE, Symptom.CRASH),
+    }
+
+
+def test_a_task_without_a_space_is_named_and_not_asked_again(tmp_path: Path) -> None:
+    broken = CollectedTask(Workload("sleeping", "broken", "9", "{"), "s", "g", "", {"net": 1})
+    collection = Collection(tmp_path / "work", Wanted(4), 1)
+    assert [p.task.workload for p in collection.run([broken, task(1)])] == ["1"] * 4
+    (why,) = collection.failures([broken, task(1)])
+    assert why.startswith("broken: JSONDecodeError")
+    assert list(collection.run([broken, task(1)])) == []
+
+
+def test_a_space_that_kills_its_process_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SleepingSpace, "draw", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    collection = Collection(tmp_path / "work", Wanted(4), 1)
+    assert list(collection.run([task(1)])) == []
+    assert collection.failures([task(1)]) == ["sleep1: its space could not be sampled"]
+
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+sys.path[:0] = json.loads(sys.argv[2])
+from graph_net.space import registry
+registry.BUILT_IN["sleeping"] = "graph_net.testing.space:SleepingSpace"
+from graph_net.programs.collect import Collection, Wanted
+from graph_net.programs.tasks import CollectedTask
+from graph_net.space import Workload
+work = Workload("sleeping", "sleep", "1", json.dumps({"tiles": 4000}), 1e6)
+for _ in Collection(Path(sys.argv[1]), Wanted(40, turn=8), 2).run(
+    [CollectedTask(work, "s", "g", "", {"net": 1})]
+):
+    print(".", flush=True)
+"""
+
+
+def test_a_killed_collection_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "work"), json.dumps(sys.path)]
+    total = 0
+    for wait in (3, 7, 5):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+            assert running.stdout is not None
+            total += sum(1 for _ in zip(range(wait), running.stdout, strict=False))
+            running.kill()
+    journal = tmp_path / "work" / "programs" / "1.jsonl"
+    before = len(journal.read_bytes().splitlines())
+    assert before >= total
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+    lines = [json.loads(line)["schedule"] for line in journal.read_bytes().splitlines()]
+    assert len(lines) == len(set(lines)) == 40
+    _no_process_is_left(str(tmp_path / "work"))
+
+
+def _no_process_is_left(text: str) -> None:
+    for _ in range(100):
+        alive = []
+        for place in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if text.encode() in place.read_bytes():
+                    alive.append(place.parent.name)
+            except OSError:
+                continue
+        if not alive:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"processes are left: {alive}")
+
+
+def test_a_line_that_a_kill_cut_off_is_measured_again(tmp_path: Path) -> None:
+    collection = Collection(tmp_path / "work", Wanted(12), 1)
+    whole = {p.schedule for p in collection.run([task(1)])}
+    path = collection.journal(task(1)).path
+    os.truncate(path, path.stat().st_size - 20)
+    assert len(Journal(path).done()) == 11
+    (again,) = collection.run([task(1)])
+    assert Journal(path).done() == whole
+    assert again.schedule in whole
+
+
+def test_what_was_collected_is_stored_and_asked(tmp_path: Path) -> None:
+    collection = Collection(tmp_path / "work", Wanted(12), 2)
+    tasks = [task(1, refused=[4]), task(2)]
+    measured = {(p.task, p.schedule): p for p in collection.run(tasks)}
+    assert store(collection, tasks, tmp_path / "records") == 24
+    assert store(collection, tasks, tmp_path / "records") == 24  # in the place of the first
+    programs = dict(enumerate(ProgramStore(tmp_path / "records").programs()))
+    stored = {(p.task, p.schedule): p for _, p in programs.values()}
+    assert stored.keys() == measured.keys()
+    assert all(stored[key].costs == measured[key].costs for key in stored)
+    question = (
+        "SELECT network, count(*), count(*) FILTER (status = 'success') "
+        "FROM programs JOIN tasks USING (workload) GROUP BY ALL"
+    )
+    assert query(RecordStore(tmp_path / "records"), question)[1] == [("net", 24, 23)]
+    assert TaskStore(tmp_path / "records").source().count_rows() == 2
+    names = Pack(tmp_path / "records" / SUBGRAPHS).names()
+    assert names == ["sleep1-1", "sleep2-2"]
+
+
+def test_the_same_workload_of_two_networks_is_one_task() -> None:
+    one, other = workload(1), workload(2)
+    found = merged(
+        [
+            NetworkTask("a", one, 3, "s", "g", ""),
+            NetworkTask("b", one, 2, "s", "g", ""),
+            NetworkTask("b", other, 1, "", "", ""),
+        ]
+    )
+    assert [(t.workload.hash, t.weights) for t in found] == [("1", {"a": 3, "b": 2})]
+    assert len(merged([NetworkTask("b", other, 1, "", "", "")], every=True)) == 1
+
+
+def test_lines_of_a_journal_are_read_or_told(tmp_path: Path) -> None:
+    program = Program(Task("sleeping", "1", details="{}"), '{"tile":1}', (1.0,))
+    line = program_to_json(program)
+    bad = [line.replace("1.0", "-1"), line.replace('"{}"', '"{ }"'), line[:-9], "{}"]
+    path = tmp_path / "some.jsonl"
+    path.write_text("\n".join([line, *bad, line]) + "\n")
+    kinds = Counter(type(found) for _, found in read_collected(path))
+    assert kinds == {Program: 2, Damage: 4}
+
+
+def test_the_limits_are_those_of_tenset() -> None:
+    limits: Limits = trial_limits()
+    assert limits.seconds[Stage.MEASURE] == 5.0
+    assert [repeats_of(f) for f in (3e9, 1e9, 1e8, 2e6)] == [4, 6, 8, 10]
+    assert Trial(SleepingSpace(workload()), Task("s", "1"), "{}").key
