@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 
+from corpus.some_graphs import some_graph
 from graph_net.corpus.ingest import add_file
 from graph_net.corpus.programs import Labels
 from graph_net.formats.tuning import Format
+from graph_net.graph import to_bytes
 from graph_net.programs.collect import Collection, Wanted
 from graph_net.programs.store import store
 from graph_net.programs.tasks import CollectedTask
@@ -47,7 +50,9 @@ def on_a_cpu(work: Path, output: Path) -> None:
     tasks = []
     for name, weights in CPU.items():
         workload = Workload("metaschedule", f"fused_{name}", name * 16, "QQ==", 1e6)
-        task = CollectedTask(workload, f"structure of {name}", f"id of {name}", weights)
+        graph = some_graph(ord(name))
+        subgraph = b64encode(to_bytes(graph)).decode()
+        task = CollectedTask(workload, graph.structure, graph.id, subgraph, weights)
         tasks.append(task)
         for place in range(EACH):
             program = Program(task.named("llvm"), f'[["{name}",{place}]]', (0.5 + place,) * 3)

@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from graph_net.cli.main import main
 from graph_net.corpus.records import RecordStore, query
 from graph_net.formats.tuning import TuningError
+from graph_net.graph import from_bytes
 from graph_net.programs.dataset import (
     SPLITS,
     Split,
+    files,
     load_splits,
     never_trained_on,
     platforms,
@@ -50,9 +52,10 @@ def ask(folder: Path, question: str) -> list[tuple[object, ...]]:
 
 def test_both_platforms_have_the_same_tables(made: Path) -> None:
     for path in platforms(made).values():
-        for table, schema in SCHEMAS.items():
-            (part,) = path.glob(f"{table}-*.parquet")
-            assert pq.read_schema(part).names == schema.names
+        for table, (part,) in files(path).items():
+            assert pq.read_schema(part).names == SCHEMAS[table].names
+    assert list(files(made / "cpu")) == list(SCHEMAS)
+    assert list(files(made / "h200")) == ["programs", "tasks", "workloads"]
 
 
 def test_tasks_join_with_programs_and_workloads(made: Path) -> None:
@@ -151,7 +154,7 @@ def test_statistics_count_what_is_there(made: Path) -> None:
     assert h200.software == "torch 2.11.0, triton 3.6.0"
     assert (cpu.programs, cpu.ran, cpu.noise, cpu.torch) == (12, 12, 0.0, {})
     assert len(cpu.networks) == 4
-    assert cpu.bytes == sum(file.stat().st_size for file in (made / "cpu").glob("*.parquet"))
+    assert cpu.bytes == sum(file.stat().st_size for file in (made / "cpu").rglob("*.parquet"))
 
 
 def test_tables_say_it(made: Path) -> None:
@@ -184,7 +187,7 @@ def test_the_card_leads_to_all_files(made: Path) -> None:
     paths = [line.split(": ")[1] for line in head.splitlines() if line.startswith("    path: ")]
     found = [list(made.glob(path)) for path in paths]
     assert all(found)
-    assert sorted(file for files in found for file in files) == sorted(made.glob("*/*.parquet"))
+    assert sorted(part for parts in found for part in parts) == sorted(made.rglob("*.parquet"))
     assert head.count("default: true") == 1
 
 
@@ -212,6 +215,8 @@ def test_its_own_reader_finds_no_fault_in_the_metadata(made: Path) -> None:
     repeats = [one["h200_programs/repeats"] for one in records]
     assert (repeats.count(2), repeats.count(0)) == (18, 6)
     assert len(list(data.records("cpu_tasks"))) == 5
+    (graph, *_) = data.records("cpu_subgraphs")
+    assert from_bytes(graph["cpu_subgraphs/graph"]).id == graph["cpu_subgraphs/id"].decode()
 
 
 def test_a_directory_without_programs_is_told(

@@ -58,7 +58,8 @@ class Kernel:
 
 def _places(pointer: Pointer, mask: Any) -> tuple[torch.Tensor, torch.Tensor]:
     at = torch.as_tensor(pointer.at)
-    at, inside = torch.broadcast_tensors(at, torch.as_tensor(True if mask is None else mask))
+    wanted = torch.as_tensor(True if mask is None else mask)
+    at, inside = torch.broadcast_tensors(at, wanted)  # type: ignore[no-untyped-call]
     used = at[inside]
     if used.numel() and not (int(used.min()) >= 0 and int(used.max()) < pointer.buffer.numel()):
         raise IndexError(f"{int(used.min())} to {int(used.max())} of {pointer.buffer.numel()}")

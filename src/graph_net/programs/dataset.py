@@ -13,7 +13,11 @@ from graph_net.record import RecordError
 from graph_net.record.codec import read_as
 
 SPLITS = "splits.json"
-TABLES = ("programs", "tasks", "workloads")
+PATTERNS = {
+    **{name: f"{name}-*.parquet" for name in ("programs", "tasks", "workloads")},
+    "subgraphs": "subgraphs/part-*.parquet",
+}
+"""The files of each table of a platform; subgraphs are a pack, where a space has any."""
 
 
 def platforms(folder: Path) -> dict[str, Path]:
@@ -21,7 +25,7 @@ def platforms(folder: Path) -> dict[str, Path]:
     found = {
         path.name: path
         for path in sorted(folder.iterdir() if folder.is_dir() else ())
-        if any(path.glob("programs-*.parquet"))
+        if any(path.glob(PATTERNS["programs"]))
     }
     if not found:
         raise TuningError(
@@ -30,9 +34,10 @@ def platforms(folder: Path) -> dict[str, Path]:
     return found
 
 
-def files(path: Path) -> list[Path]:
-    """The tables of a platform."""
-    return [part for table in TABLES for part in sorted(path.glob(f"{table}-*.parquet"))]
+def files(path: Path) -> dict[str, list[Path]]:
+    """The files of each table that a platform has."""
+    found = {table: sorted(path.glob(pattern)) for table, pattern in PATTERNS.items()}
+    return {table: parts for table, parts in found.items() if parts}
 
 
 def digest(file: Path) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from graph_net.corpus.card import size_category
 from graph_net.corpus.program_columns import COLUMNS
+from graph_net.programs.dataset import PATTERNS
 from graph_net.programs.dataset_columns import ABOUT, DESCRIPTIONS, SCHEMAS, plain
 from graph_net.programs.dataset_stats import Platform, markdown
 
@@ -35,15 +36,15 @@ def card(found: Sequence[Platform]) -> str:
         f"- {size_category(sum(of.programs for of in found))}",
         "configs:",
     ]
-    lines += [line for of in found for table in SCHEMAS for line in _config(of, table, found[0])]
+    lines += [line for of in found for table in of.files for line in _config(of, table, found[0])]
     lines += ["dataset_info:"]
-    lines += [line for of in found for table in SCHEMAS for line in _info(of, table)]
+    lines += [line for of in found for table in of.files for line in _info(of, table)]
     return "\n".join([*lines, "---"]) + "\n" + _text(found)
 
 
 def _config(of: Platform, table: str, first: Platform) -> list[str]:
     default = ["  default: true"] if of is first and table == "programs" else []
-    path = f"{of.name}/{table}-*.parquet"
+    path = f"{of.name}/{PATTERNS[table]}"
     head = [f"- config_name: {of.name}_{table}", *default, "  data_files:"]
     return [*head, f"  - split: {table}", f"    path: {path}"]
 
@@ -97,7 +98,7 @@ Without GraphNet, DuckDB reads the files with the same view:
 {view(names[0])}
 ```
 
-{_columns()}
+{_columns([table for table in SCHEMAS if any(table in of.files for of in found)])}
 `croissant.json` describes these files for tools that read Croissant. There are no personal data.
 Made by `graph-net programs card`.
 """  # noqa: S608 - a page, not a question
@@ -113,10 +114,10 @@ def view(platform: str) -> str:
     return f"CREATE VIEW programs AS SELECT\n  {columns}\nFROM '{platform}/programs-*.parquet';"
 
 
-def _columns() -> str:
+def _columns(tables: Sequence[str]) -> str:
     parts = []
-    for table, schema in SCHEMAS.items():
-        rows = [f"| `{name}` | {DESCRIPTIONS[table][name]} |" for name in schema.names]
+    for table in tables:
+        rows = [f"| `{name}` | {DESCRIPTIONS[table][name]} |" for name in SCHEMAS[table].names]
         head = [f"## {table.capitalize()}", "", ABOUT[table], "", "| column | what it is |"]
         parts += [*head, "|---|---|", *rows, ""]
     return "\n".join(parts)

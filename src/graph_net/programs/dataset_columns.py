@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from graph_net.corpus.card import DESCRIPTIONS as OF_GRAPHS
+from graph_net.corpus.columns import SCHEMA as GRAPHS
 from graph_net.corpus.program_columns import SCHEMA as PROGRAMS
 from graph_net.corpus.tasks import SCHEMA as TASKS
 from graph_net.corpus.workloads import SCHEMA as WORKLOADS
 
-SCHEMAS: dict[str, pa.Schema] = {"programs": PROGRAMS, "tasks": TASKS, "workloads": WORKLOADS}
+SCHEMAS: dict[str, pa.Schema] = {
+    "programs": PROGRAMS,
+    "tasks": TASKS,
+    "workloads": WORKLOADS,
+    "subgraphs": GRAPHS,
+}
 ABOUT = {
     "programs": "A schedule of a task a row, and every measured run of it or why there is none.",
     "tasks": "How often a network calls a workload.",
     "workloads": "What a workload computes, as its space writes it.",
+    "subgraphs": "The subgraph that a task computes, as a graph of GraphNet's.",
 }
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "programs": {
@@ -59,6 +67,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "workload": "hash of the computation with its sizes",
         "module": "the computation: TVM's module, packed; a kernel's sizes as JSON for Triton",
     },
+    "subgraphs": {**OF_GRAPHS, "name": "kernel and workload: the key of a subgraph"},
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from graph_net.corpus.croissant import Edition, document, file_object, file_set
-from graph_net.programs.dataset import digest, files, platforms
+from graph_net.programs.dataset import PATTERNS, digest, files, platforms
 from graph_net.programs.dataset_columns import ABOUT, DESCRIPTIONS, SCHEMAS, plain
 
 FILE = "croissant.json"
@@ -20,16 +20,14 @@ def croissant(folder: Path, described: str, version: str, published: str) -> str
     objects: list[Any] = []
     records: list[Any] = []
     for name, path in platforms(folder).items():
-        parts = files(path)
-        for part in parts:
-            place = part.relative_to(folder).as_posix()
-            objects.append(file_object(place, part.stat().st_size, digest(part)))
-        for table in SCHEMAS:
-            if any(part.name.startswith(f"{table}-") for part in parts):
-                whole = f"{name}_{table}_files"
-                pattern = f"{name}/{table}-*.parquet"
-                objects.append(file_set(whole, f"The {table} of {name}.", pattern))
-                records.append(_records(f"{name}_{table}", whole, table))
+        for table, parts in files(path).items():
+            for part in parts:
+                place = part.relative_to(folder).as_posix()
+                objects.append(file_object(place, part.stat().st_size, digest(part)))
+            whole = f"{name}_{table}_files"
+            pattern = f"{name}/{PATTERNS[table]}"
+            objects.append(file_set(whole, f"The {table} of {name}.", pattern))
+            records.append(_records(f"{name}_{table}", whole, table))
     return document(Edition("graph-net-programs", described, version, published), objects, records)
 
 

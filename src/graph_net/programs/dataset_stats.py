@@ -48,7 +48,13 @@ class Platform:
     failures: dict[str, int]
     torch: dict[str, float]
     """What torch takes for a task, in seconds, where that was measured."""
-    bytes: int
+    files: dict[str, int]
+    """The bytes of each table."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(self.files.values())
 
     @property
     def networks(self) -> set[str]:
@@ -86,7 +92,7 @@ def _counted(name: str, path: Path) -> Platform:
         jumpy,
         dict(failures),
         {task: fmean(costs) for task, costs in torch.items()},
-        sum(file.stat().st_size for file in files(path)),
+        {table: sum(p.stat().st_size for p in parts) for table, parts in files(path).items()},
     )
 
 
