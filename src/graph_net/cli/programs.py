@@ -14,6 +14,7 @@ from rich.table import Table
 
 from graph_net.cli.bench import parse_seconds
 from graph_net.cli.common import err, out
+from graph_net.cli.programs_dataset import count_programs, describe_programs
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.progress import progress
 
@@ -21,6 +22,8 @@ programs_app = typer.Typer(
     no_args_is_help=True, help="Programs: schedules of tasks, measured here; what they look like."
 )
 programs_app.command("features")(make_features)
+programs_app.command("stats")(count_programs)
+programs_app.command("card")(describe_programs)
 NETWORKS = "tenset (TenSet's 120), corpus, or a pack."
 
 
