@@ -16,6 +16,7 @@ from graph_net.cli.bench import parse_seconds
 from graph_net.cli.common import err, out
 from graph_net.cli.programs_dataset import count_programs, describe_programs
 from graph_net.cli.programs_features import make_features
+from graph_net.cli.programs_show import show_programs
 from graph_net.cli.progress import progress
 
 programs_app = typer.Typer(
@@ -24,6 +25,7 @@ programs_app = typer.Typer(
 programs_app.command("features")(make_features)
 programs_app.command("stats")(count_programs)
 programs_app.command("card")(describe_programs)
+programs_app.command("show")(show_programs)
 NETWORKS = "tenset (TenSet's 120), corpus, or a pack."
 
 

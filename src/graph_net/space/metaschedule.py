@@ -163,9 +163,13 @@ class MetaScheduleSpace(Space):
 
         return encode_trace(schedule)
 
+    def computation(self) -> str:
+        """The function as TVMScript."""
+        return _script(self.module)
+
     def code(self, schedule: str) -> str:
         """The scheduled function as TVMScript."""
-        return str(self.schedule(schedule).mod.script())
+        return _script(self.schedule(schedule).mod)
 
     def steps(self, schedule: str) -> str:
         """The decisions as calls of TVM's schedule."""
@@ -224,6 +228,11 @@ def _argument(entry: Any, device: Any) -> Any:
     else:
         values = np.zeros(shape, kind)
     return tvm.runtime.tensor(values, device)
+
+
+def _script(module: Any) -> str:
+    """TVMScript; numbers name their dtype only where it is not the one that most of them have."""
+    return min((str(module.script(int_dtype=dtype)) for dtype in ("int32", "int64")), key=len)
 
 
 def cores() -> int:

@@ -83,6 +83,14 @@ class Space(ABC):
     def build(self, schedule: str) -> Built:
         """Compile a schedule; raises SpaceError where it is none of this space."""
 
+    def computation(self) -> str:
+        """What is computed, as a person would write it; empty where the space does not say."""
+        return ""
+
+    def steps(self, schedule: str) -> str:
+        """The decisions of a schedule without the program; empty where there is no such form."""
+        return ""
+
     def sample(self, count: int, seed: int) -> Iterator[str]:
         """So many distinct random schedules, fewer where the space has no more.
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import random
+import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -130,6 +131,20 @@ class TritonSpace(Space):
 
     def encode(self, schedule: str) -> np.ndarray:
         return features_of(self.family, self.config(schedule))
+
+    def computation(self) -> str:
+        """Sizes, tensors, and the result as torch computes it."""
+        sizes = [f"# {name} = {value}" for name, value in self.family.module.items()]
+        tensors = [
+            f"# {name}: {buffer.dtype}{list(buffer.shape)}"
+            for name, buffer in self.family.buffers().items()
+        ]
+        reference = textwrap.dedent(inspect.getsource(self.family.reference))
+        return "\n".join([*sizes, "", *tensors, "", reference])
+
+    def steps(self, schedule: str) -> str:
+        """The parameters and their values."""
+        return "\n".join(f"{name} = {value}" for name, value in self.config(schedule).items())
 
     def code(self, schedule: str) -> str:
         config = self.config(schedule)
