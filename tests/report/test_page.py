@@ -38,6 +38,7 @@ from graph_net.record import (
 )
 from graph_net.record.peaks import Peaks, identity
 from graph_net.report.page import write_page
+from graph_net.report.page_assets import script
 from graph_net.score import estimate, load
 
 DEVICE = Device("cpu", "a processor", 2, 1, 8 << 30, "Linux x86_64", "3.11", {"torch": "2.13.0"})
@@ -319,7 +320,7 @@ def test_a_measurement_made_again_counts_once(tmp_path: Path) -> None:
 def test_thousands_of_records_make_a_page_that_can_be_sent(tmp_path: Path) -> None:
     records = stored(tmp_path / "records", synthetic(5000, blocks=2))
     target = tmp_path / "page.html"
-    assert write_page(records, target) == 5000
+    assert write_page(records, target) == (5000, 0)
     assert target.stat().st_size < 8 << 20
     assert re.search(r"5,000 measurements", target.read_text("utf-8"))
 
@@ -356,3 +357,10 @@ def test_what_is_faster_than_possible_is_flagged(tmp_path: Path) -> None:
     assert "faster than this machine can be" in page.inside["text"]
     told = unpacked(page.inside["details"].split("\n")[flags.index(True)])
     assert "below the memory floor" in told["floor"]["reason"]
+
+
+def test_no_two_parts_of_the_program_have_a_name_in_common() -> None:
+    """They are one function: a second function of a name would quietly replace the first."""
+    names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", script(), re.MULTILINE)
+    assert len(names) > 60
+    assert len(names) == len(set(names))

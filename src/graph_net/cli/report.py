@@ -29,22 +29,27 @@ def report_records(
     b: Annotated[float, typer.Option("--b", help="The speedup that stands for a failure.")] = 0.1,
     interpretation: Annotated[str, typer.Option(help=INTERPRETATION_HELP)] = "default",
     title: Annotated[str, typer.Option(help="The heading; the records' name if empty.")] = "",
+    tasks: Annotated[
+        int, typer.Option(help="So many tasks with their programs as code.", min=0)
+    ] = 50,
 ) -> None:
     """Write one HTML file with everything the records say; it needs no network.
 
     Scores with intervals, curves, speedups by category, a table of graphs, failures that are alike
-    together, and for each graph its raw samples, operators and a drawing.
+    together, and for each graph its raw samples, operators and a drawing. Where there are programs:
+    every task with its times, and the best and a typical schedule of those that take longest.
     """
     from graph_net.report.page import write_page
     from graph_net.score import Parameters
     from graph_net.score import interpretation as interpretation_of
 
     parameters = Parameters(p, b, interpretation_of(interpretation))
-    count = write_page(records, output, pack_at_hand(corpus), parameters, title)
+    shown = write_page(records, output, pack_at_hand(corpus), parameters, title, tasks)
     size = short_bytes(output.stat().st_size)
-    err.print(
-        f"{output}: {count:,} measurements, {size}", markup=False, highlight=False, soft_wrap=True
-    )
+    counts = f"{shown.measurements:,} measurements"
+    if shown.programs:
+        counts += f", {shown.programs:,} programs"
+    err.print(f"{output}: {counts}, {size}", markup=False, highlight=False, soft_wrap=True)
 
 
 def pack_at_hand(named: Path | None) -> Pack | None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from graph_net import __version__
 from graph_net.corpus.pack import Pack
@@ -16,9 +17,17 @@ from graph_net.report.page_data import data_of
 from graph_net.report.page_drawing import drawing_of
 from graph_net.report.page_failures import clusters_of
 from graph_net.report.page_html import body, head
+from graph_net.report.page_programs import DETAILED, PagePrograms, programs_data, read_programs
 from graph_net.report.page_rows import Entry, read_entries
 from graph_net.report.page_scores import scores_of
 from graph_net.score import Parameters
+
+
+class Shown(NamedTuple):
+    """How much is on a page."""
+
+    measurements: int
+    programs: int
 
 
 def write_page(
@@ -27,34 +36,46 @@ def write_page(
     pack: Pack | None = None,
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     title: str = "",
-) -> int:
-    """Write the page of a store; how many measurements it shows.
+    detailed: int = DETAILED,
+) -> Shown:
+    """Write the page of a store of records, of programs, or of both; what it shows.
 
-    Graphs are drawn where ``pack`` holds them. The page appears complete or not at all.
+    Graphs are drawn where ``pack`` holds them; so many tasks have their code with them. The page
+    appears complete or not at all.
     """
-    entries = read_entries(RecordStore(records).require(), read_rooflines(records))
+    store = RecordStore(records)
+    programs = read_programs(records, detailed)
+    if not programs.tasks:
+        store.require()
+    entries = read_entries(store, read_rooflines(records))
     output.parent.mkdir(parents=True, exist_ok=True)
     aside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         with aside.open("w", encoding="utf-8") as file:
-            file.writelines(_parts(entries, pack, parameters, title or _name(records)))
+            file.writelines(_parts(entries, programs, pack, parameters, title or _name(records)))
         aside.replace(output)
     finally:
         aside.unlink(missing_ok=True)
-    return len(entries)
+    return Shown(len(entries), programs.programs)
 
 
 def _parts(
-    entries: list[Entry], pack: Pack | None, parameters: Parameters, title: str
+    entries: list[Entry],
+    programs: PagePrograms,
+    pack: Pack | None,
+    parameters: Parameters,
+    title: str,
 ) -> Iterator[str]:
     """The page piece by piece: what is drawn first comes first, raw samples and graphs last."""
     scores = scores_of(entries, parameters)
     clusters = clusters_of(entries)
     drawings = _drawings(entries, pack)
     data = data_of(entries, scores, clusters, list(drawings), parameters)
+    if programs.tasks:
+        data["programs"] = programs_data(programs)
     made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, graph-net {__version__}"
     yield head(title, content_policy(), style())
-    yield body(title, made, entries, scores, list(clusters.values()), parameters)
+    yield body(title, made, entries, scores, list(clusters.values()), parameters, programs)
     yield f'<script type="application/json" id="data">{embedded(data)}</script>\n'
     # Lines of base64: nothing in them can end the element, and each is unpacked when asked for.
     yield '<script type="text/plain" id="details">'
@@ -63,6 +84,10 @@ def _parts(
     yield '</script>\n<script type="text/plain" id="drawings">'
     for line in drawings.values():
         yield f"{line}\n"
+    if programs.tasks:
+        yield '</script>\n<script type="text/plain" id="tasks">'
+        for line in programs.details:
+            yield f"{line}\n"
     yield f"</script>\n<script>{script()}</script>\n</body>\n</html>\n"
 
 

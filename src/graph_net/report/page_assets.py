@@ -15,7 +15,7 @@ STYLE = "report.css"
 # In the order they are needed; together they are one function, so that no name leaks.
 PROGRAM = (
     "base.js", "chart.js", "scores.js", "curves.js", "violin.js", "control.js", "table.js",
-    "layout.js", "drawing.js", "view.js", "start.js",
+    "layout.js", "drawing.js", "view.js", "programs.js", "task.js", "start.js",
 )  # fmt: skip
 DIGITS = 5
 

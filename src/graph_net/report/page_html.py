@@ -10,6 +10,7 @@ from html import escape
 from urllib.parse import quote
 
 from graph_net.report.page_failures import Cluster
+from graph_net.report.page_programs import PagePrograms
 from graph_net.report.page_rows import Entry
 from graph_net.report.page_scores import Curve, Scores
 from graph_net.report.page_tables import (
@@ -28,6 +29,7 @@ SECTIONS = {
     "speedups": "Speedups",
     "regressions": "Regressions",
     "graphs": "Graphs",
+    "programs": "Programs",
     "failures": "Failures",
     "control": "A/A control",
     "environment": "Environment",
@@ -59,28 +61,45 @@ def body(
     scores: Scores,
     clusters: list[Cluster],
     parameters: Parameters,
+    programs: PagePrograms,
 ) -> str:
-    """All sections, those that the program fills still empty."""
-    links = "".join(f'<a href="#{name}">{text}</a>' for name, text in SECTIONS.items())
-    inner = {
-        "scores": _scores(scores, parameters) + not_counted(entries, scores),
-        "failures": _failures(clusters, entries),
-        "control": control(entries, scores),
-        "environment": devices(entries) + rooflines(entries) + protocols(entries),
+    """All sections that have something to show, those that the program fills still empty."""
+    shown = {
+        name: text
+        for name, text in SECTIONS.items()
+        if (programs.tasks if name == "programs" else entries)
     }
+    links = "".join(f'<a href="#{name}">{text}</a>' for name, text in shown.items())
+    inner = {}
+    if entries:
+        inner = {
+            "scores": _scores(scores, parameters) + not_counted(entries, scores),
+            "failures": _failures(clusters, entries),
+            "control": control(entries, scores),
+            "environment": devices(entries) + rooflines(entries) + protocols(entries),
+        }
     sections = "".join(
         f'<section id="{name}"><h2>{text}</h2>{inner.get(name, "")}</section>\n'
-        for name, text in SECTIONS.items()
+        for name, text in shown.items()
     )
+    counts = _measurements(entries, scores) if entries else ""
+    if programs.tasks:
+        counts += f"{programs.programs:,} programs of {len(programs.tasks):,} tasks. "
+    return (
+        f"<body>\n<header><h1>{escape(title)}</h1><p>{counts}Made {escape(made)}.</p>"
+        f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n"
+        '<article id="view" hidden></article>\n'
+        "<noscript><p>Curves, tables of graphs and tasks, and drawings need JavaScript.</p>"
+        "</noscript>\n"
+    )
+
+
+def _measurements(entries: list[Entry], scores: Scores) -> str:
     graphs = len({entry.subject.id for entry in entries})
     counted = sum(entry.sample is not None for entry in entries)
     return (
-        f"<body>\n<header><h1>{escape(title)}</h1><p>{len(entries):,} measurements of {graphs:,} "
-        f"graphs under {len(scores.curves)} configurations; {len(entries) - counted:,} count "
-        f"against nobody and are listed apart. Made {escape(made)}.</p>"
-        f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n"
-        '<article id="view" hidden></article>\n'
-        "<noscript><p>Curves, the table of graphs and drawings need JavaScript.</p></noscript>\n"
+        f"{len(entries):,} measurements of {graphs:,} graphs under {len(scores.curves)} "
+        f"configurations; {len(entries) - counted:,} count against nobody and are listed apart. "
     )
 
 

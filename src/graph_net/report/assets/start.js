@@ -1,24 +1,26 @@
-// Everything drawn, and the address followed: #graph=ID opens the view of a graph.
+// Everything drawn, and the address followed: #graph=ID or #task=ID opens the view of one.
 
-curves();
-violins();
-const table = graphTable();
-regressions(table);
-controlChart();
+if (COUNT) {
+  curves();
+  violins();
+  regressions(graphTable());
+  controlChart();
+}
+if (TASKS) taskTable();
 
 const PAGE = document.querySelector("main"), HEADER = document.querySelector("header");
 
 async function follow() {
-  const found = /^#graph=(.+)$/.exec(location.hash);
+  const found = /^#(graph|task)=(.+)$/.exec(location.hash);
   const view = section("view"), was = !view.hidden;
   PAGE.hidden = HEADER.hidden = Boolean(found);
   view.hidden = !found;
   if (found) {
-    let id = found[1];
+    let id = found[2];
     try { id = decodeURIComponent(id); } catch { /* not one of our links: looked up as it is */ }
     view.replaceChildren();
     window.scrollTo(0, 0);
-    await showGraph(id);
+    await (found[1] === "graph" ? showGraph(id) : showTask(id));
     view.dataset.ready = id;
   } else if (was) {
     asked++;

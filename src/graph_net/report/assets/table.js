@@ -49,9 +49,42 @@ function tableRow(row, columns) {
     column.cell?.(row) ?? (column.text ?? column.value)(row))));
 }
 
+/** A table that is sorted by its headings and shown a part at a time, of the rows `choose` gives. */
+function sortedTable(columns, state, {id, noun, total, choose}) {
+  let chosen = [], shown = SHOWN_AT_ONCE;
+  const count = make("span", {role: "status"}), body = make("tbody");
+  const more = make("button", {class: "plain", onclick: () => {
+    shown += SHOWN_AT_ONCE;
+    paint();
+  }}, `Show ${SHOWN_AT_ONCE} more`);
+  const heads = columns.map(column => make("th", {scope: "col", class: column.word ? "word" : null},
+    make("button", {onclick: () => {
+      state.down = state.column === column ? !state.down : Boolean(column.down);
+      state.column = column;
+      refresh();
+    }}, column.name)));
+
+  function refresh() {
+    chosen = sortRows(choose(), state.column, state.down);
+    shown = SHOWN_AT_ONCE;
+    heads.forEach((head, k) => head.setAttribute("aria-sort",
+      columns[k] !== state.column ? "none" : state.down ? "descending" : "ascending"));
+    paint();
+  }
+
+  function paint() {
+    count.textContent = `${chosen.length.toLocaleString()} of ${total.toLocaleString()} ${noun}`;
+    body.replaceChildren(...chosen.slice(0, shown).map(row => tableRow(row, columns)));
+    more.hidden = chosen.length <= shown;
+  }
+
+  const element = make("div", {class: "wide tall"}, make("table", {class: "graphs", id},
+    make("thead", {}, make("tr", {}, ...heads)), body));
+  return {element, more, count, refresh};
+}
+
 function graphTable() {
-  const state = {column: COLUMNS[3], down: false, shown: SHOWN_AT_ONCE};
-  let chosen = [];
+  const filter = () => shown.refresh();
   const search = make("input", {type: "search", id: "search", placeholder: "name, model or library",
     "aria-label": "Filter by name", oninput: filter});
   const compiler = choice(DATA.compilers, filter, "all compilers");
@@ -62,22 +95,9 @@ function graphTable() {
   for (const [each, text] of [[compiler, "compiler"], [category, "category"], [verdict, "verdict"]]) {
     each.setAttribute("aria-label", `Filter by ${text}`);
   }
-  const count = make("span", {id: "found", role: "status"});
-  const body = make("tbody");
-  const more = make("button", {class: "plain", onclick: () => {
-    state.shown += SHOWN_AT_ONCE;
-    paint();
-  }}, `Show ${SHOWN_AT_ONCE} more`);
-  const heads = COLUMNS.map(column => make("th", {scope: "col", class: column.word ? "word" : null},
-    make("button", {onclick: () => {
-      state.down = state.column === column && !state.down;
-      state.column = column;
-      filter();
-    }}, column.name)));
 
-  function filter() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    chosen = [];
+  function choose() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), chosen = [];
     for (let row = 0; row < COUNT; row++) {
       const g = ROWS.graph[row], graphs = DATA.graphs;
       if (compiler.value && DATA.compilers[ROWS.compiler[row]] !== compiler.value) continue;
@@ -86,24 +106,16 @@ function graphTable() {
       const text = `${graphs.name[g]} ${graphs.model[g]} ${graphs.library[g]}`.toLowerCase();
       if (words.every(word => text.includes(word))) chosen.push(row);
     }
-    sortRows(chosen, state.column, state.down);
-    state.shown = SHOWN_AT_ONCE;
-    heads.forEach((head, k) => head.setAttribute("aria-sort",
-      COLUMNS[k] !== state.column ? "none" : state.down ? "descending" : "ascending"));
-    paint();
+    return chosen;
   }
 
-  function paint() {
-    count.textContent = `${chosen.length.toLocaleString()} of ${COUNT.toLocaleString()} measurements`;
-    body.replaceChildren(...chosen.slice(0, state.shown).map(row => tableRow(row, COLUMNS)));
-    more.hidden = chosen.length <= state.shown;
-  }
-
+  const shown = sortedTable(COLUMNS, {column: COLUMNS[3], down: false},
+    {id: "graph-table", noun: "measurements", total: COUNT, choose});
+  shown.count.id = "found";
   section("graphs").append(
-    make("div", {class: "controls"}, search, compiler, category, verdict, count),
-    make("div", {class: "wide tall"}, make("table", {class: "graphs", id: "graph-table"},
-      make("thead", {}, make("tr", {}, ...heads)), body)), more);
-  filter();
+    make("div", {class: "controls"}, search, compiler, category, verdict, shown.count),
+    shown.element, shown.more);
+  shown.refresh();
   return {
     /** Shows the rows of one verdict. */
     only(word) { verdict.value = word; filter(); },
