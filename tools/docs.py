@@ -9,7 +9,9 @@ import argparse
 import io
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from typer.main import get_command
@@ -24,21 +26,27 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 def command_page() -> str:
     """docs/cli.md: every verb with its arguments and options, from the program itself."""
     lines = ["# Command line", "", "Made by `make docs` from the program itself.", ""]
-    group = get_command(app)
-    context = group.make_context("graph-net", ["--help"], resilient_parsing=True)
-    for name in group.list_commands(context):  # type: ignore[attr-defined]
-        command = group.get_command(context, name)  # type: ignore[attr-defined]
-        lines += [f"## graph-net {name}", "", _paragraphs(command.help or ""), ""]
-        lines += ["| argument or option | meaning | default |", "|---|---|---|"]
+    return "\n".join([*lines, *_verbs(get_command(app), "graph-net")])
+
+
+def _verbs(group: Any, name: str) -> Iterator[str]:
+    """The commands of a group; those of a group within it, after it."""
+    context = group.make_context(name, ["--help"], resilient_parsing=True)
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        yield from (f"## {name} {word}", "", _paragraphs(command.help or ""), "")
+        if hasattr(command, "list_commands"):
+            yield from _verbs(command, f"{name} {word}")
+            continue
+        yield from ("| argument or option | meaning | default |", "|---|---|---|")
         for parameter in command.params:
             words = parameter.opts if parameter.param_type_name == "option" else [parameter.name]
             words = [f"`{word}`" for word in (*words, *parameter.secondary_opts) if word]
             default = parameter.default
             told = "required" if parameter.required else "" if default is None else f"`{default}`"
             text = (getattr(parameter, "help", "") or "").replace("|", "\\|")
-            lines.append(f"| {', '.join(words)} | {text} | {told} |")
-        lines.append("")
-    return "\n".join(lines)
+            yield f"| {', '.join(words)} | {text} | {told} |"
+        yield ""
 
 
 def _paragraphs(text: str) -> str:

@@ -73,7 +73,7 @@ def _rate(of: TaskSummary, seconds: float | None) -> str:
 def _noise(view: TaskView) -> str:
     if view.noise is None:
         return "unknown: a repeat a program" if view.repeats else ""
-    return f"{view.noise:.1%} between the {view.repeats} repeats of a program (median)"
+    return f"{100 * view.noise:.2g} % between the {view.repeats} repeats of a program (median)"
 
 
 def _times(view: TaskView) -> None:

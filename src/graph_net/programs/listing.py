@@ -64,7 +64,8 @@ def _listing(view: TaskView, ready: _Ready) -> Listing:
             lambda: _codes(view.workload, view.summary.target, chosen), SECONDS, GIGABYTES
         )
     except Died as error:
-        return _plain(view, f"Not shown as the {kind} space has it: {str(error)[:200]}.")
+        why = str(error).removeprefix("SpaceError: ")[:200]
+        return _plain(view, f"Not shown as the {kind} space has it: {why}.")
     codes = [Code(*texts) for texts in answer["codes"]] or [Code("", "")]
     typical = Code(without_tail(codes[-1].program, codes[0].program), codes[-1].steps)
     return Listing(answer["computation"], codes[0], typical, answer["note"])
