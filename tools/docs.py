@@ -34,7 +34,8 @@ def _verbs(group: Any, name: str) -> Iterator[str]:
     context = group.make_context(name, ["--help"], resilient_parsing=True)
     for word in group.list_commands(context):
         command = group.get_command(context, word)
-        yield from (f"## {name} {word}", "", _paragraphs(command.help or ""), "")
+        heading = f"{'#' * (1 + len(name.split()))} {name} {word}"
+        yield from (heading, "", _paragraphs(command.help or ""), "")
         if hasattr(command, "list_commands"):
             yield from _verbs(command, f"{name} {word}")
             continue
