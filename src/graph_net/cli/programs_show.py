@@ -67,15 +67,14 @@ def show_programs(
 
     if sort not in SORTS:
         raise typer.BadParameter(f"{sort!r}; known: {', '.join(SORTS)}", param_hint="--sort")
-    with tables(records) as connection:
-        if not task:
-            _show_all(summaries(connection), sort, limit, json)
-            return
-        try:
-            found = find_task(connection, task)
-        except TuningError as error:
-            raise typer.BadParameter(str(error), param_hint="TASK") from error
-        (view,) = views(connection, [found])
+    try:
+        with tables(records) as connection:
+            if not task:
+                _show_all(summaries(connection), sort, limit, json)
+                return
+            (view,) = views(connection, [find_task(connection, task)])
+    except TuningError as error:
+        raise typer.BadParameter(str(error)) from error
     _show_one(view, lines, steps, code, json)
 
 

@@ -17,6 +17,8 @@ from graph_net.formats.tuning import TuningError
 if TYPE_CHECKING:
     import duckdb
 
+MAKES_SOME = "`graph-net programs collect` measures some, `graph-net ingest` takes in a tuner's"
+
 
 @dataclass(frozen=True)
 class TaskSummary:
@@ -74,10 +76,9 @@ def tables(records: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
     store = ProgramStore(records)
     if not store.parts():
-        raise TuningError(
-            f"{records} holds no programs; `graph-net programs collect` measures some, "
-            "`graph-net ingest` takes in a tuner's"
-        )
+        within = sorted({str(part.parent) for part in records.glob("*/programs-*.parquet")})
+        hint = f"there are some in {', '.join(within)}" if within else MAKES_SOME
+        raise TuningError(f"{records} holds no programs; {hint}")
     with duckdb.connect(":memory:") as connection:
         store.create_view(connection)
         connection.register("tasks", TaskStore(records).source())
