@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec
 from graph_net.measure import Limits
 from graph_net.measure.child import Child
 from graph_net.record import Record, Stage, Symptom
@@ -53,6 +54,17 @@ def test_a_failure_has_its_stage_and_symptom(name: str, records: dict[str, Recor
     failure = records[name].failure
     assert failure is not None
     assert (failure.stage, failure.symptom) == EXPECTED[name], failure.message
+
+
+def test_what_cannot_fit_is_not_tried() -> None:
+    spec = TensorSpec((1 << 28,), "float32")
+    node = Node("y", "aten.relu.default", (Ref("x"),), result=spec)
+    large = Graph((Input("x", spec, Normal(0.0, 1.0)),), (node,), (Ref("y"),), Level.ATEN)
+    (record,) = measured([task("eager", large, limits=Limits(memory_bytes=(1 << 30) - 1))])
+    assert record.failure is not None
+    assert (record.failure.stage, record.failure.symptom) == (Stage.LOAD, Symptom.OUT_OF_MEMORY)
+    assert "for its inputs alone" in record.failure.message
+    assert record.cost.eager_peak_bytes is None
 
 
 def test_a_crash_has_its_signal(records: dict[str, Record]) -> None:

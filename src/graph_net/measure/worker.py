@@ -96,6 +96,7 @@ class Worker:
         device, protocol = self.task.device.kind, self.task.protocol
         self._enter(Stage.LOAD)
         graph = from_bytes(self.task.graph)
+        self._check_size(graph)
         host = framework_of(graph, device)
         self.environment["framework"] = host.named
         # Beside a GPU the processor only launches, and the other cores are compiling.
@@ -131,6 +132,14 @@ class Worker:
         self.wait()
         self._enter(Stage.MEASURE)
         self._time(graph, job, eager, candidate, expected, host)
+
+    def _check_size(self, graph: Graph) -> None:
+        """End at once what cannot fit, instead of filling the memory first."""
+        most = self.task.limits.memory_bytes
+        if self.task.device.kind == "cpu" and graph.tensor_bytes > most:
+            why = f"needs {graph.tensor_bytes / 2**30:.1f} GiB for its inputs alone, "
+            why += f"more than the limit of {most / 2**30:.1f} GiB"
+            raise _Ended(Failure(Stage.LOAD, Symptom.OUT_OF_MEMORY, why))
 
     def _compile(self, compiler: Compiler, job: Job) -> Runner:
         missing = compiler.missing()
