@@ -14,6 +14,7 @@ from graph_net.corpus import card as cards
 from graph_net.corpus import croissant, mini, stats
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.page import tables, with_tables
+from graph_net.corpus.prune import prune
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
@@ -26,12 +27,16 @@ class Action(Enum):
     STATS = "stats"
     MINI = "mini"
     CARD = "card"
+    PRUNE = "prune"
 
 
 def corpus_files(
     action: Annotated[
         Action,
-        typer.Argument(help="stats: count and print; mini: select 64 graphs; card: describe."),
+        typer.Argument(
+            help="stats: count and print; mini: select 64 graphs; card: describe; "
+            "prune: take out what validation refused."
+        ),
     ],
     pack: Annotated[
         Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
@@ -43,7 +48,7 @@ def corpus_files(
         Path | None, typer.Option(help="stats: a pack of subgraphs to count as well.")
     ] = None,
     verdicts: Annotated[
-        Path | None, typer.Option(help="stats: what `graph-net validate --keep` left, to count.")
+        Path | None, typer.Option(help="stats, prune: what `graph-net validate --keep` left.")
     ] = None,
     count: Annotated[int, typer.Option(help="mini: how many graphs.")] = mini.COUNT,
     published: Annotated[str, typer.Option(help="card: the date of publication.")] = "",
@@ -51,7 +56,8 @@ def corpus_files(
     """Count a pack, select its small part, or write its cards; the files lie beside its parts.
 
     stats writes stats.json, which `card` (README.md, croissant.json) and the pictures are made
-    from. mini measures each graph it would choose and writes mini.json.
+    from. mini measures each graph it would choose and writes mini.json. prune rewrites the parts
+    that hold a graph which does not meet the requirements.
     """
     source = Pack(pack or shipped_corpus())
     if action is Action.STATS:
@@ -66,6 +72,8 @@ def corpus_files(
             _verdicts(source, verdicts, page)
     elif action is Action.MINI:
         _mini(source, count)
+    elif action is Action.PRUNE:
+        _prune(source, verdicts)
     else:
         _cards(source, published)
 
@@ -84,6 +92,16 @@ def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
     out.print(table, markup=False, soft_wrap=True)
     if page is not None:
         page.write_text(with_verdicts(page.read_text("utf-8"), table), "utf-8")
+
+
+def _prune(source: Pack, kept: Path | None) -> None:
+    if kept is None:
+        raise ValueError("prune needs --verdicts, what `graph-net validate --keep` left")
+    refused = [verdict.name for verdict in kept_verdicts(source, kept) if not verdict.ok]
+    removed = prune(source, refused)
+    for name in refused:
+        err.print(name, markup=False)
+    err.print(f"{removed} graphs taken out of {source.path}")
 
 
 def _mini(source: Pack, count: int) -> None:

@@ -1,0 +1,32 @@
+"""Graphs out of a pack: those that validation refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from graph_net.corpus.columns import SCHEMA
+from graph_net.corpus.pack import Pack, PackError, write_part
+
+
+def prune(pack: Pack, names: Collection[str]) -> int:
+    """Take graphs out of a pack; how many there were. Parts without any of them stay as they are.
+
+    A part is replaced in one step, so that a kill leaves a pack of whole parts.
+    """
+    removed = 0
+    if pack.path.is_file():
+        raise PackError(f"{pack.path} is one part; graphs are taken out of a directory of them")
+    for part in pack.parts:
+        table = pq.read_table(part)
+        kept = table.filter(pc.invert(pc.is_in(table["name"], pa.array(sorted(names)))))
+        gone = table.num_rows - kept.num_rows
+        if gone and kept.num_rows:
+            write_part(part, kept.cast(SCHEMA))
+        elif gone:
+            part.unlink()
+        removed += gone
+    return removed
