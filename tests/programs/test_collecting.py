@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,10 @@ def test_what_was_collected_is_stored_and_asked(tmp_path: Path) -> None:
         "FROM programs JOIN tasks USING (workload) GROUP BY ALL"
     )
     assert query(RecordStore(tmp_path / "records"), question)[1] == [("net", 24, 23)]
+    everything = query(RecordStore(tmp_path / "records"), "SELECT * FROM programs")
+    assert len(everything[1]) == 24
+    when = everything[1][0][everything[0].index("measured")]
+    assert abs(datetime.now(UTC).replace(tzinfo=None) - when) < timedelta(hours=1)
     assert TaskStore(tmp_path / "records").source().count_rows() == 2
     names = Pack(tmp_path / "records" / SUBGRAPHS).names()
     assert names == ["sleep1-1", "sleep2-2"]

@@ -73,7 +73,7 @@ COLUMNS = {
     "program": "program",
     "costs": _COSTS,
     "seconds": "coalesce(took / pow(10, took_unit), took_raw)",
-    "measured": "make_timestamptz(coalesce(stamp * 1000000, round(stamp_raw * 1e6)::BIGINT))",
+    "measured": "make_timestamp(coalesce(stamp * 1000000, round(stamp_raw * 1e6)::BIGINT))",
     "schedule": _SCHEDULE,
     "extra": "extra",
     "cost": "coalesce(total / pow(10, unit) / repeats, list_avg(costs_raw))",
