@@ -5,17 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
+
+import torch
 
 from benchmarks.common import seconds, show, verdict
 from graph_net.corpus.pieces import pieces_of
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, Role, TensorSpec
 from graph_net.rewrite.carve import Carver
+from graph_net.rewrite.fusible import fusible
 from graph_net.rewrite.kinds import kind_of
 
 MOST = 1.4
 """What a node of the larger graph may cost of one of the smaller: 1, and a machine's noise."""
 LAYERS = (250, 1_000)
 KINDS = ("sole_op", "task", "block")
+ASKED = (100, 400)
+"""Layers for ``fusible``, which asks Inductor's scheduler: milliseconds a node."""
 WIDTH = 16
 
 
@@ -69,13 +75,24 @@ def main() -> int:
     work = {kind: {n: cut(kind, graph) for n, graph in graphs.items()} for kind in KINDS}
     work["two halves"] = {n: halves(graph) for n, graph in graphs.items()}
     rows, holds = [], []
-    for kind, candidates in work.items():
-        took = seconds({str(n): call for n, call in candidates.items()}, given.repeats)
+
+    def compare(kind: str, candidates: dict[int, Callable[[], object]], repeats: int) -> None:
+        took = seconds({str(n): call for n, call in candidates.items()}, repeats)
         per = [1e6 * took[str(n)] / n for n in candidates]
         growth = per[-1] / per[0]
-        rows.append([kind, *(f"{cost:.0f}" for cost in per), f"{growth:.2f}"])
+        rows.append(
+            [kind, *(f"{cost:,.0f} ({n:,})" for n, cost in zip(candidates, per, strict=True))]
+        )
+        rows[-1].append(f"{growth:.2f}")
         holds.append(growth <= MOST)
-    header = ("kind", *(f"µs a node, {n:,} nodes" for n in graphs), "ratio")
+
+    for kind, candidates in work.items():
+        compare(kind, candidates, given.repeats)
+    torch.set_num_threads(1)
+    fusible(network(3))  # loads Inductor
+    asked = [network(layers) for layers in ASKED]
+    compare("fusible", {len(g.nodes): partial(fusible, g) for g in asked}, 1)
+    header = ("kind", "µs a node (nodes)", "µs a node (nodes)", "ratio")
     show("a graph cut into subgraphs", header, rows)
     claim = f"a node costs at most {MOST} × as much in a graph {LAYERS[-1] // LAYERS[0]} × as long"
     return 0 if verdict(all(holds), claim) else 1

@@ -27,6 +27,7 @@ BENCHMARKS = {
     "honesty": [],
     "scoring": [],
     "features": [],
+    "programs": [],
     "programs_at_scale": ["--sizes", "500000", "2000000"],
 }
 REPORT = Path("build/bench/report.md")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -163,3 +164,17 @@ def test_a_witness_is_stored_as_a_graph(tmp_path: Path, found: Found) -> None:
     assert from_json(place.graph.read_text("utf-8")) == witness.graph
     assert place.script is None
     assert "not possible yet" in place.reason
+
+
+def test_the_script_of_a_witness_compares_at_the_level_it_was_found_at(
+    tmp_path: Path, found: Found
+) -> None:
+    witness = replace(found(PATTERN, "RaisesOnExpOfRelu"), config=config_of("inductor"))
+    texts = []
+    for level in (-3.0, -7.0):
+        script = stored(witness, tmp_path, level).script
+        assert script is not None
+        texts.append(script.read_text("utf-8"))
+    levels = [re.search(r"torch.float64: (.*),", text) for text in texts]
+    assert None not in levels
+    assert str(levels[0]) != str(levels[1])

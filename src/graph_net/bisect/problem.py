@@ -11,7 +11,7 @@ _EAGER = (Stage.LOAD, Stage.EAGER)
 _FORMS = MISMATCHES - {Symptom.NUMERIC}
 _VALUES = frozenset({Symptom.NUMERIC, Symptom.NON_FINITE})
 LEVEL = -3.0
-"""The tolerance level that repro scripts compare at, too."""
+"""The tolerance level that repro scripts compare at, too, where none is said."""
 
 
 class Problem(StrEnum):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph_net.bisect.problem import LEVEL
 from graph_net.bisect.search import Witness
 from graph_net.graph import GraphError, to_json
 
@@ -19,8 +20,11 @@ class Stored:
     reason: str = ""
 
 
-def stored(witness: Witness, folder: Path) -> Stored:
-    """Write a witness into a folder, under names made of the compiler's and the graph's."""
+def stored(witness: Witness, folder: Path, level: float = LEVEL) -> Stored:
+    """Write a witness into a folder, under names made of the compiler's and the graph's.
+
+    The script compares at the tolerance level at which the witness was found.
+    """
     from graph_net.repro import ReproError, write_script
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -29,7 +33,8 @@ def stored(witness: Witness, folder: Path) -> Stored:
     path = folder / (re.sub(r"[^\w.-]+", "_", words) + ".json")
     path.write_text(to_json(witness.graph, indent=1) + "\n", "utf-8")
     try:
-        text = write_script(witness.name, witness.graph, witness.config, witness.record.device.kind)
+        kind = witness.record.device.kind
+        text = write_script(witness.name, witness.graph, witness.config, kind, level)
     except (ReproError, GraphError) as error:
         return Stored(path, reason=str(error))
     script = path.with_suffix(".py")

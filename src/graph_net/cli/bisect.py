@@ -106,7 +106,7 @@ def _one(place: str, compiler: str, settings: Settings, output: Path) -> None:
     except BisectError as error:
         _told(str(error))
         raise typer.Exit(NOT_SHOWN) from error
-    _report(witness, stored(witness, output))
+    _report(witness, stored(witness, output, settings.level))
 
 
 def _report(witness: Witness, place: Stored) -> None:
@@ -147,7 +147,7 @@ def _over_a_run(
     witnesses = []
     for witness in bisect_run(todo, _graphs(place), settings, _told):
         witnesses.append(witness)
-        files[witness.graph.id] = stored(witness, output)
+        files[witness.graph.id] = stored(witness, output, settings.level)
     out.print(_table(clustered(witnesses), files))
     _told(f"{len(witnesses)} of {len(todo)} have a witness; they are in {output}")
     if not witnesses:
