@@ -9,7 +9,7 @@ import pytest
 from corpus.some_graphs import some_graph
 from graph_net.cli.main import main
 from graph_net.corpus import stats
-from graph_net.corpus.card import card, size_category
+from graph_net.corpus.card import card, packs_beside, size_category
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.page import BEGIN, END, tables, with_tables
 from graph_net.corpus.query import select
@@ -88,4 +88,7 @@ def test_the_page_and_the_card_say_what_was_counted() -> None:
     found = stats.load(shipped_corpus() / stats.FILE)
     page = (ROOT / "docs/corpus.md").read_text("utf-8")
     assert with_tables(page, found) == page, "graph-net corpus stats --page docs/corpus.md"
-    assert (shipped_corpus() / "README.md").read_text("utf-8") == card(found), "corpus card"
+    beside = packs_beside(shipped_corpus())
+    assert beside == ["networks", "subgraphs"]
+    text = (shipped_corpus() / "README.md").read_text("utf-8")
+    assert text == card(found, beside), "corpus card"

@@ -134,7 +134,9 @@ def _cards(source: Pack, published: str) -> None:
     found = stats.load(source.path / stats.FILE)
     if found.parts != stats.digests(source):
         raise ValueError("the counts are of other parts; run `graph-net corpus stats` first")
-    (source.path / cards.FILE).write_text(cards.card(found), "utf-8")
+    (source.path / cards.FILE).write_text(
+        cards.card(found, cards.packs_beside(source.path)), "utf-8"
+    )
     date = published or datetime.now(UTC).date().isoformat()
     sizes = croissant.part_sizes(source.path, found)
     text = croissant.croissant(found, __version__, date, sizes)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pyarrow as pa
 
 from graph_net.corpus.columns import SCHEMA
+from graph_net.corpus.pack import is_pack
 from graph_net.corpus.page import tables
 from graph_net.corpus.stats import Stats
 
@@ -33,19 +37,37 @@ DESCRIPTIONS = {
 }
 
 
-def card(stats: Stats) -> str:
-    """The card: front matter that tools read, then what people read."""
+BESIDE = {
+    "networks": "TenSet's 120 networks, which differ in their sizes alone",
+    "subgraphs": "what the graphs are cut into, with kind, occurrences and models",
+}
+"""Packs in directories of a pack: configurations of its card."""
+
+
+def card(stats: Stats, beside: Sequence[str] = ()) -> str:
+    """The card: front matter that tools read, then what people read; ``beside`` are in BESIDE."""
     lines = ["---", "license: mit", "pretty_name: GraphNet corpus of computational graphs"]
     lines += ["task_categories:", "- graph-ml", "tags:", *(f"- {tag}" for tag in TAGS)]
     lines += ["size_categories:", f"- {size_category(stats.graphs)}"]
     lines += ["configs:", "- config_name: default", "  default: true", "  data_files:"]
     lines += ["  - split: train", "    path: part-*.parquet"]
+    for name in beside:
+        lines += [f"- config_name: {name}", "  data_files:", "  - split: train"]
+        lines += [f"    path: {name}/part-*.parquet"]
     lines += ["dataset_info:", "  config_name: default", "  features:"]
     for field in SCHEMA:
         lines += _feature(field)
     lines += ["  splits:", "  - name: train", f"    num_examples: {stats.graphs}"]
     lines += [f"    num_bytes: {stats.pack_bytes}", f"  download_size: {stats.pack_bytes}", "---"]
-    return "\n".join(lines) + "\n" + _text(stats)
+    packs = "".join(f"- `{name}/`: {BESIDE[name]}\n" for name in beside)
+    return (
+        "\n".join(lines) + "\n" + _text(stats) + (f"\nPacks beside it:\n\n{packs}" if packs else "")
+    )
+
+
+def packs_beside(path: Path) -> list[str]:
+    """Which of BESIDE there are."""
+    return [name for name in BESIDE if is_pack(path / name)]
 
 
 def _feature(field: pa.Field) -> list[str]:
