@@ -26,7 +26,8 @@ class Small(torch.nn.Module):
         self.linear = torch.nn.Linear(16, 8)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.linear(self.conv(x).relu().flatten(1))
+        made: torch.Tensor = self.linear(self.conv(x).relu().flatten(1))
+        return made
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import json
 import random
 from itertools import product
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,12 +20,15 @@ def tile(factors: list[int], innermost: int = 64) -> tuple[list[object], list[in
     return ["SamplePerfectTile", ["l0"], [len(factors), innermost], ["v"]], factors
 
 
-def trace(*drawn: tuple[list[object], object]) -> list[object]:
+def trace(*drawn: tuple[list[object], object]) -> list[Any]:
     instructions = [["GetSBlock", [], ["b", "main"], ["b0"]], *(entry[0] for entry in drawn)]
     return [instructions, [[i + 1, entry[1]] for i, entry in enumerate(drawn)]]
 
 
-CHOICE = (["SampleCategorical", [], [[0, 16, 64], [0.3, 0.3, 0.4]], ["v1"]], 1)
+CHOICE: tuple[list[object], object] = (
+    ["SampleCategorical", [], [[0, 16, 64], [0.3, 0.3, 0.4]], ["v1"]],
+    1,
+)
 
 
 @given(st.integers(1, 30), st.integers(1, 3), st.integers(1, 20))

@@ -83,17 +83,23 @@ def views(connection: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> list[T
     costs = _costs(connection, wanted)
     chosen = _chosen(connection, wanted)
     modules = _modules(connection, [known[task] for task in wanted])
-    return [
-        TaskView(
-            known[task],
-            costs.get(task, np.empty(0)),
-            *noise.get(task, (None, 0)),
-            tuple(failures.get(task, ())),
-            *chosen.get(task, (None, None)),
-            modules.get(known[task].workload),
+    found = []
+    for task in wanted:
+        spread, repeats = noise.get(task, (None, 0))
+        best, typical = chosen.get(task, (None, None))
+        found.append(
+            TaskView(
+                known[task],
+                costs.get(task, np.empty(0)),
+                spread,
+                repeats,
+                tuple(failures.get(task, ())),
+                best,
+                typical,
+                modules.get(known[task].workload),
+            )
         )
-        for task in wanted
-    ]
+    return found
 
 
 def _of(tasks: list[str]) -> str:

@@ -125,7 +125,8 @@ def _thinned(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sorted times, at most so many of them: the ends, and evenly between."""
     if len(costs) <= POINTS:
         return costs
-    return costs[np.linspace(0, len(costs) - 1, POINTS).round().astype(int)]
+    places = np.linspace(0, len(costs) - 1, POINTS).round().astype(int)
+    return np.take(costs, places)
 
 
 def programs_data(found: PagePrograms) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import torch
 
 from graph_net.capture import capture
 from graph_net.capture.zoo.tenset import HELD_OUT, Dcgan, TensetZoo
+from graph_net.graph import TensorSpec
 from graph_net.programs.networks import networks
 
 
@@ -32,6 +33,7 @@ def test_all_of_them_are_shipped_with_their_sizes() -> None:
     for batch, side in ((1, 224), (8, 256)):
         graph = pack.graph(f"tenset/resnet18-{batch}x{side}")
         (image,) = [e for e in graph.inputs if e.role.value == "input"]
+        assert isinstance(image.spec, TensorSpec)
         assert image.spec.shape == (batch, 3, side, side)
 
 
