@@ -102,7 +102,7 @@ def test_hostile_programs_are_shown_as_words(page: Page) -> None:
         page.evaluate("location.hash = ''")
         page.wait_for_selector("main", state="visible")
         links.nth(place).click()
-        page.wait_for_function("document.querySelector('#view h1')")
+        page.wait_for_selector("#view h1")
         assert EVIL in page.locator("#view h1").inner_text()
         assert page.locator("#view script, #view img").count() == 0
 
