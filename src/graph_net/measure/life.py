@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from graph_net.measure.task import Work, encode, now
+from graph_net.measure.task import Surroundings, Work, encode, now
 from graph_net.record import Failure, Json, Stage, Symptom
 from graph_net.record.signature import message_of, signature_of
 
@@ -51,7 +51,7 @@ def live(
             """Seconds that this process ran, those it was stopped for left out."""
             return time.monotonic() - float(struct.unpack_from("d", paused)[0])
 
-        tell({"record": True}, task.run(workdir, announce, wait, clock))
+        tell({"record": True}, task.run(Surroundings(workdir, announce, wait, clock)))
         status = 0
     except Exception as error:  # a fault of ours: everything else becomes a record inside
         why = message_of(error)

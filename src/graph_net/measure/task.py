@@ -28,6 +28,18 @@ Announce = Callable[[Stage, dict[str, Json]], None]
 """What a worker tells on its way: where it is, and what it knows should it die there."""
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a worker has around it."""
+
+    workdir: Path
+    announce: Announce
+    wait: Callable[[], None]
+    """Returns when nothing else is running."""
+    clock: Callable[[], float]
+    """Seconds that the process ran, those it was stopped for left out."""
+
+
 class Work(Interface):
     """Something that a worker does, from the fork to its end, with one turn in the measuring lane.
 
@@ -44,14 +56,8 @@ class Work(Interface):
         """What it may cost."""
         ...
 
-    def run(
-        self,
-        workdir: Path,
-        announce: Announce,
-        wait: Callable[[], None],
-        clock: Callable[[], float],
-    ) -> bytes:
-        """Do it, in a process of its own; ``wait`` returns when nothing else is running."""
+    def run(self, around: Surroundings) -> bytes:
+        """Do it, in a process of its own."""
         ...
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
@@ -99,17 +105,12 @@ class Task:
             golden=None if tree["golden"] is None else Golden(**tree["golden"]),
         )
 
-    def run(
-        self,
-        workdir: Path,
-        announce: Announce,
-        wait: Callable[[], None],
-        clock: Callable[[], float],
-    ) -> bytes:
+    def run(self, around: Surroundings) -> bytes:
         """Measure; the record as JSON."""
         from graph_net.measure.worker import Worker
 
-        return to_json(Worker(self, workdir, announce, wait, clock).run()).encode()
+        worker = Worker(self, around.workdir, around.announce, around.wait, around.clock)
+        return to_json(worker.run()).encode()
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
         """The record of a failure, as JSON."""

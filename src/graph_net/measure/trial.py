@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
 from graph_net.measure.protocol import Limits
 from graph_net.measure.server import Server
-from graph_net.measure.task import Announce
+from graph_net.measure.task import Surroundings
 from graph_net.record import Failure, Json, Program, Stage, Symptom, Task, program_to_json
 from graph_net.record.signature import message_of, signature_of
 from graph_net.space import Space, SpaceError, repeats_of
@@ -45,19 +45,14 @@ class Trial:
         """The hash of the schedule."""
         return blake2b(self.schedule.encode(), digest_size=8).hexdigest()
 
-    def run(
-        self,
-        workdir: Path,
-        announce: Announce,
-        wait: Callable[[], None],
-        clock: Callable[[], float],
-    ) -> bytes:
+    def run(self, around: Surroundings) -> bytes:
         """Build beside others, then run alone; the Program, as JSON."""
-        began, stage = clock(), Stage.COMPILE
-        announce(stage, {})
+        clock, stage = around.clock, Stage.COMPILE
+        began = clock()
+        around.announce(stage, {})
         try:
             built = self.space.build(self.schedule)
-            wait()
+            around.wait()
             stage = Stage.MEASURE
             costs = built.times(repeats_of(self.flops))
         except SpaceError as error:
