@@ -25,7 +25,7 @@ def prune(pack: Pack, names: Collection[str]) -> int:
         kept = table.filter(pc.invert(pc.is_in(table["name"], pa.array(sorted(names)))))
         gone = table.num_rows - kept.num_rows
         if gone and kept.num_rows:
-            write_part(part, kept.cast(SCHEMA))
+            write_part(part, kept.replace_schema_metadata(SCHEMA.metadata))
         elif gone:
             part.unlink()
         removed += gone

@@ -18,7 +18,7 @@ from graph_net.compilers.tvm import tvm_target
 from graph_net.compilers.tvm_ready import load_intrinsics
 from graph_net.record import canonical
 from graph_net.space.space import Built, Space, SpaceError, Workload
-from graph_net.space.traces import Trace, before_postproc, mutated, parsed, programs_of
+from graph_net.space.traces import mutated, parsed, programs_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -220,11 +220,11 @@ def _argument(entry: Any, device: Any) -> Any:
     _, dtype, shape = entry
     shape = tuple(int(size) for size in shape)
     kind = str(dtype)
-    if kind.startswith(("float", "bfloat")):
-        piece = np.random.default_rng(0).standard_normal(4096).astype("float32")
-        values = np.resize(piece, shape).astype(kind if kind != "bfloat16" else "float32")
-        if kind == "bfloat16":
-            raise SpaceError("bfloat16 arguments cannot be made")
+    if kind == "bfloat16":
+        raise SpaceError("numpy has no bfloat16 to make arguments of")
+    if kind.startswith("float"):
+        piece = np.random.default_rng(0).standard_normal(4096).astype(kind)
+        values = np.resize(piece, shape)
     else:
         values = np.zeros(shape, kind)
     return tvm.runtime.tensor(values, device)
@@ -245,6 +245,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return value.value if hasattr(value, "value") else [_plain(part) for part in value]
-
-
-__all__ = ["MetaScheduleSpace", "Trace", "before_postproc", "workload_of"]
