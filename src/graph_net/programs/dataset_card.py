@@ -70,8 +70,8 @@ def _text(found: Sequence[Platform]) -> str:
 # Programs: measured schedules of the subgraphs of networks
 
 {described(found)}
-A *task* is a subgraph on a platform, a *program* one of its schedules; made and measured by
-[GraphNet](https://github.com/PaddlePaddle/GraphNet), as TenSet did it in 2021.
+A *task* is a subgraph on a platform, a *program* one of its schedules; drawn and measured by
+`graph-net`, as TenSet did it in 2021.
 
 {markdown(found)}
 
