@@ -13,7 +13,7 @@ from graph_net.graph import to_bytes
 from graph_net.programs.collect import Collection, Wanted
 from graph_net.programs.store import store
 from graph_net.programs.tasks import CollectedTask
-from graph_net.record import Failure, Program, Stage, Symptom, program_to_json
+from graph_net.record import Failure, Program, Stage, Symptom
 from graph_net.space import Workload
 from graph_net.space.triton import H200, TritonSpace
 from graph_net.space.triton.lines import Writer
@@ -56,7 +56,7 @@ def on_a_cpu(work: Path, output: Path) -> None:
         tasks.append(task)
         for place in range(EACH):
             program = Program(task.named("llvm"), f'[["{name}",{place}]]', (0.5 + place,) * 3)
-            collection.journal(task).add(program_to_json(program).encode())
+            collection.journal(task).add(program)
     store(collection, tasks, output)
 
 

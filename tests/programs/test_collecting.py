@@ -28,7 +28,7 @@ from graph_net.measure.trial import Trial, trial_limits
 from graph_net.programs.collect import Collection, Journal, Wanted
 from graph_net.programs.store import SUBGRAPHS, store
 from graph_net.programs.tasks import CollectedTask, NetworkTask, merged
-from graph_net.record import Program, Stage, Symptom, Task, program_to_json
+from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical, program_to_json
 from graph_net.space import Workload, registry, repeats_of
 from graph_net.testing.models import case_graph
 from graph_net.testing.space import SleepingSpace, check_space
@@ -107,6 +107,18 @@ def test_a_task_without_a_space_is_named_and_not_asked_again(tmp_path: Path) -> 
     (why,) = collection.failures([broken, task(1)])
     assert why.startswith("broken: JSONDecodeError")
     assert list(collection.run([broken, task(1)])) == []
+    collection.retry([broken])
+    assert collection.failures([broken]) == []
+
+
+def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "one.jsonl")
+    for symptom, kept in ((Symptom.INFRASTRUCTURE, False), (Symptom.TIMEOUT, True)):
+        failure = Failure(Stage.MEASURE, symptom, "it ended")
+        program = Program(Task("sleeping", "1"), canonical({"tile": 1}), failure=failure)
+        journal.add(program)
+        assert journal.has(program.schedule) == kept
+    assert len(journal.path.read_bytes().splitlines()) == 1
 
 
 def test_a_space_that_kills_its_process_is_named(
@@ -172,9 +184,9 @@ def test_a_line_that_a_kill_cut_off_is_measured_again(tmp_path: Path) -> None:
     whole = {p.schedule for p in collection.run([task(1)])}
     path = collection.journal(task(1)).path
     os.truncate(path, path.stat().st_size - 20)
-    assert len(Journal(path).done()) == 11
-    (again,) = collection.run([task(1)])
-    assert Journal(path).done() == whole
+    assert len(Journal(path).done) == 11
+    (again,) = Collection(tmp_path / "work", Wanted(12), 1).run([task(1)])
+    assert all(map(Journal(path).has, whole))
     assert again.schedule in whole
 
 

@@ -50,6 +50,9 @@ def collect_programs(
     every: Annotated[
         bool, typer.Option(help="Also tasks that are a part of a call, and those that only move.")
     ] = False,
+    retry: Annotated[
+        bool, typer.Option(help="Ask again for networks and tasks that failed before.")
+    ] = False,
     budget: Annotated[str, typer.Option(help="Stop after 30m, 2h, …; again goes on.")] = "",
 ) -> None:
     """Draw schedules of the tasks of networks, build and time each, and store them.
@@ -69,15 +72,19 @@ def collect_programs(
     pack = pack_of(networks)
     names = [row["name"] for row in select(pack, where or None)]
     extraction = Extraction(work / "tasks", os.cpu_count() or 1)
+    if retry:
+        extraction.retry(names)
     missing = extraction.missing(names)
     with progress("tasks", len(missing)) as advance:
         extraction.run(pack.blobs(missing), cores, advance)
     tasks = merged(extraction.tasks(names), every)
     for name, why in extraction.failures(names).items():
-        err.print(f"{name}: {why}", markup=False)
+        err.print(f"{name}: {why} (--retry asks again)", markup=False)
     if not tasks:
         raise ValueError("these networks have no task")
     collection = Collection(work, Wanted(per_task, seed, turn), cores)
+    if retry:
+        collection.retry(tasks)
     began, outcomes = time.monotonic(), Counter[str]()
     with progress("programs", collection.missing(tasks)) as advance:
         for program in collection.run(tasks):
@@ -87,7 +94,7 @@ def collect_programs(
             if limit is not None and time.monotonic() - began > limit:
                 break
     for why in collection.failures(tasks):
-        err.print(why, markup=False)
+        err.print(f"{why} (--retry asks again)", markup=False)
     stored = store(collection, tasks, output)
     _report(outcomes, time.monotonic() - began)
     out.print(f"{stored} programs of {len(tasks)} tasks of {len(names)} networks in {output}")

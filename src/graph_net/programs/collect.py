@@ -15,6 +15,9 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 
 from graph_net.corpus.sources import written
@@ -22,7 +25,7 @@ from graph_net.measure.life import die_with_parent
 from graph_net.measure.task import Inbox
 from graph_net.measure.trial import Trial, serve_trials
 from graph_net.programs.tasks import CollectedTask
-from graph_net.record import Program, program_from_json
+from graph_net.record import RETRIED, Program, program_from_json, program_to_json
 from graph_net.space import space_of
 
 PATIENCE = 120
@@ -39,25 +42,41 @@ class Wanted:
 
 
 class Journal:
-    """The programs of one task that are measured, in a file."""
+    """The programs of one task that are measured, in a file, which is read once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def done(self) -> set[str]:
-        """Schedules that have an outcome; a line cut off by a kill is cut off for good."""
+    @cached_property
+    def done(self) -> set[int]:
+        """Schedules that have an outcome, hashed; a line cut off by a kill is cut off for good."""
+        found: set[int] = set()
         if not self.path.exists():
-            return set()
-        data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) != len(data):
-            os.truncate(self.path, len(whole))
-        return {str(json.loads(line)["schedule"]) for line in whole.splitlines()}
+            return found
+        end = 0
+        with self.path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    found.add(_key(json.loads(line)["schedule"]))
+                    end += len(line)
+        os.truncate(self.path, end)
+        return found
 
-    def add(self, line: bytes) -> None:
-        """Append one program."""
+    def has(self, schedule: str) -> bool:
+        """Whether a schedule has an outcome."""
+        return _key(schedule) in self.done
+
+    def add(self, program: Program) -> None:
+        """Append one program; what the machine is to blame for is no outcome, and tried again."""
+        if program.failure is not None and program.failure.symptom in RETRIED:
+            return
+        self.done.add(_key(program.schedule))
         with self.path.open("ab") as file:
-            file.write(line + b"\n")
+            file.write(program_to_json(program).encode() + b"\n")
+
+
+def _key(schedule: str) -> int:
+    return int.from_bytes(blake2b(schedule.encode(), digest_size=8).digest(), "little")
 
 
 class Collection:
@@ -65,20 +84,32 @@ class Collection:
 
     def __init__(self, work: Path, wanted: Wanted, jobs: int) -> None:
         self.work, self.wanted, self.jobs = work, wanted, jobs
+        self._journals: dict[str, Journal] = {}
         for part in ("samples", "programs", "trials", "failed"):
             (work / part).mkdir(parents=True, exist_ok=True)
 
     def journal(self, task: CollectedTask) -> Journal:
         """Where the programs of a task are."""
-        return Journal(self.work / "programs" / f"{task.workload.hash}.jsonl")
+        name = task.workload.hash
+        if name not in self._journals:
+            self._journals[name] = Journal(self.work / "programs" / f"{name}.jsonl")
+        return self._journals[name]
+
+    def retry(self, tasks: Sequence[CollectedTask]) -> None:
+        """Forget that spaces of tasks could not be made."""
+        for task in tasks:
+            self._failed(task).unlink(missing_ok=True)
 
     def missing(self, tasks: Sequence[CollectedTask]) -> int:
         """How many programs are still wanted, as far as is known before sampling."""
         total = 0
         for task in tasks:
-            samples = self._samples(task)
-            most = self.wanted.per_task if samples is None else len(samples)
-            total += max(most - len(self.journal(task).done()), 0)
+            samples = self._samples(task, 0, self.wanted.per_task)
+            journal = self.journal(task)
+            if samples is None:
+                total += max(self.wanted.per_task - len(journal.done), 0)
+            else:
+                total += sum(not journal.has(schedule) for schedule in samples)
         return total
 
     def run(self, tasks: Sequence[CollectedTask]) -> Iterator[Program]:
@@ -102,51 +133,45 @@ class Collection:
         gc.freeze()
 
     def _turn(self, task: CollectedTask, start: int) -> Iterator[Program]:
-        failed = self._failed(task)
-        samples = self._samples(task)
-        if failed.exists() or (samples is not None and start >= len(samples)):
-            return
-        done = self.journal(task).done()
-        if samples is not None and done.issuperset(samples[start : start + self.wanted.turn]):
+        failed, journal = self._failed(task), self.journal(task)
+        samples = self._samples(task, start, self.wanted.turn)
+        if failed.exists() or (samples is not None and all(map(journal.has, samples))):
             return
         reads, writes = os.pipe()
         parent = os.getpid()
         child = os.fork()
         if child == 0:
             os.close(reads)
-            self._live(task, start, done, writes, parent)
+            self._live(task, start, writes, parent)
         os.close(writes)
         try:
-            yield from self._read(task, reads)
+            yield from self._read(journal, reads)
         finally:
             os.close(reads)
             if not _ended(child):
                 with suppress(ProcessLookupError):
                     os.kill(child, signal.SIGTERM)
                 os.waitpid(child, 0)
-        if self._samples(task) is None and not failed.exists():
+        if self._samples(task, 0, 1) is None and not failed.exists():
             failed.write_text(f"{task.workload.name}: its space could not be sampled\n")
 
-    def _live(
-        self, task: CollectedTask, start: int, done: set[str], writes: int, parent: int
-    ) -> None:
+    def _live(self, task: CollectedTask, start: int, writes: int, parent: int) -> None:
         """The life of a task's process; never returns."""
         try:
             die_with_parent(parent)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the collecting process decides
             space = space_of(task.workload)
-            samples = self._samples(task)
-            if samples is None:
+            if not self._sample_file(task).exists():
                 signal.alarm(PATIENCE + self.wanted.per_task // 2)  # then it is killed
-                samples = list(space.sample(self.wanted.per_task, self.wanted.seed))
                 with written(self._sample_file(task)) as file:
-                    file.write(json.dumps(samples).encode())
+                    for schedule in space.sample(self.wanted.per_task, self.wanted.seed):
+                        file.write(schedule.encode() + b"\n")
                 signal.alarm(0)
             named = task.named(space.target)
             trials = [
                 Trial(space, named, schedule, task.workload.flops)
-                for schedule in samples[start : start + self.wanted.turn]
-                if schedule not in done
+                for schedule in self._samples(task, start, self.wanted.turn) or ()
+                if not self.journal(task).has(schedule)
             ]
             serve_trials(trials, self.jobs, self.work / "trials", writes)
         except Exception as error:
@@ -155,13 +180,14 @@ class Collection:
         finally:
             os._exit(0)
 
-    def _read(self, task: CollectedTask, reads: int) -> Iterator[Program]:
-        inbox, journal = Inbox(), self.journal(task)
+    def _read(self, journal: Journal, reads: int) -> Iterator[Program]:
+        inbox = Inbox()
         while data := os.read(reads, 1 << 20):
             for message, blob in inbox.feed(data):
                 if message["event"] == "record":
-                    journal.add(blob)
-                    yield program_from_json(blob)
+                    program = program_from_json(blob)
+                    journal.add(program)
+                    yield program
 
     def _failed(self, task: CollectedTask) -> Path:
         return self.work / "failed" / f"{task.workload.hash}.txt"
@@ -173,12 +199,15 @@ class Collection:
 
     def _sample_file(self, task: CollectedTask) -> Path:
         wanted = f"{self.wanted.per_task}-{self.wanted.seed}"
-        return self.work / "samples" / f"{task.workload.hash}-{wanted}.json"
+        return self.work / "samples" / f"{task.workload.hash}-{wanted}.txt"
 
-    def _samples(self, task: CollectedTask) -> list[str] | None:
-        """The schedules to measure, where they are drawn already."""
-        file = self._sample_file(task)
-        return json.loads(file.read_bytes()) if file.exists() else None
+    def _samples(self, task: CollectedTask, start: int, count: int) -> list[str] | None:
+        """Some of the schedules to measure, a line each, where they are drawn already."""
+        place = self._sample_file(task)
+        if not place.exists():
+            return None
+        with place.open(encoding="utf-8") as file:
+            return [line.rstrip("\n") for line in islice(file, start, start + count)]
 
 
 def _ended(child: int) -> bool:

@@ -66,7 +66,7 @@ def _programs(
     line = 0
     for task in tasks:
         journal = collection.journal(task)
-        journal.done()  # a line that a kill cut off goes
+        _ = journal.done  # a line that a kill cut off goes
         if journal.path.exists():
             for place, found in read_collected(journal.path):
                 line += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,12 @@ class Extraction:
     def missing(self, names: Iterable[str]) -> list[str]:
         """Networks that TVM has not been asked for."""
         return [name for name in names if not self._file(name).exists()]
+
+    def retry(self, names: Sequence[str]) -> None:
+        """Forget the answers for networks that TVM could not take."""
+        asked = [name for name in names if self._file(name).exists()]
+        for name in self.failures(asked):
+            self._file(name).unlink()
 
     def _begin(self, item: tuple[str, bytes]) -> int:
         child = os.fork()
