@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -47,6 +48,18 @@ def test_a_run_leaves_the_grad_mode_alone() -> None:
     off = Node("off", "torch._C._set_grad_enabled", (False,))
     run(graph_with(off, Node("y", "torch.relu", (Ref("x"),)), output="y"))
     assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("target", ["torch.relu", "torch.cat"])
+def test_a_run_leaves_autocast_alone(target: str) -> None:
+    """Whether the graph forgets to leave it, or fails in between."""
+    enter = Node("enter", "torch.amp.autocast_mode._enter_autocast", ("cpu", None, True, None))
+    graph = graph_with(enter, Node("y", target, (Ref("x"),)), output="y")
+    with suppress(TypeError):
+        run(graph)
+    assert not torch.is_autocast_enabled("cpu")
+    assert torch.autocast_increment_nesting() == 1
+    torch.autocast_decrement_nesting()
 
 
 def test_the_model_itself_gives_the_same_outputs() -> None:

@@ -14,7 +14,7 @@ from graph_net.compilers.tvm_ready import load_intrinsics
 from graph_net.graph import Graph
 from graph_net.rewrite.carve import carve
 from graph_net.space import SpaceError, Workload, space_of
-from graph_net.space.metaschedule import MetaScheduleSpace
+from graph_net.space.metaschedule import MetaScheduleSpace, TvmProgram
 from graph_net.space.relax import FoundTask, tasks_of
 from graph_net.space.traces import before_postproc, parsed
 from graph_net.testing.space import check_space
@@ -121,6 +121,18 @@ def test_a_stored_trace_gives_the_same_program(workload: Workload) -> None:
     assert tvm_ffi.structural_equal(again.mod, MetaScheduleSpace(workload).schedule(schedule).mod)
     assert "conv2d" in space.code(schedule)
     assert "sample_perfect_tile" in space.steps(schedule)
+
+
+def test_machine_code_is_made_while_building() -> None:
+    """Asked for first by a run, it would be made in the lane that one program has to itself."""
+    asked: list[str] = []
+
+    class Library:
+        def get_function(self, name: str) -> None:
+            asked.append(name)
+
+    TvmProgram(Library(), [])
+    assert asked == ["main"]
 
 
 def test_mistakes_are_told(workload: Workload, tasks: list[FoundTask]) -> None:

@@ -90,7 +90,7 @@ def collect_programs(
         for program in collection.run(tasks):
             failure = program.failure
             outcomes[f"{failure.stage}: {failure.symptom}" if failure else "success"] += 1
-            advance()
+            advance(failed=failure is not None)
             if limit is not None and time.monotonic() - began > limit:
                 break
     for why in collection.failures(tasks):

@@ -1,51 +1,93 @@
-"""A progress bar on the terminal, nothing where there is none."""
+"""How far a command is: a bar on a terminal, a line now and then anywhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graph_net.cli.common import err
 
+EVERY = 30.0
+"""Seconds between two lines where there is no terminal to draw on."""
 
-class _Rate(ProgressColumn):
-    """How many things are done in a second, or in a minute where that is fewer than one."""
 
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        if speed is None:
-            return Text("")
-        return Text(f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min")
+class Advance(Protocol):
+    """To be called once for each thing done."""
+
+    def __call__(self, failed: bool = False) -> None: ...
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Yields a function to call once for each thing done."""
+def progress(what: str, total: int) -> Iterator[Advance]:
+    """Yields the function to call; what ends soon prints nothing where there is no terminal."""
+    count = _Count(total, time.monotonic())
+    if err.is_terminal:
+        with _bar(what, count) as advance:
+            yield advance
+        return
+    said = count.began
+
+    def now_and_then(failed: bool = False) -> None:
+        nonlocal said
+        count.add(failed)
+        now = time.monotonic()
+        if now - said >= EVERY:
+            said = now
+            text = f"{what} {count.done}/{total} {count.text(now)}, {count.left(now)} left"
+            err.print(text, markup=False, highlight=False)
+
+    yield now_and_then
+
+
+@contextmanager
+def _bar(what: str, count: _Count) -> Iterator[Advance]:
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.fields[what]}"),
         BarColumn(),
         MofNCompleteColumn(),
-        _Rate(),
+        TextColumn("{task.description}"),
         TimeRemainingColumn(),
     )
     # Drawn when something is done, not by a thread: workers are forked meanwhile.
-    with Progress(*columns, console=err, disable=not err.is_terminal, auto_refresh=False) as bar:
-        task = bar.add_task(what, total=total)
+    with Progress(*columns, console=err, auto_refresh=False) as bar:
+        task = bar.add_task("", total=count.total, what=what)
         bar.refresh()
 
-        def advance() -> None:
-            bar.advance(task)
+        def advance(failed: bool = False) -> None:
+            count.add(failed)
+            bar.update(task, advance=1, description=count.text(time.monotonic()))
             bar.refresh()
 
         yield advance
+
+
+@dataclass
+class _Count:
+    total: int
+    began: float
+    done: int = 0
+    failed: int = 0
+
+    def add(self, failed: bool) -> None:
+        self.done += 1
+        self.failed += failed
+
+    def speed(self, now: float) -> float:
+        """Things a second."""
+        return self.done / max(now - self.began, 1e-9)
+
+    def text(self, now: float) -> str:
+        """How many a second, or a minute where that is fewer than one; how many failed."""
+        speed = self.speed(now)
+        rate = f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min"
+        return f"{rate}, {self.failed} failed" if self.failed else rate
+
+    def left(self, now: float) -> str:
+        """The time that is left at this speed."""
+        minutes = round(max(self.total - self.done, 0) / self.speed(now) / 60)
+        return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

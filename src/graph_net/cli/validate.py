@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import pyarrow.compute as pc
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from graph_net.cli.common import err
 from graph_net.cli.list import WHERE_HELP
+from graph_net.cli.progress import progress
 from graph_net.cli.verdicts import failure_table, summary, verdict_table
 from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.corpus.query import select
@@ -27,9 +26,6 @@ from graph_net.graph import from_bytes
 if TYPE_CHECKING:
     from graph_net.capture.zoo.zoo import Zoo
     from graph_net.validate.pool import Task
-
-TOLD_EVERY = 30
-"""Seconds between two lines on the progress where there is no terminal to draw on."""
 
 
 def validate_graphs(
@@ -88,7 +84,7 @@ def validate_graphs(
         Limits(real_bytes, real_flops),
         _zoos(set(found.libraries.values())) if against_models else None,
     )
-    with _progress(len(found.libraries) - len(known)) as advance, kept or nullcontext():
+    with progress("validate", len(found.libraries) - len(known)) as advance, kept or nullcontext():
         for verdict in running:
             verdicts.append(verdict)
             if kept is not None:
@@ -169,36 +165,3 @@ def _zoos(libraries: set[str]) -> Callable[[str], Zoo]:
     for zoo in zoos.values():
         next(iter(zoo.entries()), None)  # imports its library, here rather than in each process
     return zoos.__getitem__
-
-
-class _progress:
-    """A bar with the rate on a terminal, a line now and then where there is none."""
-
-    def __init__(self, total: int) -> None:
-        self.total, self.done, self.failed = total, 0, 0
-        self.start = self.told = time.monotonic()
-        columns = (TextColumn("validate"), BarColumn(), MofNCompleteColumn())
-        rate = TextColumn("{task.description}")
-        self.bar = Progress(
-            *columns, rate, TimeRemainingColumn(), console=err, disable=not err.is_terminal,
-            auto_refresh=False,
-        )  # fmt: skip
-
-    def __enter__(self) -> Callable[[bool], None]:
-        self.bar.start()
-        self.task = self.bar.add_task("", total=self.total)
-        return self.advance
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
-
-    def advance(self, failed: bool) -> None:
-        self.done += 1
-        self.failed += failed
-        now = time.monotonic()
-        text = f"{self.done / max(now - self.start, 1e-9):.1f} a second, {self.failed} failed"
-        self.bar.update(self.task, advance=1, description=text)
-        self.bar.refresh()
-        if not err.is_terminal and now - self.told > TOLD_EVERY:
-            self.told = now
-            err.print(f"{self.done} of {self.total}, {text}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -68,12 +68,41 @@ def run(
     values = make_inputs(graph, device, seed) if inputs is None else inputs
     devices = [device] if device.type == "cuda" else []
     with ExitStack() as stack:
-        # A graph may hold `torch._C._set_grad_enabled`; what it leaves behind is undone.
+        # A graph may hold `torch._C._set_grad_enabled`, or fail between entering autocast and
+        # leaving it; what it leaves behind is undone.
         stack.callback(torch._C._set_grad_enabled, torch.is_grad_enabled())
+        stack.enter_context(autocast_as_it_was())
         stack.enter_context(torch.random.fork_rng(devices=devices))
         stack.enter_context(torch.inference_mode())
         torch.manual_seed(seed)
         return interpret(graph, values, device)
+
+
+@contextmanager
+def autocast_as_it_was() -> Iterator[None]:
+    """Undo what a graph does to autocast and leaves behind."""
+    before = [
+        (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind))
+        for kind in ("cpu", "cuda")
+    ]
+    cached, depth = torch.is_autocast_cache_enabled(), _autocast_depth()
+    try:
+        yield
+    finally:
+        for kind, enabled, dtype in before:
+            torch.set_autocast_enabled(kind, enabled)
+            torch.set_autocast_dtype(kind, dtype)
+        torch.set_autocast_cache_enabled(cached)
+        for _ in range(_autocast_depth() - depth):
+            torch.autocast_decrement_nesting()
+        if depth == 0:
+            torch.clear_autocast_cache()
+
+
+def _autocast_depth() -> int:
+    """How many autocasts are entered; torch tells it only when it changes."""
+    torch.autocast_increment_nesting()
+    return int(torch.autocast_decrement_nesting())
 
 
 def interpret(

@@ -198,6 +198,7 @@ class TvmProgram(Built):
         device = tvm.cpu()
         self._arguments = [_argument(entry, device) for entry in arguments]
         self._library, self._device = library, device
+        library.get_function("main")  # LLVM makes machine code when asked for it: now, not in a run
 
     def times(self, repeats: int) -> list[float]:
         """TVM's own clock: a call that is not counted, then each alone with its inputs flushed."""
