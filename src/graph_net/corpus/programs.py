@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from graph_net.corpus.program_columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
 from graph_net.corpus.sources import arrow_source, source_hash, written
 from graph_net.formats.tuning import Damage, Place, TuningError
-from graph_net.formats.tuning.block import Block, block_of
+from graph_net.formats.tuning.block import Block, block_of, size_of
 from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _blocks(found: Iterable[Found]) -> Iterator[Block | tuple[Place, Damage]]:
             continue
         lines.append(place.line)
         programs.append(one)
-        size += len(one.schedule) + len(one.extra) + len(one.task.details)
+        size += size_of(one)
         if len(lines) == ROW_GROUP or size > GROUP_BYTES:
             yield block_of(lines, programs)
             lines, programs, size = [], [], 0

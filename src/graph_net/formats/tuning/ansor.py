@@ -26,6 +26,8 @@ from graph_net.record import Program, Task
 
 NAME = "ansor"
 STEPS = frozenset("AN FU PR RE SP FSP FFSP SA CA CI CR CHR CHW RF".split())
+REMEMBERED, SHORT = 4096, 1 << 12
+"""How many tasks are remembered, and of how many characters: a longer one may be of megabytes."""
 _DAG_HASH = re.compile(r"[0-9a-f]{32}")
 
 
@@ -61,15 +63,22 @@ def read_line(line: bytes) -> Program:
     )
 
 
-@lru_cache(maxsize=4096)
 def _task(key: str, target: str, rest: str) -> Task:
     """Files name few tasks and repeat them in every line."""
+    short = len(key) + len(target) + len(rest) <= SHORT
+    return (_remembered if short else _made)(key, target, rest)
+
+
+def _made(key: str, target: str, rest: str) -> Task:
     workload = items(decoded(key.encode()), "a workload key")
     expect(
         bool(workload) and isinstance(workload[0], str), "a workload key that begins with a name"
     )
     name = text(workload[0], "a name")
     return Task(NAME, key, "" if _DAG_HASH.fullmatch(name) else name, target, rest)
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_made)
 
 
 def write_ansor(programs: Iterable[Program], file: IO[bytes]) -> None:

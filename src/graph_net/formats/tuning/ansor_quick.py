@@ -18,10 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph_net.formats.tuning.ansor import read_line
-from graph_net.formats.tuning.block import Block, Coded, block_of, joined, schedule_hashes
+from graph_net.formats.tuning.block import (
+    Block,
+    Coded,
+    block_of,
+    joined,
+    schedule_hashes,
+    size_of,
+)
 from graph_net.formats.tuning.numbered import GAP, numbered_lines
 from graph_net.formats.tuning.outcome import FAILURES
-from graph_net.formats.tuning.parts import UNKNOWN, Parts
+from graph_net.formats.tuning.parts import ENTRY, UNKNOWN, Parts
 from graph_net.formats.tuning.results import Results, read_results, repeats_of
 from graph_net.formats.tuning.stream import (
     DEFAULT_LIMITS,
@@ -38,10 +45,13 @@ from graph_net.record import NEVER, Failure, Program, Task
 BEFORE, AFTER, VERSION = b"], [[], [[", b']]], "r": [[', b'], "v": "'
 """What stands around the steps; the outermost brackets of the steps are in both."""
 REMEMBERED = 1 << 26
-"""Bytes of parts, numbers and costs that are held at most, beside a chunk of the file."""
+"""Bytes of parts, texts, numbers and costs that are held at most, beside a chunk of the file."""
 _VERSION = re.compile(rb'\], "v": "([\w.]{0,32})"\}')
-_STEPS = re.compile(rb'(?:[][,\x01]|"[\x01!#-+\--[\]-~]*")*')
-"""Lists of whole numbers and of texts without escapes, commas and spaces."""
+_STEPS = re.compile(rb'(?:[][,\x01]|"[\x01!#-+\--[\]-~]*+")*+')
+"""Lists of whole numbers and of texts without escapes, commas and spaces.
+
+Possessive: to go back over a long text would take a hundred times its memory.
+"""
 _NO_STEPS = b'], [[], []]], "r": [[1], 0, 1, 1], "v": ""}'
 _NO_TASK = b'{"i": [["[\\"\\"]", ""], [[], '
 _NO_RESULT = b']], "r": [[1], 0, 1, 1], "v": ""}'
@@ -104,6 +114,7 @@ class _Quick:
         self._versions = Parts(_version_of)
         self._skeletons = Parts(_skeleton_of)
         self._shapes = Parts(repeats_of)
+        self._pairs: set[int] = set()
 
     def read(self, chunk: Lines) -> tuple[list[Block], list[tuple[Place, Damage]]]:
         """The programs of some lines, and what cannot be read."""
@@ -126,6 +137,7 @@ class _Quick:
                 damages.append((place, Damage(str(error))))
         if programs:
             blocks.append(block_of(numbers, programs))
+            self.size += sum(map(size_of, programs))
         blocks = [block for block in blocks if len(block)]
         self.size += sum(block.numbers.nbytes + block.costs.nbytes for block in blocks)
         return blocks, damages
@@ -149,6 +161,7 @@ class _Quick:
         for codes in (tasks, versions, skeletons):
             good &= codes != UNKNOWN
         good &= _in_range(results)
+        self._count_texts(tasks << 32 | skeletons, cut.steps)
         timed = good & (results.errors == 0)
         hashes = schedule_hashes(texts.split(b"\n")[:-1])
         return Block(
@@ -166,6 +179,14 @@ class _Quick:
             apart.numbers[np.repeat(good, apart.counts)],
             apart.counts[good],
         )
+
+    def _count_texts(self, pairs: NDArray[np.int64], steps: list[bytes]) -> None:
+        """Count the steps of each pair of task and skeleton that is new: it is stored once."""
+        found, rows = np.unique(pairs, return_index=True)
+        for pair, row in zip(found.tolist(), rows.tolist(), strict=True):
+            if pair not in self._pairs:
+                self._pairs.add(pair)
+                self.size += len(steps[row]) + ENTRY
 
 
 def _cut(lines: list[bytes], limits: Limits) -> _Cut:

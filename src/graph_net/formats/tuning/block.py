@@ -14,6 +14,7 @@ from graph_net.formats.tuning.numbered import numbered
 from graph_net.record import Failure, Program, Task
 
 Value = TypeVar("Value", bound=Hashable)
+COST_BYTES = 32
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -94,6 +95,13 @@ def coded(values: Sequence[Value]) -> Coded[Value]:
     known: dict[Value, int] = {}
     index = np.array([known.setdefault(value, len(known)) for value in values], np.int64)
     return Coded(list(known), index)
+
+
+def size_of(program: Program) -> int:
+    """About how many bytes a program holds: its texts, and a number an object for each cost."""
+    task = program.task
+    texts = (program.schedule, program.extra, task.workload, task.kernel, task.target, task.details)
+    return sum(map(len, texts)) + COST_BYTES * len(program.costs)
 
 
 def block_of(lines: Sequence[int], programs: Sequence[Program]) -> Block:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Value = TypeVar("Value")
 UNKNOWN = -1
+ENTRY = 128
+"""Bytes that remembering a part takes beside the part itself, about."""
 
 
 class Parts(Generic[Value]):
@@ -34,4 +36,4 @@ class Parts(Generic[Value]):
         value = self._decode(part)
         self._codes[part] = UNKNOWN if value is None else len(self.values)
         self.values += [] if value is None else [value]
-        self.size += len(part)
+        self.size += len(part) + ENTRY

@@ -63,6 +63,8 @@ class _Scan:
     list: str = ""
     number: int = 0
     cut: bool = False
+    nested: bool = False
+    """Whether a bracket was seen in this piece: what comes after it names no list."""
     done: bool = False
     _at: int = field(default=0)
     """Up to where ``data`` has been looked at."""
@@ -79,14 +81,15 @@ class _Scan:
             if self.quoted or sign == b'"':
                 self.quoted ^= sign == b'"'
                 continue
-            opens = sign == b"[" and self.depth == 1
+            opens = sign == b"[" and self.depth == 1 and not self.nested
             ends = self._step(sign, self.data[start : mark.start()] if opens else b"")
             if ends is None:
+                self.nested |= sign in (b"{", b"[")
                 continue
             piece = self.data[start : mark.start()]
             if ends and (self.cut or piece.strip()):
                 yield self._found(piece, start)
-            start, self.cut = end, False
+            start, self.cut, self.nested = end, False, False
             if sign == b"]":
                 self.list = ""
             if self.done:

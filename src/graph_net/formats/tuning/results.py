@@ -19,7 +19,7 @@ from graph_net.formats.tuning.parts import UNKNOWN, Parts
 DIGITS, POWER = 15, 22
 _POWERS = np.array([10.0**power for power in range(POWER + 1)])
 _TENS = 10 ** np.arange(DIGITS + 2, dtype=np.int64)
-_SHAPE = re.compile(rb"N(?:, N)*\], \x01, N, N".replace(b"N", rb"\x01(?:\.\x01)?(?:e[+-]?\x01)?"))
+_SHAPE = re.compile(rb"N(?:, N)*+\], \x01, N, N".replace(b"N", rb"\x01(?:\.\x01)?(?:e[+-]?\x01)?"))
 _DOT, _E, _PLUS, _MINUS, _BREAK = b".e+-\n"
 
 
