@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.sources import arrow_source, written
 from graph_net.corpus.workloads import SCHEMA as WORKLOADS
+from graph_net.formats.tuning.values import HUGE
 from graph_net.record import Task, canonical
 
 SCHEMA = pa.schema(
@@ -57,18 +58,28 @@ class TaskStore:
 
 def _rows(known: list[tuple[Task, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     for task, details in known:
-        weights, flops = details.get("weights"), details.get("flops")
+        weights = details.get("weights")
         for network, weight in weights.items() if isinstance(weights, dict) else ():
             if type(weight) is int and 0 < weight < CALLS:
                 yield {
                     "network": network,
                     "workload": task.workload,
                     "kernel": task.kernel,
-                    "structure": str(details.get("structure", "")),
-                    "graph": str(details.get("graph", "")),
+                    "structure": _word(details.get("structure")),
+                    "graph": _word(details.get("graph")),
                     "weight": weight,
-                    "flops": float(flops) if isinstance(flops, int | float) else None,
+                    "flops": _flops(details.get("flops")),
                 }
+
+
+def _word(value: Any) -> str:
+    """A hash that a file may say; empty where it says none."""
+    return value if isinstance(value, str) else ""
+
+
+def _flops(value: Any) -> float | None:
+    """A number of operations that is one, and that a double holds."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= HUGE else None
 
 
 def _details(task: Task) -> dict[str, Any]:
