@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
 from pathlib import Path
 from random import Random
 
@@ -15,8 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_net.cli.main import main
+from graph_net.corpus.ingest import add_file
+from graph_net.corpus.programs import Labels
 from graph_net.corpus.records import RecordStore, query
-from graph_net.formats.tuning import TuningError
+from graph_net.corpus.tasks import TaskStore
+from graph_net.formats.tuning import Format, TuningError
 from graph_net.graph import from_bytes
 from graph_net.programs.dataset import (
     SPLITS,
@@ -32,6 +36,7 @@ from graph_net.programs.dataset_card import card
 from graph_net.programs.dataset_columns import ABOUT, DESCRIPTIONS, SCHEMAS
 from graph_net.programs.dataset_stats import BEGIN, END, count, markdown
 from graph_net.programs.overview import TaskSummary
+from graph_net.record import canonical
 from programs.some_programs import CPU, EACH, WORKS, data_set, on_a_gpu
 
 
@@ -96,6 +101,53 @@ def test_weights_that_are_none_make_no_rows(tmp_path: Path, weights: object) -> 
     assert call("ingest", tmp_path / "b.jsonl", "-o", tmp_path / "out") == 0
     assert ask(tmp_path / "out", "SELECT count(*) FROM programs") == [(1,)]
     assert ask(tmp_path / "out", "SELECT count(*) FROM tasks") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ({"structure": "s" * 16, "graph": "g" * 16, "flops": 5}, ("s" * 16, "g" * 16, 5.0)),
+        ({"structure": None, "graph": 7, "flops": True}, ("", "", None)),
+        ({"flops": 10**400}, ("", "", None)),
+    ],
+)
+def test_what_details_say_of_a_subgraph_is_in_the_table_of_tasks(
+    tmp_path: Path, said: dict[str, object], stored: tuple[object, ...]
+) -> None:
+    lines = gzip.decompress(on_a_gpu(tmp_path / "a.jsonl.gz").read_bytes()).splitlines()
+    rows = [json.loads(line) for line in lines[:EACH]]
+    for row in rows:
+        details = json.loads(row["task"]["details"])
+        del details["flops"]
+        row["task"]["details"] = canonical(details | said)
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert call("ingest", tmp_path / "b.jsonl", "-o", tmp_path / "out") == 0
+    question = "SELECT network, workload, structure, graph, flops FROM tasks"
+    (network,) = WORKS[0].weights
+    assert ask(tmp_path / "out", question) == [(network, WORKS[0].workload.hash, *stored)]
+
+
+def test_programs_are_there_only_with_their_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = on_a_gpu(tmp_path / "a.jsonl.gz")
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskStore, "add", lambda *_: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            add_file(tmp_path, file, Format.COLLECTED, Labels())
+    assert not list(tmp_path.glob("*.parquet"))
+    assert add_file(tmp_path, file, Format.COLLECTED, Labels()) is not None
+    assert ask(tmp_path, "SELECT count(*) FROM tasks") == [(len(WORKS),)]
+    assert add_file(tmp_path, file, Format.COLLECTED, Labels()) is None
+
+
+def test_tasks_that_fill_the_memory_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graph_net.corpus.ingest.TASK_BYTES", 100)
+    with pytest.raises(TuningError, match="has tasks of more than"):
+        add_file(tmp_path, on_a_gpu(tmp_path / "a.jsonl.gz"), Format.COLLECTED, Labels())
+    assert not list(tmp_path.glob("*.parquet"))
 
 
 def test_a_task_of_a_held_out_network_is_for_testing_wherever_else_it_occurs(made: Path) -> None:

@@ -16,6 +16,9 @@ from graph_net.formats.tuning import Format, TuningError, read_blocks
 from graph_net.formats.tuning.collected import device_of
 from graph_net.record import Program, Task
 
+TASK_BYTES = 256 << 20
+"""Of the tasks of a collected file, which are in memory together."""
+
 
 def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added | None:
     """Add the programs of a file; None where they were there."""
@@ -28,18 +31,27 @@ def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added
     found: Iterable[Found] = read_blocks(path, kind, labels.kernel, ROW_GROUP)
     if kind is not Format.COLLECTED:
         return store.add_part(part, path, found, labels)
+    return store.add_part(part, path, _noting(found, directory, path), labels)
+
+
+def _noting(found: Iterable[Found], directory: Path, path: Path) -> Iterator[Found]:
+    """The same; after the last of it the table of tasks is written.
+
+    That is before the part of the programs gets its name, so a part that is there has its tasks:
+    killed in between, the file is taken again.
+    """
     tasks: dict[str, Task] = {}
-    added = store.add_part(part, path, _noting(found, tasks), labels)
-    TaskStore(directory).add(source_hash(path), path.name, tasks.values())
-    return added
-
-
-def _noting(found: Iterable[Found], tasks: dict[str, Task]) -> Iterator[Found]:
-    """The same, and each task once into ``tasks``."""
+    size = 0
     for what in found:
         if isinstance(what, tuple) and isinstance(what[1], Program):
-            tasks.setdefault(what[1].task.hash, what[1].task)
+            task = what[1].task
+            if task.hash not in tasks:
+                tasks[task.hash] = task
+                size += len(task.details) + len(task.workload)
+                if size > TASK_BYTES:
+                    raise TuningError(f"{path} has tasks of more than {TASK_BYTES >> 20} MiB")
         yield what
+    TaskStore(directory).add(source_hash(path), path.name, tasks.values())
 
 
 def add_files(
