@@ -68,6 +68,24 @@ def test_from_a_pack_to_answers(pack: Path, tmp_path: Path, cli: Cli) -> None:
     again = cli(*words, *places)
     assert again.code == 0, again.err
     assert "measured now" not in again.out
+    one = cli(*words, *places, "--where", "nodes > 100000")
+    assert "have no task" in one.err
+
+
+def test_networks_of_two_commands_are_all_stored(tmp_path: Path, cli: Cli) -> None:
+    places = ("-o", str(tmp_path / "records"), "--work", str(tmp_path / "work"))
+    (graph,) = capture(Small().eval(), (torch.zeros(1, 4, 4, 4),)).graphs
+    (other,) = capture(torch.nn.Linear(3, 5).eval(), (torch.zeros(2, 3),)).graphs
+    with PackWriter(tmp_path / "pack") as writer:
+        writer.add("one", graph)
+        writer.add("two", other)
+    words = ("programs", "collect", "--networks", str(tmp_path / "pack"), "--per-task", "1")
+    for name in ("one", "two"):
+        done = cli(*words, *places, "--where", f"name = '{name}'")
+        assert done.code == 0, done.err
+    found = query(RecordStore(tmp_path / "records"), "SELECT DISTINCT network FROM tasks")[1]
+    assert sorted(found) == [("one",), ("two",)]
+    assert "of 2 networks" in done.out
 
 
 def test_mistakes_are_told(pack: Path, tmp_path: Path, cli: Cli) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import faulthandler
 import json
 import os
 import signal
@@ -26,6 +27,7 @@ from graph_net.graph import to_bytes
 from graph_net.measure.protocol import Limits
 from graph_net.measure.trial import Trial, trial_limits
 from graph_net.programs.collect import Collection, Journal, Wanted
+from graph_net.programs.samples import Samples
 from graph_net.programs.store import SUBGRAPHS, store
 from graph_net.programs.tasks import CollectedTask, NetworkTask, merged
 from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical, program_to_json
@@ -96,7 +98,7 @@ def test_trials_that_crash_hang_or_are_refused_cost_themselves(tmp_path: Path, q
     assert ends == {
         1: (Stage.COMPILE, Symptom.EXCEPTION),
         2: (Stage.COMPILE, Symptom.TIMEOUT),
-        3: (Stage.MEASURE, Symptom.CRASH),
+        3: (Stage.FIRST_RUN, Symptom.CRASH),
     }
 
 
@@ -121,13 +123,73 @@ def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None
     assert len(journal.path.read_bytes().splitlines()) == 1
 
 
-def test_a_space_that_kills_its_process_is_named(
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
+def test_a_task_whose_process_dies_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """A crash is the task's own and for good; who is killed from outside has its next turn."""
+
+    def draw(space: SleepingSpace, seed: int) -> None:
+        faulthandler.disable()
+        os.kill(os.getpid(), number)
+
+    collection = Collection(tmp_path / "work", Wanted(4, turn=2), 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(SleepingSpace, "draw", draw)
+        assert list(collection.run([task(1)])) == []
+    why = f"sleep1: the process of its space died of {number.name}"
+    if number == signal.SIGSEGV:
+        assert (collection.failures([task(1)]), collection.lost) == ([why], [])
+        assert collection.missing([task(1)]) == 0
+    else:
+        assert (collection.failures([task(1)]), collection.lost) == ([], [why] * 2)
+        assert len(list(collection.run([task(1)]))) == 4
+
+
+def test_schedules_are_drawn_a_turn_at_a_time(tmp_path: Path) -> None:
+    wanted = Wanted(12, turn=5)
+    running = Collection(tmp_path / "work", wanted, 1).run([task(1), task(2)])
+    next(running)
+    running.close()
+    drawn = Samples(tmp_path / "work" / "samples" / "1-0.txt", 0)
+    assert len(drawn.known(0, 12)[0]) == 5
+    assert Samples(tmp_path / "work" / "samples" / "2-0.txt", 0).known(0, 12) == ([], False)
+    list(Collection(tmp_path / "work", wanted, 1).run([task(1)]))
+    assert drawn.known(0, 12) == (list(SleepingSpace(workload()).sample(12, 0)), True)
+
+
+def test_a_sample_goes_on_wherever_a_kill_cut_it_off(tmp_path: Path) -> None:
+    space, whole = SleepingSpace(workload(tiles=30)), Samples(tmp_path / "whole", 0)
+    whole.draw(space, 100)
+    data = whole.path.read_bytes()
+    assert whole.known(0, 100) == (list(space.sample(100, 0)), True)
+    assert whole.known(50, 7) == ([], True)
+    for cut in range(0, len(data), 7):
+        part = Samples(tmp_path / "part", 0)
+        part.path.write_bytes(data[:cut])
+        part.draw(space, 3)
+        part.draw(space, 100)
+        assert part.path.read_bytes() == data
+
+
+def test_a_directory_belongs_to_one_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SleepingSpace, "draw", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-    collection = Collection(tmp_path / "work", Wanted(4), 1)
-    assert list(collection.run([task(1)])) == []
-    assert collection.failures([task(1)]) == ["sleep1: its space could not be sampled"]
+    first = Collection(tmp_path / "work", Wanted(4), 1)
+    assert Collection(tmp_path / "work", Wanted(4), 1).place == first.place
+    assert Collection(tmp_path / "other", Wanted(4), 1).place != first.place
+    monkeypatch.setattr("graph_net.programs.workplace.cpu_name", lambda: "another")
+    with pytest.raises(ValueError, match=r"holds programs of .* and this is another"):
+        Collection(tmp_path / "work", Wanted(4), 1)
+
+
+def test_two_collections_are_stored_beside_each_other(tmp_path: Path) -> None:
+    for number in (1, 2):
+        collection = Collection(tmp_path / f"work{number}", Wanted(4), 1)
+        assert len(list(collection.run([task(number)]))) == 4
+        store(collection, [task(number)], tmp_path / "records")
+    found = query(RecordStore(tmp_path / "records"), "SELECT DISTINCT workload FROM programs")[1]
+    assert sorted(found) == [("1",), ("2",)]
 
 
 SCRIPT = """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -18,6 +20,10 @@ from graph_net.cli.programs_dataset import count_programs, describe_programs
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
 from graph_net.cli.progress import progress
+
+if TYPE_CHECKING:
+    from graph_net.programs.collect import Collection
+    from graph_net.programs.tasks import CollectedTask
 
 programs_app = typer.Typer(
     no_args_is_help=True, help="Programs: schedules of tasks, measured here; what they look like."
@@ -58,10 +64,12 @@ def collect_programs(
     """Draw schedules of the tasks of networks, build and time each, and store them.
 
     Tasks are what TVM's Relax fuses a network into. Trials are forked from a process that is ready
-    for their task; one runs at a time, with cold caches, TenSet's number of repeats and five
-    seconds at most. Resumes: programs that are in --work are not measured again.
+    for their task; one runs at a time, from flushed caches, with TenSet's number of repeats and
+    five seconds at most. Resumes: programs that are in --work are not measured again. Everything
+    that is in --work is stored, whatever --where says this time.
     """
     from graph_net.corpus.query import select
+    from graph_net.corpus.sources import held
     from graph_net.programs.collect import Collection, Wanted
     from graph_net.programs.networks import networks as pack_of
     from graph_net.programs.store import store
@@ -70,34 +78,47 @@ def collect_programs(
     limit = parse_seconds(budget) if budget else None
     cores = jobs or os.cpu_count() or 1
     pack = pack_of(networks)
-    names = [row["name"] for row in select(pack, where or None)]
-    extraction = Extraction(work / "tasks", os.cpu_count() or 1)
-    if retry:
-        extraction.retry(names)
-    missing = extraction.missing(names)
-    with progress("tasks", len(missing)) as advance:
-        extraction.run(pack.blobs(missing), cores, advance)
-    tasks = merged(extraction.tasks(names), every)
-    for name, why in extraction.failures(names).items():
-        err.print(f"{name}: {why} (--retry asks again)", markup=False)
-    if not tasks:
-        raise ValueError("these networks have no task")
-    collection = Collection(work, Wanted(per_task, seed, turn), cores)
-    if retry:
-        collection.retry(tasks)
-    began, outcomes = time.monotonic(), Counter[str]()
+    ids = {row["name"]: row["id"] for row in select(pack, where or None)}
+    with held(work):
+        collection = Collection(work, Wanted(per_task, seed, turn), cores)
+        extraction = Extraction(work / "tasks", os.cpu_count() or 1, ids)
+        if retry:
+            extraction.retry()
+        missing = extraction.missing()
+        with progress("tasks", len(missing)) as advance:
+            extraction.run(pack.blobs(missing), cores, advance)
+        for name, why in extraction.failures().items():
+            err.print(f"{name}: {why} (--retry asks again)", markup=False)
+        tasks = merged(extraction.tasks(), every)
+        if not tasks:
+            raise ValueError("these networks have no task")
+        if retry:
+            collection.retry(tasks)
+        began = time.monotonic()
+        outcomes = _measure(collection, tasks, began + limit if limit else math.inf)
+        for why in collection.failures(tasks):
+            err.print(f"{why} (--retry asks again)", markup=False)
+        for why in collection.lost:
+            err.print(f"{why}; the same command again goes on", markup=False)
+        _report(outcomes, time.monotonic() - began)
+        known = merged(extraction.all_tasks(), every=True)
+        measured = [task for task in known if collection.journal(task).done]
+        stored = store(collection, measured, output)
+    at = len({network for task in measured for network in task.weights})
+    out.print(f"{stored} programs of {len(measured)} tasks of {at} networks in {output}")
+
+
+def _measure(collection: Collection, tasks: Sequence[CollectedTask], until: float) -> Counter[str]:
+    """How programs ended."""
+    outcomes = Counter[str]()
     with progress("programs", collection.missing(tasks)) as advance:
         for program in collection.run(tasks):
             failure = program.failure
             outcomes[f"{failure.stage}: {failure.symptom}" if failure else "success"] += 1
             advance(failed=failure is not None)
-            if limit is not None and time.monotonic() - began > limit:
+            if time.monotonic() > until:
                 break
-    for why in collection.failures(tasks):
-        err.print(f"{why} (--retry asks again)", markup=False)
-    stored = store(collection, tasks, output)
-    _report(outcomes, time.monotonic() - began)
-    out.print(f"{stored} programs of {len(tasks)} tasks of {len(names)} networks in {output}")
+    return outcomes
 
 
 def _report(outcomes: Counter[str], seconds: float) -> None:

@@ -7,10 +7,9 @@ readers take each key once (the latest).
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -23,6 +22,7 @@ from graph_net.corpus.pack import sync_directory
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
+from graph_net.corpus.sources import held
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
 from graph_net.measure.journal import SUFFIX, Journal, read_journal
@@ -101,16 +101,9 @@ class RecordStore:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         return Journal(self.path / f"run-{stamp}-{os.getpid()}{SUFFIX}")
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Hold the store for one run; a second one is told."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise RecordError(f"{self.path} is in use by another run") from error
-            yield
+        return held(self.path)
 
     def compact(self) -> None:
         """Make a part of the journals, once they are worth one."""

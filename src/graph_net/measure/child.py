@@ -31,6 +31,7 @@ class Child:
     workdir: Path
     oom_kills: int
     stage: Stage = Stage.LOAD
+    born: float = field(default_factory=time.monotonic)
     began: float = field(default_factory=time.monotonic)
     stopped_at: float | None = None
     stopped_for: float = 0.0
@@ -49,6 +50,11 @@ class Child:
         """Seconds of this stage, those it was stopped for aside."""
         still = 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
         return time.monotonic() - self.began - self.stopped_for - still
+
+    def lived(self) -> float:
+        """Seconds since the fork, those it was stopped for aside."""
+        still = 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
+        return time.monotonic() - self.born - self.stopped_in_all - still
 
     def enter(self, stage: Stage) -> None:
         self.stage, self.began, self.stopped_for = stage, time.monotonic(), 0.0

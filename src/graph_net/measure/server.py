@@ -184,7 +184,7 @@ class Server:
         record = child.record
         if record is None:
             failure = death_of(child, status)
-            record = child.task.died(failure, child.known, child.started, child.used())
+            record = child.task.died(failure, child.known, child.started, child.lived())
         self._send({"event": "record", "key": child.task.key}, record)
 
     def _send(self, tree: dict[str, Any], blob: bytes = b"") -> None:

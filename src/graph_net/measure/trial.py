@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -53,7 +53,7 @@ class Trial:
         try:
             built = self.space.build(self.schedule)
             around.wait()
-            stage = Stage.MEASURE
+            stage = Stage.FIRST_RUN
             costs = built.times(repeats_of(self.flops))
         except SpaceError as error:
             return self._failed(stage, Symptom.UNSUPPORTED, str(error), clock() - began)
@@ -62,7 +62,12 @@ class Trial:
         return self._made(tuple(costs), None, clock() - began)
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
-        """The program of a trial that was killed, or died."""
+        """The program of a trial that was killed, or died.
+
+        Who runs it has one stage for running; what fails there is called as in tuners' files.
+        """
+        if failure.stage is Stage.MEASURE:
+            failure = replace(failure, stage=Stage.FIRST_RUN)
         return self._made((), failure, seconds)
 
     def _failed(self, stage: Stage, symptom: Symptom, why: str, seconds: float) -> bytes:

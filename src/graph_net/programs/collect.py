@@ -10,26 +10,30 @@ from __future__ import annotations
 import gc
 import json
 import os
+import resource
 import shutil
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 
-from graph_net.corpus.sources import written
 from graph_net.measure.life import die_with_parent
 from graph_net.measure.task import Inbox
-from graph_net.measure.trial import Trial, serve_trials
+from graph_net.measure.trial import Trial, serve_trials, trial_limits
+from graph_net.programs.samples import Samples
 from graph_net.programs.tasks import CollectedTask
-from graph_net.record import RETRIED, Program, program_from_json, program_to_json
+from graph_net.programs.workplace import workplace
+from graph_net.record import RETRIED, Program, Stage, program_from_json, program_to_json
 from graph_net.space import space_of
 
 PATIENCE = 120
-"""Seconds for making a space; half a second a program comes on top of it."""
+"""Seconds for making a space; half a second for each draw, and the limits of each trial, on top."""
+MOST_BYTES = 16 << 30
+"""Address space of a task's process, so that it fails itself and not the machine."""
+FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+"""Ends for which the task is not to blame: it has its next turn."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,9 @@ class Collection:
 
     def __init__(self, work: Path, wanted: Wanted, jobs: int) -> None:
         self.work, self.wanted, self.jobs = work, wanted, jobs
+        self.place = workplace(work)
+        self.lost: list[str] = []
+        """Turns that ended early, and how."""
         self._journals: dict[str, Journal] = {}
         for part in ("samples", "programs", "trials", "failed"):
             (work / part).mkdir(parents=True, exist_ok=True)
@@ -101,15 +108,14 @@ class Collection:
             self._failed(task).unlink(missing_ok=True)
 
     def missing(self, tasks: Sequence[CollectedTask]) -> int:
-        """How many programs are still wanted, as far as is known before sampling."""
+        """How many programs are still wanted, as far as is known before drawing."""
         total = 0
         for task in tasks:
-            samples = self._samples(task, 0, self.wanted.per_task)
-            journal = self.journal(task)
-            if samples is None:
-                total += max(self.wanted.per_task - len(journal.done), 0)
-            else:
-                total += sum(not journal.has(schedule) for schedule in samples)
+            if self._failed(task).exists():
+                continue
+            drawn, all_of_them = self._samples(task).known(0, self.wanted.per_task)
+            most = len(drawn) if all_of_them else self.wanted.per_task
+            total += most - sum(map(self.journal(task).has, drawn))
         return total
 
     def run(self, tasks: Sequence[CollectedTask]) -> Iterator[Program]:
@@ -133,46 +139,64 @@ class Collection:
         gc.freeze()
 
     def _turn(self, task: CollectedTask, start: int) -> Iterator[Program]:
-        failed, journal = self._failed(task), self.journal(task)
-        samples = self._samples(task, start, self.wanted.turn)
-        if failed.exists() or (samples is not None and all(map(journal.has, samples))):
+        journal = self.journal(task)
+        count = min(self.wanted.turn, self.wanted.per_task - start)
+        drawn, all_of_them = self._samples(task).known(start, count)
+        if self._failed(task).exists() or (all_of_them and all(map(journal.has, drawn))):
             return
         reads, writes = os.pipe()
         parent = os.getpid()
         child = os.fork()
         if child == 0:
             os.close(reads)
-            self._live(task, start, writes, parent)
+            self._live(task, start, count, writes, parent)
         os.close(writes)
+        status = None
         try:
             yield from self._read(journal, reads)
+            _, status = os.waitpid(child, 0)  # its end of the pipe is closed: it has ended
         finally:
             os.close(reads)
-            if not _ended(child):
-                with suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGTERM)
+            if status is None:  # nobody wants more
+                os.kill(child, signal.SIGTERM)
                 os.waitpid(child, 0)
-        if self._samples(task, 0, 1) is None and not failed.exists():
-            failed.write_text(f"{task.workload.name}: its space could not be sampled\n")
+        self._tell(task, status)
 
-    def _live(self, task: CollectedTask, start: int, writes: int, parent: int) -> None:
+    def _tell(self, task: CollectedTask, status: int) -> None:
+        """Keep what a task's process died of."""
+        if not os.WIFSIGNALED(status):
+            return
+        number = os.WTERMSIG(status)
+        if number == signal.SIGALRM:
+            why = "took longer than all its limits together"
+        else:
+            known = number in set(signal.Signals)
+            why = f"died of {signal.Signals(number).name if known else f'signal {number}'}"
+        text = f"{task.workload.name}: the process of its space {why}"
+        if number in FROM_OUTSIDE:
+            self.lost.append(text)
+        else:
+            self._failed(task).write_text(text + "\n")
+
+    def _live(self, task: CollectedTask, start: int, count: int, writes: int, parent: int) -> None:
         """The life of a task's process; never returns."""
         try:
             die_with_parent(parent)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the collecting process decides
+            signal.alarm(PATIENCE + count)
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
             space = space_of(task.workload)
-            if not self._sample_file(task).exists():
-                signal.alarm(PATIENCE + self.wanted.per_task // 2)  # then it is killed
-                with written(self._sample_file(task)) as file:
-                    for schedule in space.sample(self.wanted.per_task, self.wanted.seed):
-                        file.write(schedule.encode() + b"\n")
-                signal.alarm(0)
+            samples = self._samples(task)
+            samples.draw(space, start + count)
+            space.ready()
             named = task.named(space.target)
             trials = [
                 Trial(space, named, schedule, task.workload.flops)
-                for schedule in self._samples(task, start, self.wanted.turn) or ()
+                for schedule in samples.known(start, count)[0]
                 if not self.journal(task).has(schedule)
             ]
+            each = sum(trial_limits().seconds[stage] for stage in (Stage.COMPILE, Stage.MEASURE))
+            signal.alarm(PATIENCE + int(len(trials) * each))
             serve_trials(trials, self.jobs, self.work / "trials", writes)
         except Exception as error:
             why = f"{task.workload.name}: {type(error).__name__}: {error}"[:1000]
@@ -197,20 +221,6 @@ class Collection:
         files = [self._failed(task) for task in tasks]
         return [file.read_text().strip() for file in files if file.exists()]
 
-    def _sample_file(self, task: CollectedTask) -> Path:
-        wanted = f"{self.wanted.per_task}-{self.wanted.seed}"
-        return self.work / "samples" / f"{task.workload.hash}-{wanted}.txt"
-
-    def _samples(self, task: CollectedTask, start: int, count: int) -> list[str] | None:
-        """Some of the schedules to measure, a line each, where they are drawn already."""
-        place = self._sample_file(task)
-        if not place.exists():
-            return None
-        with place.open(encoding="utf-8") as file:
-            return [line.rstrip("\n") for line in islice(file, start, start + count)]
-
-
-def _ended(child: int) -> bool:
-    """Whether a process has ended; it is waited for then."""
-    done, _ = os.waitpid(child, os.WNOHANG)
-    return done != 0
+    def _samples(self, task: CollectedTask) -> Samples:
+        name = f"{task.workload.hash}-{self.wanted.seed}.txt"
+        return Samples(self.work / "samples" / name, self.wanted.seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from graph_net.corpus.workloads import SCHEMA as WORKLOADS
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.formats.tuning.collected import read_collected
 from graph_net.graph import from_bytes
-from graph_net.measure.device import cpu_name
 from graph_net.programs.collect import Collection
 from graph_net.programs.tasks import CollectedTask
 from graph_net.record import Program
@@ -29,10 +27,9 @@ SUBGRAPHS = "subgraphs"
 def store(collection: Collection, tasks: Sequence[CollectedTask], output: Path) -> int:
     """Write everything a collection has of these tasks; how many programs that is.
 
-    The files are named after the device, so that the same collection, gone on, replaces them.
+    The files bear the name of the collection's directory: gone on, it replaces its own alone.
     """
-    device = cpu_name()
-    label = blake2b(f"collected {device}".encode(), digest_size=16).hexdigest()
+    device, label = collection.place.device, collection.place.name
     output.mkdir(parents=True, exist_ok=True)
     part = output / f"programs-{LAYOUT}-{label}.parquet"
     found = _programs(collection, tasks)

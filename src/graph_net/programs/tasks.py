@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,10 +71,15 @@ def merged(found: Iterable[NetworkTask], every: bool = False) -> list[CollectedT
 
 
 class Extraction:
-    """Asks TVM for the tasks of graphs, in a process each, and keeps the answers."""
+    """Asks TVM for the tasks of graphs, in a process each, and keeps the answers.
 
-    def __init__(self, work: Path, cores: int, budget: Budget | None = None) -> None:
-        self.work, self.cores = work, cores
+    An answer is kept for a name and the id of its graph: another graph of that name is asked for.
+    """
+
+    def __init__(
+        self, work: Path, cores: int, ids: Mapping[str, str], budget: Budget | None = None
+    ) -> None:
+        self.work, self.cores, self.ids = work, cores, ids
         self.budget = budget or Budget(300, 8.0)
 
     def run(
@@ -90,14 +95,13 @@ class Extraction:
                 self._keep(name, [], f"the process ended with signal {number}")
             advance()
 
-    def missing(self, names: Iterable[str]) -> list[str]:
+    def missing(self) -> list[str]:
         """Networks that TVM has not been asked for."""
-        return [name for name in names if not self._file(name).exists()]
+        return [name for name in self.ids if not self._file(name).exists()]
 
-    def retry(self, names: Sequence[str]) -> None:
+    def retry(self) -> None:
         """Forget the answers for networks that TVM could not take."""
-        asked = [name for name in names if self._file(name).exists()]
-        for name in self.failures(asked):
+        for name in self.failures():
             self._file(name).unlink()
 
     def _begin(self, item: tuple[str, bytes]) -> int:
@@ -120,21 +124,35 @@ class Extraction:
             file.write(json.dumps(tree).encode())
 
     def _file(self, name: str) -> Path:
-        return self.work / f"{name.replace('/', '--')}.json"
+        return self.work / f"{name.replace('/', '--')}@{self.ids[name]}.json"
 
-    def tasks(self, names: Iterable[str]) -> Iterator[NetworkTask]:
+    def tasks(self) -> Iterator[NetworkTask]:
         """What is known of these networks."""
-        for name in names:
-            for tree in self._tree(name)["tasks"]:
-                yield NetworkTask(**{**tree, "workload": Workload(**tree["workload"])})
+        for name in self.ids:
+            yield from _tasks(_tree(self._file(name)))
 
-    def failures(self, names: Iterable[str]) -> dict[str, str]:
+    def all_tasks(self) -> Iterator[NetworkTask]:
+        """What is known of every network that was ever asked for here, of its last graph."""
+        found: dict[str, Path] = {}
+        for file in sorted(self.work.glob("*.json"), key=lambda file: file.stat().st_mtime_ns):
+            found[file.stem.rpartition("@")[0]] = file
+        for file in found.values():
+            yield from _tasks(_tree(file))
+
+    def failures(self) -> dict[str, str]:
         """Networks without tasks, and why."""
-        found = ((name, self._tree(name)["failed"]) for name in names)
+        files = {name: self._file(name) for name in self.ids}
+        found = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
         return {name: why for name, why in found if why}
 
-    def _tree(self, name: str) -> Any:
-        return json.loads(self._file(name).read_bytes())
+
+def _tree(file: Path) -> Any:
+    return json.loads(file.read_bytes())
+
+
+def _tasks(tree: Any) -> Iterator[NetworkTask]:
+    for task in tree["tasks"]:
+        yield NetworkTask(**{**task, "workload": Workload(**task["workload"])})
 
 
 def network_tasks(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:

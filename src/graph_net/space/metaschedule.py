@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 FLUSH = "cache_flush_cpu_non_first_arg"
+"""As TenSet and TVM's own runners have it: every argument but the first leaves the caches."""
 COUNTED = 4
 """Draws of each sketch that are counted; their extents, and so the counts, are nearly alike."""
 
@@ -85,6 +86,10 @@ class MetaScheduleSpace(Space):
         with silent():
             found = self._context.generate_design_space()
         return [schedule.trace for schedule in found]
+
+    def ready(self) -> None:
+        """Unpack the module."""
+        _ = self.module
 
     def count(self) -> float:
         """The decisions' choices multiplied, over all sketches; many of them are one program."""
@@ -201,7 +206,7 @@ class TvmProgram(Built):
         library.get_function("main")  # LLVM makes machine code when asked for it: now, not in a run
 
     def times(self, repeats: int) -> list[float]:
-        """TVM's own clock: a call that is not counted, then each alone with its inputs flushed."""
+        """TVM's own clock: a call that is not counted, then each after a flush of the caches."""
         evaluate = self._library.time_evaluator(
             "main",
             self._device,

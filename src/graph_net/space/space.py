@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count as count_up
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class Built(ABC):
 
     @abstractmethod
     def times(self, repeats: int) -> list[float]:
-        """Seconds of each of so many runs, with cold caches, after one that is not counted."""
+        """Seconds of each of so many runs, from flushed caches, after one that is not counted."""
 
 
 class Space(ABC):
@@ -91,22 +93,39 @@ class Space(ABC):
         """The decisions of a schedule without the program; empty where there is no such form."""
         return ""
 
+    def ready(self) -> None:
+        """Make what every build needs: it is made once, and then the builds are forked."""
+        return
+
+    def draws(self, seed: int, begin: int = 0) -> Iterator[tuple[int, str | None]]:
+        """What random seeds draw, numbered, without end; the same again from any number on."""
+        seeds = random.Random(seed)  # noqa: S311
+        for number in count_up():
+            chosen = seeds.randrange(1, 1 << 31)
+            if number >= begin:
+                yield number, self.draw(chosen)
+
     def sample(self, count: int, seed: int) -> Iterator[str]:
         """So many distinct random schedules, fewer where the space has no more.
 
         The first ``k`` of a longer sample are the sample of ``k``: a collection can go on.
         """
-        drawn = random.Random(seed)  # noqa: S311
-        seen: set[str] = set()
-        misses = 0
-        while len(seen) < count and misses < TRIES:
-            schedule = self.draw(drawn.randrange(1, 1 << 31))
-            if schedule is None or schedule in seen:
-                misses += 1
-                continue
+        for _, schedule in islice(distinct(self.draws(seed), set()), count):
+            yield schedule
+
+
+def distinct(draws: Iterable[tuple[int, str | None]], seen: set[str]) -> Iterator[tuple[int, str]]:
+    """Draws that are a program not ``seen`` yet, until there are none for long."""
+    misses = 0
+    for number, schedule in draws:
+        if schedule is not None and schedule not in seen:
             misses = 0
             seen.add(schedule)
-            yield schedule
+            yield number, schedule
+        else:
+            misses += 1
+            if misses == TRIES:
+                return
 
 
 def repeats_of(flops: float) -> int:
