@@ -60,6 +60,17 @@ def test_all_rows_may_be_lost(tmp_path: Path) -> None:
         assert store.lost(kind) == {"no": 1}
 
 
+def test_what_a_later_try_computed_is_not_lost(tmp_path: Path) -> None:
+    store = FeatureStore(tmp_path)
+    store.add(PER_STORE, [(("a", n), Lost("too slow")) for n in range(4)])
+    store.add(PER_STORE, [(("a", 2), Lost("too large")), (("a", 1), _stores(1, 1.0))])
+    store.add(PER_STORE, [(("a", 3), _stores(1, 1.0)), (("b", 0), _stores(1, 1.0))])
+    lost = store.lost(PER_STORE)
+    assert (store.count(PER_STORE), lost.total()) == (3, 2)
+    assert lost["too slow"] >= 1
+    assert (len(store.known(PER_STORE)), len(store.known(PER_STORE, retry=True))) == (5, 3)
+
+
 def test_graphs_of_different_sizes_are_one_column(tmp_path: Path) -> None:
     store = FeatureStore(tmp_path)
     widths = [column.width for column in GRAPH.columns]
@@ -158,7 +169,7 @@ def test_a_damaged_schedule_loses_itself_alone(tmp_path: Path) -> None:
     records = stored(tmp_path / "records", [program(trace(2), 1.0), program("[1,2]", 1.0)])
     store = FeatureStore(tmp_path / "features")
     _primitives(records, store)
-    assert store.count(METASCHEDULE) == 2
+    assert store.count(METASCHEDULE) == 1
     ((reason, number),) = store.lost(METASCHEDULE).items()
     assert reason.startswith("not a trace of MetaSchedule")
     assert number == 1

@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 from graph_net.cli.programs_features import make_features
 from graph_net.learn.feature_store import FeatureStore
+from graph_net.learn.joined import programs_by_key
 from graph_net.learn.kinds import METASCHEDULE
+from graph_net.learn.lanes import Lost
 from graph_net.record import Program, Task
 from learn.some_programs import program, stored, trace
 
@@ -28,6 +30,19 @@ def test_primitives_are_made_and_kept(tmp_path: Path) -> None:
         assert call(records, "-o", tmp_path / "features")[0] == 0
     store = FeatureStore(tmp_path / "features")
     assert (store.count(METASCHEDULE), len(store.parts(METASCHEDULE))) == (2, 1)
+
+
+def test_what_was_tried_again_is_told_once(tmp_path: Path) -> None:
+    records = stored(tmp_path / "records", [program(trace(2), 1.0), program(trace(4), 2.0)])
+    first, _ = programs_by_key(records, METASCHEDULE).program.tolist()
+    store = FeatureStore(tmp_path / "features")
+    store.add(METASCHEDULE, [((first,), Lost("too slow")), ((7,), Lost("not there any more"))])
+    said = call(records, "-o", tmp_path / "features")[1]
+    assert "1 with features, 2 without" in said
+    assert "1 × too slow" in said
+    said = call(records, "-o", tmp_path / "features", "--retry")[1]
+    assert "2 with features, 1 without" in said
+    assert "too slow" not in said
 
 
 def test_programs_without_primitives_are_counted(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -114,11 +113,10 @@ def _tell(store: FeatureStore, name: str) -> None:
 
     kind = KINDS[name]
     parts = store.parts(kind)
-    lost = Counter(store.lost(kind))
-    rows = store.count(kind)
+    lost = store.lost(kind)
     size = sum(part.stat().st_size for part in parts)
     err.print(
-        f"{name} {kind.version}: {rows - lost.total():,} with features, {lost.total():,} without, "
+        f"{name} {kind.version}: {store.count(kind):,} with features, {lost.total():,} without, "
         f"{len(parts)} files, {short_bytes(size)}"
     )
     for reason, number in lost.most_common(SHOWN):

@@ -6,7 +6,8 @@ with the reason, so that it is not tried again unless that is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,15 @@ class FeatureStore:
     def known(self, kind: Kind, retry: bool = False) -> Known:
         """What is there; with ``retry`` what could not be computed is not."""
         found = Known()
+        for keys, reasons in self._keys(kind):
+            found.add(keys[reasons.is_null()] if retry else keys)
+        return found
+
+    def _keys(self, kind: Kind) -> Iterator[tuple[Uint64s, pa.ChunkedArray]]:
+        """The keys of a part's rows, each as one number, and their reasons."""
         for part in self.parts(kind):
             table = pq.read_table(part, columns=[*kind.keys, "reason"])
-            if retry:
-                table = table.filter(pc.is_null(table["reason"]))
-            found.add(hashes(kind, [table[key] for key in kind.keys]))
-        return found
+            yield hashes(kind, [table[key] for key in kind.keys]), table["reason"]
 
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         """Write rows as a part; it is there whole or not at all."""
@@ -67,17 +71,22 @@ class FeatureStore:
                     yield batch.filter(pc.is_null(batch["reason"]))
 
     def count(self, kind: Kind) -> int:
-        """How many rows there are, with features or with a reason."""
-        return sum(pq.read_metadata(part).num_rows for part in self.parts(kind))
+        """How many rows have features."""
+        reasons = (pq.read_table(part, columns=["reason"])["reason"] for part in self.parts(kind))
+        return sum(reason.null_count for reason in reasons)
 
-    def lost(self, kind: Kind) -> dict[str, int]:
-        """How often features could not be computed, by reason."""
-        found: dict[str, int] = {}
-        for part in self.parts(kind):
-            for reason in pq.read_table(part, columns=["reason"])["reason"].to_pylist():
-                if reason is not None:
-                    found[reason] = found.get(reason, 0) + 1
-        return found
+    def lost(self, kind: Kind) -> Counter[str]:
+        """How often features could not be computed, by reason; not what a later try computed."""
+        failed: dict[int, str] = {}
+        for keys, reasons in self._keys(kind):
+            found = zip(keys.tolist(), reasons.to_pylist(), strict=True)
+            failed |= {key: reason for key, reason in found if reason is not None}
+        if failed:
+            tried = np.fromiter(failed, np.uint64, len(failed))
+            for keys, reasons in self._keys(kind):
+                for key in keys[np.isin(keys, tried) & reasons.is_null()].tolist():
+                    failed.pop(key, None)
+        return Counter(failed.values())
 
 
 class Known:
@@ -171,8 +180,3 @@ def arrays_of(column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int
     inner = values.flatten()
     offsets = np.asarray(values.offsets).astype(np.int64)
     return np.asarray(inner.flatten()).reshape(-1, *column.shape), offsets - offsets[0]
-
-
-def columns_of(kind: Kind, batch: pa.RecordBatch) -> Mapping[str, tuple[NDArray[Any], Any]]:
-    """Every column of numbers of a batch, as ``arrays_of`` gives them."""
-    return {column.name: arrays_of(column, batch[column.name]) for column in kind.columns}
