@@ -118,8 +118,7 @@ def test_what_details_say_of_a_subgraph_is_in_the_table_of_tasks(
     rows = [json.loads(line) for line in lines[:EACH]]
     for row in rows:
         details = json.loads(row["task"]["details"])
-        del details["flops"]
-        row["task"]["details"] = canonical(details | said)
+        row["task"]["details"] = canonical({"weights": details["weights"]} | said)
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert call("ingest", tmp_path / "b.jsonl", "-o", tmp_path / "out") == 0
     question = "SELECT network, workload, structure, graph, flops FROM tasks"
@@ -269,6 +268,39 @@ def test_its_own_reader_finds_no_fault_in_the_metadata(made: Path) -> None:
     assert len(list(data.records("cpu_tasks"))) == 5
     (graph, *_) = data.records("cpu_subgraphs")
     assert from_bytes(graph["cpu_subgraphs/graph"]).id == graph["cpu_subgraphs/id"].decode()
+
+
+@pytest.mark.parametrize(
+    ("weights", "side", "why"),
+    [
+        ({}, "test with", "nothing to test with: no task says which networks call it"),
+        ({"vgg-1x224": 2}, "test with", "nothing to test with: none of its networks is one"),
+        ({"resnet50-1x224": 2}, "train on", "nothing to train on: networks that are held out"),
+    ],
+)
+def test_a_split_with_an_empty_side_is_told(
+    tmp_path: Path,
+    weights: dict[str, int],
+    side: str,
+    why: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lines = gzip.decompress(on_a_gpu(tmp_path / "a.jsonl.gz").read_bytes()).splitlines()
+    row = json.loads(lines[1])
+    row["task"]["details"] = canonical({"weights": weights})
+    (tmp_path / "b.jsonl").write_text(json.dumps(row))
+    assert call("ingest", tmp_path / "b.jsonl", "-o", tmp_path / "set" / "cpu") == 0
+    assert call("programs", "card", tmp_path / "set") == 0
+    assert f"cpu has nothing to {side} in {tmp_path / 'set' / SPLITS}" in caplog.text
+    assert why in (tmp_path / "set" / "README.md").read_text("utf-8")
+
+
+def test_a_split_with_two_sides_is_no_warning(
+    made: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_splits(tmp_path, {of.name: of.split for of in count(made)})
+    assert not caplog.text
+    assert "nothing to" not in card(count(made))
 
 
 def test_a_directory_without_programs_is_told(

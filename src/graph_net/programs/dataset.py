@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +15,7 @@ from graph_net.record import RecordError
 from graph_net.record.codec import read_as
 
 SPLITS = "splits.json"
+_LOG = logging.getLogger(__name__)
 PATTERNS = {
     **{name: f"{name}-*.parquet" for name in ("programs", "tasks", "workloads")},
     "subgraphs": "subgraphs/part-*.parquet",
@@ -74,8 +77,23 @@ def split_of(tasks: list[TaskSummary]) -> Split:
     return Split(tuple(sorted(held)), tuple(sorted(train)), tuple(sorted(test)))
 
 
+def lacking(tasks: Sequence[TaskSummary], split: Split) -> str:
+    """Why one side of a split has no task; empty where both have some."""
+    if not split.train:
+        return "nothing to train on: networks that are held out call every task"
+    if split.test:
+        return ""
+    if not any(task.weights for task in tasks):
+        return "nothing to test with: no task says which networks call it"
+    return "nothing to test with: none of its networks is one that is held out"
+
+
 def save_splits(folder: Path, found: dict[str, Split]) -> None:
-    """Write them beside the platforms."""
+    """Write them beside the platforms; one with an empty side is told, the card says why."""
+    for name, split in found.items():
+        for side, tasks in (("test with", split.test), ("train on", split.train)):
+            if not tasks:
+                _LOG.warning("warning: %s has nothing to %s in %s", name, side, folder / SPLITS)
     trees = {name: asdict(split) for name, split in found.items()}
     (folder / SPLITS).write_text(json.dumps(trees, indent=1) + "\n", "utf-8")
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from graph_net.corpus.card import size_category
 from graph_net.corpus.program_columns import COLUMNS
-from graph_net.programs.dataset import PATTERNS
+from graph_net.programs.dataset import PATTERNS, lacking
 from graph_net.programs.dataset_columns import ABOUT, DESCRIPTIONS, SCHEMAS, plain
 from graph_net.programs.dataset_stats import Platform, markdown
 
@@ -65,7 +65,7 @@ def _word(kind: pa.DataType) -> str:
 
 def _text(found: Sequence[Platform]) -> str:
     names = [of.name for of in found]
-    held = "\n".join(f"- `{of.name}`: {', '.join(of.split.held_out) or 'none'}" for of in found)
+    held = "\n".join(f"- `{of.name}`: {_held(of)}" for of in found)
     return f"""
 # Programs: measured schedules of the subgraphs of networks
 
@@ -102,6 +102,12 @@ Without GraphNet, DuckDB reads the files with the same view:
 `croissant.json` describes these files for tools that read Croissant. There are no personal data.
 Made by `graph-net programs card`.
 """  # noqa: S608 - a page, not a question
+
+
+def _held(of: Platform) -> str:
+    """The networks of a platform that are held out, and what a split of it lacks for that."""
+    missing = lacking(of.tasks, of.split)
+    return (", ".join(of.split.held_out) or "none") + (f" ({missing})" if missing else "")
 
 
 def view(platform: str) -> str:
