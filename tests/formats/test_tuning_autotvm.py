@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from formats.tuning_samples import autotvm, damages, lines, programs
-from graph_net.formats.tuning import Format, detect, read_autotvm
+from formats.tuning_samples import ansor, autotvm, costs, damages, json_values, lines, programs
+from graph_net.formats.tuning import (
+    Format,
+    TuningError,
+    detect,
+    read_ansor,
+    read_autotvm,
+    write_autotvm,
+)
+from graph_net.formats.tuning.outcome import FAILURES
+from graph_net.record import Program, Task
 
 
 def test_a_record_has_its_task_config_and_result(tmp_path: Path) -> None:
@@ -30,6 +42,7 @@ def test_the_first_version_names_its_workload(tmp_path: Path) -> None:
     assert detect(path) is Format.AUTOTVM
     (found,) = programs(list(read_autotvm(path)))
     assert (found.task.workload, found.version) == ('["conv2d",1]', "0.1")
+    assert found.task.details == '{"arguments":[],"options":{}}'
     assert found.failure is not None
     assert found.failure.message == "building took too long"
 
@@ -72,3 +85,63 @@ def test_damage_is_told(tmp_path: Path, changes: dict[str, Any], reason: str) ->
     ((line, said),) = damages(found)
     assert line == 1
     assert reason in said
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+entities = st.lists(json_values, max_size=3)
+results = st.one_of(
+    st.tuples(costs, st.just(0), st.floats(0, 1e6), st.floats(0, 4e9)),
+    st.tuples(st.just([1e9]), st.sampled_from(list(FAILURES)), st.floats(0, 1e6), st.just(5)),
+)
+versions = st.sampled_from([0.1, 0.2])
+long = st.builds(
+    lambda said, entity, result, version, tvm: (
+        autotvm(
+            input=list(said), config={"index": 3, "entity": entity}, result=result, version=version
+        )
+        | {"tvm_version": tvm}
+    ),
+    st.tuples(words, words, json_values, json_values),
+    entities,
+    results,
+    versions,
+    words,
+)
+short = st.builds(
+    lambda said, entity, result, version: {
+        "i": [*said, {"i": 3, "t": "direct", "c": None, "e": entity}],
+        "r": result,
+        "v": version,
+    },
+    st.tuples(words, words, json_values, json_values, st.none() | json_values),
+    entities,
+    results,
+    versions,
+)
+
+
+@given(st.lists(long | short, min_size=1, max_size=4))
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]
+) -> None:
+    path = tmp_path_factory.mktemp("autotvm") / "a"
+    first = programs(list(read_autotvm(lines(path, *rows))))
+    assert len(first) == len(rows)
+    out = io.BytesIO()
+    write_autotvm(first, out)
+    path.write_bytes(out.getvalue())
+    assert programs(list(read_autotvm(path))) == first
+    for row, line in zip(rows, out.getvalue().splitlines(), strict=True):
+        again = json.loads(line)
+        assert again.keys() == row.keys()
+        for key in row.keys() - {"r", "result"}:
+            assert again[key] == json.loads(json.dumps(row[key]))
+
+
+def test_programs_of_another_layout_or_format_are_not_written(tmp_path: Path) -> None:
+    (other,) = programs(list(read_ansor(lines(tmp_path / "a", ansor()))))
+    with pytest.raises(TuningError, match="programs of autotvm, not ansor"):
+        write_autotvm([other], io.BytesIO())
+    kept = Program(Task("autotvm", '["conv2d",1,2]'), '{"e":[]}', (1.0,), None, "0.1")
+    with pytest.raises(TuningError, match="entities of a configuration"):
+        write_autotvm([kept], io.BytesIO())

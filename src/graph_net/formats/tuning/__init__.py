@@ -5,7 +5,7 @@ from pathlib import Path
 
 from graph_net.formats.tuning.ansor import read_ansor, write_ansor
 from graph_net.formats.tuning.ansor_quick import read_ansor_blocks
-from graph_net.formats.tuning.autotvm import read_autotvm
+from graph_net.formats.tuning.autotvm import read_autotvm, write_autotvm
 from graph_net.formats.tuning.block import Block
 from graph_net.formats.tuning.collected import read_collected
 from graph_net.formats.tuning.detect import Format, detect
@@ -42,6 +42,7 @@ __all__ = [
     "read_workloads",
     "workload_file",
     "write_ansor",
+    "write_autotvm",
     "write_records",
     "write_t4",
     "write_workloads",
