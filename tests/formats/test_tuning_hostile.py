@@ -117,7 +117,7 @@ class Looked(bytes):
         Looked.taken += len(found) if isinstance(place, slice) else 1
         return found
 
-    def __add__(self, other: bytes) -> Looked:
+    def __add__(self, other: Any) -> Looked:
         return Looked(bytes(self) + other)
 
 

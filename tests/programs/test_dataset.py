@@ -36,7 +36,7 @@ from graph_net.programs.dataset_card import card
 from graph_net.programs.dataset_columns import ABOUT, DESCRIPTIONS, SCHEMAS
 from graph_net.programs.dataset_stats import BEGIN, END, count, markdown
 from graph_net.programs.overview import TaskSummary
-from graph_net.record import canonical
+from graph_net.record import Json, canonical
 from programs.some_programs import CPU, EACH, WORKS, data_set, on_a_gpu
 
 
@@ -280,7 +280,7 @@ def test_its_own_reader_finds_no_fault_in_the_metadata(made: Path) -> None:
 )
 def test_a_split_with_an_empty_side_is_told(
     tmp_path: Path,
-    weights: dict[str, int],
+    weights: Json,
     side: str,
     why: str,
     caplog: pytest.LogCaptureFixture,
