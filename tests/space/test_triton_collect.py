@@ -22,14 +22,23 @@ from graph_net.space.triton import H200
 from graph_net.space.triton.bench import (
     ATTEMPTS,
     HEAD_START,
+    SHORT,
+    NoRoom,
+    Timed,
     TooSlow,
     WrongAnswer,
+    costs_of,
     failure_of,
     timed,
 )
-from graph_net.space.triton.collect import HOPELESS, Collector, asked, plan
+from graph_net.space.triton.bench import (
+    HOPELESS as TIMES_SLOWER,
+)
+from graph_net.space.triton.benches import Benches
+from graph_net.space.triton.collect import HOPELESS, TURN, Collector, asked, main, plan
+from graph_net.space.triton.family import Family
 from graph_net.space.triton.lane import Handle, Lane, LastWork
-from graph_net.space.triton.lines import Writer, already
+from graph_net.space.triton.lines import Writer, already, begun
 from graph_net.space.triton.tally import Tally
 from graph_net.space.triton.workers import Piece, compile_failure
 from graph_net.space.triton.workloads import collected
@@ -57,7 +66,8 @@ def collect(
     limit: float = 30.0,
     seconds: float = 60.0,
 ) -> Collector:
-    writer = Writer(path, H200.text, {"name": "a stand-in"})
+    known, goes_on = begun(path, done or [])
+    writer = Writer(path, H200.text, {"name": "a stand-in"}, goes_on)
 
     def lane(does: Does, size: int) -> Lane[Piece]:
         def make() -> Handle:
@@ -68,7 +78,7 @@ def collect(
     parts = lane(compile, 2), lane(measure, 1)
     collector = Collector(WORKS, *parts, writer, Tally(WORKS))
     try:
-        pieces = plan(WORKS, H200.text, each, already(done or []))
+        pieces = plan(WORKS, H200.text, each, known)
         collector.run(pieces, time.monotonic() + seconds)
     finally:
         writer.close()
@@ -102,7 +112,7 @@ def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
     assert one.costs[1] == 2e-4
     assert one.seconds == pytest.approx(0.51)
     details = json.loads(one.task.details)
-    assert details["weights"] == {"resnet50-1x224": 1}
+    assert details["weights"] == {"mobilenet_v2-32x224": 1}
     assert canonical(details["module"]) == WORKS[0].workload.module
     assert json.loads(one.extra) == {
         "device": {"name": "a stand-in"},
@@ -118,8 +128,8 @@ def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
 
 
 def test_workloads_take_turns() -> None:
-    places = [piece.place for piece in plan(WORKS, H200.text, 3, set())]
-    assert places == [*range(6)] * 3
+    places = [piece.place for piece in plan(WORKS, H200.text, TURN + 1, set())]
+    assert places == [place for place in range(6) for _ in range(TURN)] + [*range(6)]
 
 
 def test_a_later_run_does_what_is_left(tmp_path: Path) -> None:
@@ -130,6 +140,49 @@ def test_a_later_run_does_what_is_left(tmp_path: Path) -> None:
     after = {(program.task.workload, program.schedule) for program in programs(second)}
     assert (len(before), len(after)) == (6, 12)
     assert not before & after
+
+
+def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    collect(path, each=1, done=[path])  # it is not there yet
+    before = programs(path)
+    collect(path, each=3, done=[path])
+    after = programs(path)
+    assert (len(before), len(after)) == (6, 18)
+    assert after[:6] == before
+    assert len({(program.task.workload, program.schedule) for program in after}) == 18
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_file_that_was_cut_off_is_gone_on_with(tmp_path: Path, compressed: bool) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    collect(path, each=2)
+    whole = path.read_bytes()
+    lines = gzip.decompress(whole).splitlines(keepends=True)
+    cut = b"".join(lines[:5]) + lines[5][:40]
+    path.write_bytes(gzip.compress(cut) if compressed else cut)
+    collect(path, each=2, done=[path])
+    assert len(programs(path)) == 12
+    path.write_bytes(whole[:-12])
+    collect(path, each=3, done=[path])
+    assert len(programs(path)) == 18
+
+
+def test_a_file_that_is_there_is_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    collect(path, each=1)
+    before = path.read_bytes()
+    assert main(["-o", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"--done {path}" in line
+    assert main(["-o", str(tmp_path / "new.gz"), "--done", str(tmp_path / "none.gz")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    with pytest.raises(FileExistsError):
+        Writer(path, H200.text, {})
+    assert path.read_bytes() == before
+    assert not (tmp_path / "new.gz").exists()
 
 
 def test_a_file_that_was_cut_off_counts_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -217,7 +270,55 @@ def test_a_gpu_that_never_works_ends_the_run(tmp_path: Path) -> None:
     collector = collect(tmp_path / "out.jsonl.gz", measure=broken)
     assert collector.lost == HOPELESS
     assert collector.tally.good == 0
-    assert {f.message for f in failures(tmp_path / "out.jsonl.gz")} == {"RuntimeError: no driver"}
+    assert "RuntimeError: no driver" in collector.tally.table()
+
+
+def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.gz"
+
+    def full(piece: Piece) -> dict[str, Any]:
+        return {"failure": failure_of(NoRoom("no room"))} if is_first(piece) else good(piece)
+
+    collector = collect(path, measure=full)
+    assert len(programs(path)) == 17
+    assert "1 load infrastructure" in collector.tally.table()
+    collect(path, done=[path])
+    assert len(programs(path)) == 18
+    assert not failures(path)
+
+
+def test_few_workloads_have_their_data_on_the_gpu() -> None:
+    made: list[str] = []
+
+    def make(family: Family) -> Any:
+        made.append(family.module["kernel"])
+        return object()
+
+    benches = Benches(WORKS, H200.text, make, most=2)
+    first, second = benches.of(0), benches.of(1)
+    assert benches.of(0) == first
+    benches.of(2)  # the second makes room
+    assert benches.of(0) == first
+    assert len(made) == 3
+    assert benches.of(1) != second
+    assert len(made) == 4
+
+
+def test_data_that_does_not_fit_lets_go_of_the_rest() -> None:
+    full = type("OutOfMemoryError", (RuntimeError,), {})
+    made: list[Family] = []
+
+    def make(family: Family) -> Any:
+        made.append(family)
+        if len(made) == 2:
+            raise full("CUDA out of memory")
+        return object()
+
+    benches = Benches(WORKS, H200.text, make)
+    first = benches.of(0)
+    with pytest.raises(NoRoom, match="no room for the data of"):
+        benches.of(1)
+    assert benches.of(0) != first
 
 
 def test_the_end_of_its_time_ends_it(tmp_path: Path) -> None:
@@ -244,14 +345,26 @@ def _first() -> str:
 
 def test_torch_is_compared_with(tmp_path: Path) -> None:
     def compared(piece: Piece) -> dict[str, Any]:
-        return {**good(piece), "baseline": [3e-4] * 3}
+        late = piece.place == 0
+        return {**good(piece), "baseline": [3e-4] * 3, "baseline_overtaken": late}
 
     collector = collect(tmp_path / "out.jsonl.gz", measure=compared)
     assert len(programs(tmp_path / "out.jsonl.gz")) == 18
     assert set(collector.tally.torch) == set(range(6))
     extra = [json.loads(program.extra) for program in programs(tmp_path / "out.jsonl.gz")]
     assert all(one["torch"] == [3e-4] * 3 for one in extra)
+    assert sum("torch_overtaken" in one for one in extra) == 3
     assert "TFLOP/s" in collector.tally.table()
+
+
+def test_times_that_count_waiting_are_marked(tmp_path: Path) -> None:
+    def late(piece: Piece) -> dict[str, Any]:
+        return {**good(piece), "details": {"overtaken": True}} if is_first(piece) else good(piece)
+
+    collector = collect(tmp_path / "out.jsonl.gz", measure=late)
+    found = programs(tmp_path / "out.jsonl.gz")
+    assert [json.loads(one.extra).get("overtaken") for one in found].count(True) == 1
+    assert "overtaken: 1 programs" in collector.tally.table()
 
 
 def test_a_process_that_cannot_start_says_why() -> None:
@@ -264,6 +377,7 @@ def test_a_process_that_cannot_start_says_why() -> None:
 def test_failures_are_told_apart() -> None:
     assert failure_of(WrongAnswer("3 of 4")).symptom is Symptom.NUMERIC
     assert failure_of(TooSlow("1 s")).stage is Stage.MEASURE
+    assert failure_of(NoRoom("full")).symptom is Symptom.INFRASTRUCTURE
     out_of = type("OutOfResources", (Exception,), {})
     assert failure_of(out_of("shared memory")).symptom is Symptom.UNSUPPORTED
     assert failure_of(RuntimeError("illegal access")).stage is Stage.FIRST_RUN
@@ -328,6 +442,8 @@ class Clock:
     def __init__(self, ahead: list[bool]) -> None:
         self.ahead = ahead
         self.flushes = self.runs = 0
+        self.took = 0.026879999786615372
+        self.log: list[str] = []
 
     def zero_(self) -> None:
         self.flushes += 1
@@ -336,34 +452,57 @@ class Clock:
         return self
 
     def record(self) -> None:
-        pass
+        self.log.append("record")
 
     def query(self) -> bool:
+        self.log.append("query")
         return self.ahead.pop(0)
 
     def elapsed_time(self, end: "Clock") -> float:
-        return 0.026879999786615372
+        return self.took
+
+    def run(self) -> None:
+        self.runs += 1
+        self.log.append("run")
 
 
-def timed_by(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    def run() -> None:
-        clock.runs += 1
-
+def timed_by(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Timed:
     monkeypatch.setattr("torch.cuda.Event", clock.Event)
     monkeypatch.setattr("torch.cuda.synchronize", lambda: None)
-    return timed(run, 3, clock)  # type: ignore[arg-type]
+    return timed(clock.run, 3, clock)  # type: ignore[arg-type]
 
 
 def test_the_host_has_a_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock([False] * 3)
-    assert timed_by(clock, monkeypatch) == [2.688e-05] * 3
+    assert timed_by(clock, monkeypatch) == Timed([2.688e-05] * 3)
     assert (clock.runs, clock.flushes) == (3, HEAD_START + 3)
+
+
+def test_the_gpu_is_asked_when_all_of_a_run_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock([False] * 3)
+    timed_by(clock, monkeypatch)
+    assert clock.log == ["record", "run", "record", "query"] * 3
 
 
 def test_runs_that_the_gpu_waited_for_are_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock([True, False, False, *[False] * 3])
-    assert len(timed_by(clock, monkeypatch)) == 3
+    assert timed_by(clock, monkeypatch) == Timed([2.688e-05] * 3)
     assert clock.runs == 6
     late = Clock([True] * 3 * ATTEMPTS)
-    assert len(timed_by(late, monkeypatch)) == 3
+    assert timed_by(late, monkeypatch) == Timed([2.688e-05] * 3, overtaken=True)
     assert late.runs == 3 * ATTEMPTS
+
+
+@pytest.mark.parametrize("overtaken", [True, False])
+def test_a_program_is_given_up_for_its_own_time_alone(
+    monkeypatch: pytest.MonkeyPatch, overtaken: bool
+) -> None:
+    clock = Clock([overtaken] * 99)
+    clock.took = 1000 * SHORT * 2 * TIMES_SLOWER
+    monkeypatch.setattr("torch.cuda.Event", clock.Event)
+    monkeypatch.setattr("torch.cuda.synchronize", lambda: None)
+    if overtaken:
+        assert costs_of(clock.run, 1e9, 1e-3, clock).overtaken  # type: ignore[arg-type]
+    else:
+        with pytest.raises(TooSlow):
+            costs_of(clock.run, 1e9, 1e-3, clock)  # type: ignore[arg-type]

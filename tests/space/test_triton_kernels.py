@@ -13,7 +13,7 @@ import torch
 from graph_net.space.triton import H200, TritonSpace, workload_of
 from graph_net.space.triton.bench import Bench, WrongAnswer
 from graph_net.space.triton.compiling import MODULES, kernel_of
-from graph_net.space.triton.workloads import Module, along, batched, conv, linear
+from graph_net.space.triton.layers import Module, along, batched, conv, linear
 from space.triton_stand_in import modules
 
 WORKLOADS: dict[str, Module] = {

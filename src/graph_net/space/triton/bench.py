@@ -38,6 +38,18 @@ class TooSlow(SpaceError):
     """A program that is not worth its repeats."""
 
 
+class NoRoom(SpaceError):
+    """The data of a workload does not fit the memory that is free now; no program's fault."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of each run; ``overtaken`` where the GPU waited for the host in the last attempt."""
+
+    costs: list[float]
+    overtaken: bool = False
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A program that is loaded, with its data."""
@@ -107,8 +119,8 @@ class Bench:
             raise WrongAnswer(f"{bad} of {ratio.numel()} numbers are off, by up to {worst:.3g}")
 
     def with_torch(self) -> Callable[[], object]:
-        """The same computation by torch, to compare with."""
-        return lambda: self.family.reference(self.tensors)
+        """The same computation as eager torch does it, to compare with."""
+        return lambda: self.family.eager(self.tensors)
 
 
 class TritonBuilt(Built):
@@ -120,7 +132,7 @@ class TritonBuilt(Built):
         self.prepared = prepared
 
     def times(self, repeats: int) -> list[float]:
-        return timed(self.prepared.run, repeats, flush_buffer())
+        return timed(self.prepared.run, repeats, flush_buffer()).costs
 
 
 def flush_buffer() -> torch.Tensor:
@@ -130,22 +142,21 @@ def flush_buffer() -> torch.Tensor:
     return torch.empty(FLUSH // 4, dtype=torch.int32, device="cuda")
 
 
-def timed(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> list[float]:
+def timed(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> Timed:
     """Seconds of each run by the GPU's clock, with cold caches; all are queued, then awaited.
 
     A run that the GPU had to wait for would count the waiting: a host that was overtaken while it
-    queued, because others use its cores, queues all of them again.
+    queued, because others use its cores, queues all of them again; after the last attempt the
+    result says so.
     """
     for _ in range(ATTEMPTS):
-        costs, overtaken = _queued(run, repeats, flush)
-        if not overtaken:
+        found = _queued(run, repeats, flush)
+        if not found.overtaken:
             break
-    return costs
+    return found
 
 
-def _queued(
-    run: Callable[[], object], repeats: int, flush: torch.Tensor
-) -> tuple[list[float], bool]:
+def _queued(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> Timed:
     import torch
 
     def mark() -> torch.cuda.Event:
@@ -159,18 +170,21 @@ def _queued(
         flush.zero_()
         begin.record()
         run()
-        overtaken |= begin.query()  # type: ignore[no-untyped-call]
         end.record()
+        # only now all of the run is queued: had the GPU reached it before, it may have waited
+        overtaken |= begin.query()  # type: ignore[no-untyped-call]
     torch.cuda.synchronize()
-    return [round(begin.elapsed_time(end) / 1000, CLOCK) for begin, end in marks], overtaken
+    costs = [round(begin.elapsed_time(end) / 1000, CLOCK) for begin, end in marks]
+    return Timed(costs, overtaken)
 
 
 def costs_of(
     run: Callable[[], object], flops: float, best: float | None, flush: torch.Tensor
-) -> list[float]:
+) -> Timed:
     """Every repeat of a program; raises TooSlow where a first run shows that it is hopeless."""
-    (first,) = timed(run, 1, flush)
-    if best is not None and first > max(SHORT, HOPELESS * best):
+    once = timed(run, 1, flush)
+    (first,) = once.costs
+    if best is not None and not once.overtaken and first > max(SHORT, HOPELESS * best):
         raise TooSlow(f"{first:.6f} s, the best program {best:.6f} s")
     wanted = max(REPEATS, repeats_of(flops))
     return timed(run, max(FEWEST, min(wanted, int(SPENT / first))), flush)
@@ -204,6 +218,11 @@ def details_of(kernels: list[Any]) -> dict[str, int]:
     return found
 
 
+def out_of_memory(error: Exception) -> bool:
+    """Whether the GPU had no room; by its name, as torch need not be there."""
+    return type(error).__name__ == "OutOfMemoryError"
+
+
 def failure_of(error: Exception) -> Failure:
     """What an exception while measuring means, in the words of records."""
     text = f"{type(error).__name__}: {error}"[:300]
@@ -212,8 +231,10 @@ def failure_of(error: Exception) -> Failure:
             return Failure(Stage.VERIFY, Symptom.NUMERIC, str(error))
         case TooSlow():
             return Failure(Stage.MEASURE, Symptom.TIMEOUT, str(error))
+        case NoRoom():
+            return Failure(Stage.LOAD, Symptom.INFRASTRUCTURE, str(error))
     if type(error).__name__ == "OutOfResources":
         return Failure(Stage.COMPILE, Symptom.UNSUPPORTED, text)
-    if type(error).__name__ == "OutOfMemoryError":
+    if out_of_memory(error):
         return Failure(Stage.FIRST_RUN, Symptom.OUT_OF_MEMORY, text)
     return Failure(Stage.FIRST_RUN, Symptom.EXCEPTION, text)

@@ -1,7 +1,8 @@
 """``python -m graph_net.space.triton.collect``: measure Triton programs on the GPU of this machine.
 
 Needs torch, triton, numpy and this package's sources, nothing else: machines with a GPU are bare.
-Programs are taken in turn from all workloads, so that a collection that is cut off is an even one.
+A few programs of each workload are taken in turn, so that a collection which is cut off is an even
+one and the data of a workload is on the GPU for several of its programs.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from graph_net.record import Failure, Stage, Symptom
+from graph_net.record import RETRIED, Failure, Stage, Symptom
 from graph_net.space.triton.lane import Ended, Lane
-from graph_net.space.triton.lines import Writer, already
+from graph_net.space.triton.lines import Outcomes, Writer, begun
 from graph_net.space.triton.space import TritonSpace
 from graph_net.space.triton.tally import Tally
 from graph_net.space.triton.workers import Piece, compiler, mean, measurer, probe
@@ -31,23 +33,23 @@ RESERVE = 4.0
 """Seconds before the end at which work stops, to write what there is."""
 WAITING = 4
 """Compiled programs that wait to be measured, for each process that compiles."""
+TURN = 10
+"""Programs of a workload in a row."""
 HOPELESS = 5
 """Measuring processes that may end one after the other without a result."""
 
 
-def plan(
-    works: Sequence[Collected], target: str, each: int, done: set[tuple[str, str]]
-) -> Iterator[Piece]:
-    """The programs to measure, one of each workload in turn; the same in every run."""
+def plan(works: Sequence[Collected], target: str, each: int, done: Outcomes) -> Iterator[Piece]:
+    """The programs to measure, a turn of each workload after the other; the same in every run."""
     samples = []
     for work in works:
         seed = int(work.workload.hash[:8], 16)
         samples.append(TritonSpace(work.workload, target).sample(each, seed))
-    for _ in range(each):
+    for _ in range(0, each, TURN):
         for place, sample in enumerate(samples):
-            schedule = next(sample, None)
-            if schedule is not None and (works[place].workload.hash, schedule) not in done:
-                yield Piece(place, schedule)
+            for schedule in islice(sample, TURN):
+                if (works[place].workload.hash, schedule) not in done:
+                    yield Piece(place, schedule)
 
 
 @dataclass
@@ -110,9 +112,12 @@ class Collector:
             extra["loaded"] = round(result["loaded"], 4)
         if "baseline" in result:
             extra["torch"] = result["baseline"]
+            if result.get("baseline_overtaken"):
+                extra["torch_overtaken"] = True
         seconds = piece.extra.get("compiled", 0.0) + result.get("seconds", 0.0)
         outcome = failure or result["costs"]
-        self.writer.program(self.works[piece.place], piece.schedule, outcome, seconds, extra)
+        if failure is None or failure.symptom not in RETRIED:  # no outcome: --done tries it again
+            self.writer.program(self.works[piece.place], piece.schedule, outcome, seconds, extra)
         if not isinstance(outcome, Failure):
             cost = mean(outcome)
             self.best[piece.place] = min(cost, self.best.get(piece.place, cost))
@@ -150,7 +155,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--per-workload", type=int, default=70, help="programs of each workload")
     parser.add_argument("--seconds", type=float, default=540.0, help="end by itself after these")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 3) - 2))
-    parser.add_argument("--done", type=Path, nargs="*", default=[], help="files of earlier runs")
+    parser.add_argument(
+        "--done", type=Path, nargs="*", default=[], help="files of earlier runs; --out to go on"
+    )
     parser.add_argument("--only", default="", help="workloads whose name has this in it")
     return parser
 
@@ -159,6 +166,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Collect; 0 where programs were measured, 2 where nothing could be."""
     begin = time.monotonic()
     given = arguments().parse_args(argv)
+    try:
+        done, goes_on = begun(given.out, given.done)
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
     if "TRITON_CACHE_DIR" not in os.environ:
         os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="triton-")
@@ -180,7 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{how}; {len(works)} workloads, {given.jobs} jobs", flush=True)
     if not alone:
         print(f"compiling needs the GPU here: {tried}", flush=True)
-    writer = Writer(given.out, target, how)
+    writer = Writer(given.out, target, how, goes_on)
     collector = Collector(
         works,
         Lane(compiler(works, target, alone), given.jobs, COMPILE_SECONDS),
@@ -188,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         writer,
         Tally(works),
     )
-    pieces = plan(works, target, given.per_workload, already(given.done))
+    pieces = plan(works, target, given.per_workload, done)
     try:
         collector.run(pieces, begin + given.seconds - RESERVE)
     finally:

@@ -143,6 +143,10 @@ class Family(ABC):
     def reference(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """The result as torch computes it."""
 
+    def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """The result by the calls that a network makes in eager torch: what is compared with."""
+        return self.reference(tensors)
+
     def bytes(self) -> float:
         """Of inputs and output, each once."""
         return float(sum(buffer.bytes for buffer in self.buffers().values()))

@@ -68,10 +68,14 @@ class Epilogue:
 
     def of(self, sums: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """As torch does it."""
-        import torch.nn.functional as F
-
         if self.bias:
             sums = sums + tensors["bias"].to(sums.dtype)
+        return self.after_bias(sums, tensors)
+
+    def after_bias(self, sums: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """As torch does it to a sum that has its bias already."""
+        import torch.nn.functional as F
+
         if self.add:
             sums = sums + tensors["added"].to(sums.dtype)
         return sums if not self.activation else getattr(F, self.activation)(sums)

@@ -1,29 +1,48 @@
-"""What a collection writes: a Program a line, gzipped, flushed so that a kill costs seconds."""
+"""What a collection writes: a Program a line, gzipped, flushed so that a kill costs seconds.
+
+A file that is gone on with gets another member of gzip; readers see one file.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from graph_net.formats.tuning.collected import read_collected
+from graph_net.formats.tuning.stream import BROKEN_GZIP, CHUNK, Lines, read_chunks
 from graph_net.record import Failure, Json, Program, Task, canonical, program_to_json
+from graph_net.space.space import SpaceError
+from graph_net.space.triton.graphs import graph_of
+from graph_net.space.triton.space import TritonSpace
 from graph_net.space.triton.workloads import Collected
 
+Outcomes = set[tuple[str, str]]
+"""Workload and schedule of programs that have one."""
 EVERY = 5.0
 """Seconds between flushes."""
 
 
 class Writer:
-    """Programs into one file; the first of them says where and with what all were measured."""
+    """Programs into one file; the first of them says where and with what all were measured.
 
-    def __init__(self, path: Path, target: str, device: dict[str, Any]) -> None:
+    The file must not be there, unless it is one to go on with.
+    """
+
+    def __init__(
+        self, path: Path, target: str, device: dict[str, Any], goes_on: bool = False
+    ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._target = target
         self._device = device
-        self._file = gzip.GzipFile(path, "wb", compresslevel=6)
+        self._tasks: dict[str, Task] = {}
+        if goes_on:
+            _mend(path)
+        self._file = gzip.GzipFile(path, "ab" if goes_on else "xb", compresslevel=6)
         self._flushed = time.monotonic()
 
     def program(
@@ -39,7 +58,7 @@ class Writer:
         if self._device:
             extra, self._device = {**extra, "device": self._device}, {}
         program = Program(
-            task_of(of, self._target),
+            self._task(of),
             schedule,
             () if isinstance(outcome, Failure) else tuple(outcome),
             failure,
@@ -52,6 +71,12 @@ class Writer:
             self._file.flush()
             self._flushed = time.monotonic()
 
+    def _task(self, of: Collected) -> Task:
+        known = self._tasks.get(of.workload.hash)
+        if known is None:
+            known = self._tasks[of.workload.hash] = task_of(of, self._target)
+        return known
+
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
@@ -60,15 +85,31 @@ class Writer:
 def task_of(of: Collected, target: str) -> Task:
     """The task as its programs have it; its details are enough to make its space again."""
     work = of.workload
+    graph = graph_of(TritonSpace(work, target).family)
     details: Json = {
         "flops": work.flops,
+        "graph": graph.id,
         "module": json.loads(work.module),
+        "structure": graph.structure,
         "weights": dict(of.weights),
     }
     return Task(work.space, work.hash, work.name, target, canonical(details))
 
 
-def already(paths: list[Path]) -> set[tuple[str, str]]:
+def begun(out: Path, done: Sequence[Path]) -> tuple[Outcomes, bool]:
+    """What earlier files have, and whether ``out`` is one of them, to be gone on with.
+
+    Raises SpaceError where ``out`` is there and is none of them. One that is among them and not
+    there is yet to be written, so that the same command begins a collection and goes on with it.
+    """
+    named = any(path.resolve() == out.resolve() for path in done)
+    if out.exists() and not named:
+        raise SpaceError(f"{out} is there already: --done {out} goes on with it")
+    earlier = [path for path in done if path.exists() or path.resolve() != out.resolve()]
+    return already(earlier), out.exists()
+
+
+def already(paths: Sequence[Path]) -> Outcomes:
     """Workload and schedule of every program that earlier files have."""
     return {
         (program.task.workload, program.schedule)
@@ -76,3 +117,22 @@ def already(paths: list[Path]) -> set[tuple[str, str]]:
         for _, program in read_collected(path)
         if isinstance(program, Program)
     }
+
+
+def _mend(path: Path) -> None:
+    """Make a file end as another member of gzip can follow; one that was cut off does not."""
+    last = b"\n"
+    try:
+        with gzip.open(path) as file:
+            while data := file.read(CHUNK):
+                last = data
+        if last.endswith(b"\n"):
+            return
+    except BROKEN_GZIP:
+        pass
+    mended = path.with_name(f"{path.name}.mended")
+    with gzip.open(mended, "wb") as whole:
+        for found in read_chunks(path):
+            if isinstance(found, Lines):
+                whole.write(found.data[: found.data.rfind(b"\n") + 1])
+    os.replace(mended, path)

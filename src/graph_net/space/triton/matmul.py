@@ -50,3 +50,15 @@ class Matmul(Gemm):
 
         b = tensors["b"].transpose(1, 2) if self.module["transposed"] else tensors["b"]
         return self.epilogue.of(torch.matmul(tensors["a"], b), tensors)
+
+    def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """A linear layer adds its bias in the same call; anything else is a product in a batch."""
+        import torch
+        import torch.nn.functional as F
+
+        a, b = tensors["a"], tensors["b"]
+        if self.module["transposed"] and self.batch == 1:
+            sums = F.linear(a[0], b[0], tensors.get("bias"))
+            return self.epilogue.after_bias(sums[None], tensors)
+        product = torch.bmm(a, b.transpose(1, 2) if self.module["transposed"] else b)
+        return self.epilogue.of(product, tensors)

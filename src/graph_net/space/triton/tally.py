@@ -31,6 +31,8 @@ class Tally:
     failed: Counter[int] = field(default_factory=Counter)
     best: dict[int, float] = field(default_factory=dict)
     torch: dict[int, float] = field(default_factory=dict)
+    overtaken: int = 0
+    """Programs whose times may count waiting for the host."""
     spent: dict[str, list[float]] = field(default_factory=dict)
     begin: float = field(default_factory=time.monotonic)
     shown: float = field(default_factory=time.monotonic)
@@ -55,6 +57,7 @@ class Tally:
             self.examples.setdefault(kind, f"{name}: {outcome.message}")
             return
         self.good += 1
+        self.overtaken += bool(extra.get("overtaken"))
         self.spent.setdefault("measured", []).append(seconds)
         cost = statistics.fmean(outcome)
         self.best[place] = min(cost, self.best.get(place, cost))
@@ -77,6 +80,8 @@ class Tally:
         lines = [self._rate()]
         for what, values in self.spent.items():
             lines.append(f"{what}: median {statistics.median(values):.3f} s, max {max(values):.3f}")
+        if self.overtaken:
+            lines.append(f"overtaken: {self.overtaken} programs, marked in extra")
         for kind, count in self.failures.most_common():
             lines.append(f"failed: {count} {kind}, such as {self.examples[kind][:240]}")
         lines.append(f"{'kernel':<16}programs  failed  workloads  best  torch  torch/best")
