@@ -20,7 +20,7 @@ from graph_net.space.triton.lines import Writer
 from graph_net.space.triton.workloads import Collected, collected
 
 WORKS: list[Collected] = collected()[20:26]
-"""The end of one network that is held out, and the start of one that is not."""
+"""The end of one network, and the start of one that is held out."""
 EACH = 4
 SLOW = Failure(Stage.COMPILE, Symptom.TIMEOUT, "took more than 30 s")
 DEVICE = {"torch": "2.11.0", "triton": "3.6.0"}

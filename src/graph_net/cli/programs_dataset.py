@@ -42,12 +42,15 @@ def describe_programs(
     from datetime import UTC, datetime
 
     from graph_net.programs import dataset_card, dataset_croissant
-    from graph_net.programs.dataset import SPLITS, save_splits
+    from graph_net.programs.dataset import SPLITS, lacking, save_splits
     from graph_net.programs.dataset_stats import count
 
     found = count(folder)
     date = published or datetime.now(UTC).date().isoformat()
     save_splits(folder, {of.name: of.split for of in found})
+    for of in found:
+        if why := lacking(of.tasks, of.split):
+            err.print(f"warning: {of.name} has {why}", markup=False)
     (folder / dataset_card.FILE).write_text(dataset_card.card(found), "utf-8")
     about = dataset_card.described(found)
     text = dataset_croissant.croissant(folder, about, __version__, date)

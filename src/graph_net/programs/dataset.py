@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -15,7 +14,6 @@ from graph_net.record import RecordError
 from graph_net.record.codec import read_as
 
 SPLITS = "splits.json"
-_LOG = logging.getLogger(__name__)
 PATTERNS = {
     **{name: f"{name}-*.parquet" for name in ("programs", "tasks", "workloads")},
     "subgraphs": "subgraphs/part-*.parquet",
@@ -89,11 +87,7 @@ def lacking(tasks: Sequence[TaskSummary], split: Split) -> str:
 
 
 def save_splits(folder: Path, found: dict[str, Split]) -> None:
-    """Write them beside the platforms; one with an empty side is told, the card says why."""
-    for name, split in found.items():
-        for side, tasks in (("test with", split.test), ("train on", split.train)):
-            if not tasks:
-                _LOG.warning("warning: %s has nothing to %s in %s", name, side, folder / SPLITS)
+    """Write them beside the platforms."""
     trees = {name: asdict(split) for name, split in found.items()}
     (folder / SPLITS).write_text(json.dumps(trees, indent=1) + "\n", "utf-8")
 
