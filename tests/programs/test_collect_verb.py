@@ -68,8 +68,8 @@ def test_from_a_pack_to_answers(pack: Path, tmp_path: Path, cli: Cli) -> None:
     again = cli(*words, *places)
     assert again.code == 0, again.err
     assert "measured now" not in again.out
-    one = cli(*words, *places, "--where", "nodes > 100000")
-    assert "have no task" in one.err
+    assert cli(*words, *places, "--quick", "1000").code == 0
+    assert "have no task that quick" in cli(*words, *places, "--quick", "0.000001").err
 
 
 def test_networks_of_two_commands_are_all_stored(tmp_path: Path, cli: Cli) -> None:

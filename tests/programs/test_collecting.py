@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import faulthandler
 import json
+import math
 import os
 import signal
 import subprocess
@@ -111,6 +112,15 @@ def test_a_task_without_a_space_is_named_and_not_asked_again(tmp_path: Path) -> 
     assert list(collection.run([broken, task(1)])) == []
     collection.retry([broken])
     assert collection.failures([broken]) == []
+
+
+def test_a_journal_says_what_programs_took(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "one.jsonl")
+    assert math.isnan(journal.seconds())
+    for tile, seconds in ((1, 0.5), (2, 1.0)):
+        schedule = canonical({"tile": tile})
+        journal.add(Program(Task("sleeping", "1"), schedule, (1.0,), seconds=seconds))
+    assert journal.seconds() == 0.75
 
 
 def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None:

@@ -56,6 +56,10 @@ def collect_programs(
     every: Annotated[
         bool, typer.Option(help="Also tasks that are a part of a call, and those that only move.")
     ] = False,
+    quick: Annotated[
+        float | None,
+        typer.Option(help="Only tasks whose programs took so many seconds each, or less, before."),
+    ] = None,
     retry: Annotated[
         bool, typer.Option(help="Ask again for networks and tasks that failed before.")
     ] = False,
@@ -90,8 +94,10 @@ def collect_programs(
         for name, why in extraction.failures().items():
             err.print(f"{name}: {why} (--retry asks again)", markup=False)
         tasks = merged(extraction.tasks(), every)
+        if quick is not None:
+            tasks = [task for task in tasks if collection.journal(task).seconds() <= quick]
         if not tasks:
-            raise ValueError("these networks have no task")
+            raise ValueError("these networks have no task" + (" that quick" if quick else ""))
         if retry:
             collection.retry(tasks)
         began = time.monotonic()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import resource
 import shutil
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from statistics import fmean
 
 from graph_net.measure.life import die_with_parent
 from graph_net.measure.task import Inbox
@@ -65,6 +67,13 @@ class Journal:
                     end += len(line)
         os.truncate(self.path, end)
         return found
+
+    def seconds(self) -> float:
+        """What a program took on average, from its building to its end; NaN where there is none."""
+        if not self.done:
+            return math.nan
+        with self.path.open("rb") as file:
+            return fmean(json.loads(line)["seconds"] or 0.0 for line in file)
 
     def has(self, schedule: str) -> bool:
         """Whether a schedule has an outcome."""
