@@ -189,7 +189,7 @@ def test_a_directory_belongs_to_one_machine(
     assert Collection(tmp_path / "work", Wanted(4), 1).place == first.place
     assert Collection(tmp_path / "other", Wanted(4), 1).place != first.place
     monkeypatch.setattr("graph_net.programs.workplace.cpu_name", lambda: "another")
-    with pytest.raises(ValueError, match=r"holds programs of .* and this is another"):
+    with pytest.raises(ValueError, match=r"is of .* and this is another with"):
         Collection(tmp_path / "work", Wanted(4), 1)
 
 

@@ -36,6 +36,7 @@ from graph_net.programs.dataset_card import card
 from graph_net.programs.dataset_columns import ABOUT, DESCRIPTIONS, SCHEMAS
 from graph_net.programs.dataset_stats import BEGIN, END, count, markdown
 from graph_net.programs.overview import TaskSummary
+from graph_net.programs.workplace import workplace
 from graph_net.record import Json, canonical
 from programs.some_programs import CPU, EACH, WORKS, data_set, on_a_gpu
 
@@ -204,6 +205,8 @@ def test_statistics_count_what_is_there(made: Path) -> None:
     assert list(h200.torch.values()) == [pytest.approx(3e-5)] * 6
     assert h200.software == "torch 2.11.0, triton 3.6.0"
     assert (cpu.programs, cpu.ran, cpu.noise, cpu.torch) == (12, 12, 0.0, {})
+    tvm = workplace(made.parent / "work").tvm
+    assert cpu.software == (f"tvm {tvm}" if tvm else "")
     assert len(cpu.networks) == 4
     assert cpu.bytes == sum(file.stat().st_size for file in (made / "cpu").rglob("*.parquet"))
 
@@ -212,7 +215,7 @@ def test_tables_say_it(made: Path) -> None:
     text = markdown(count(made))
     assert "| programs | 12 | 24 |" in text
     assert "| that ran | 12 (100.0%) | 18 (75.0%) |" in text
-    assert "| worst over best of a task (median, largest) | 7 ×, 7 × | 3 ×, 3 × |" in text
+    assert "| worst over best of one (median, largest) | 7 ×, 7 × | 3 ×, 3 × |" in text
     assert "| cpu | resnet18 | 2 | 1 | 0 | 4 | 4 × |" in text
     assert "| cpu | wide_resnet50 | 1 | 2 | 1 | 8 | 4 × |" in text
     assert "| h200 | compile | timeout | 6 |" in text

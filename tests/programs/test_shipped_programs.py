@@ -15,6 +15,8 @@ from graph_net.programs.dataset_stats import BEGIN, END, Platform, count, markdo
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "dataset" / "programs"
 MOST = 30e6
+LEAST = {"cpu": 30_000, "h200": 10_000}
+"""Programs that ran."""
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +26,11 @@ def counted() -> list[Platform]:
 
 def test_it_is_as_large_as_it_should_be(counted: list[Platform]) -> None:
     assert sum(of.bytes for of in counted) < MOST
-    h200 = next(of for of in counted if of.name == "h200")
-    assert h200.ran >= 10_000
-    assert len(h200.tasks) >= 120
-    assert h200.fewest >= 3
+    assert {of.name: of.ran >= LEAST[of.name] for of in counted} == {"cpu": True, "h200": True}
+    for of in counted:
+        assert len(of.tasks) >= 120
+        assert len({network for task in of.tasks for network in task.weights}) >= 12
+        assert of.fewest >= 3
 
 
 def test_its_card_its_page_and_its_splits_are_of_these_files(counted: list[Platform]) -> None:

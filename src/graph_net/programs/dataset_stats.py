@@ -26,6 +26,10 @@ _FAILURES = """SELECT stage || ': ' || symptom, count(*) FROM programs WHERE sta
 _EXTRA = "SELECT task, extra FROM programs WHERE contains(extra, ?) ORDER BY line"
 
 
+SOFTWARE = ("torch", "triton", "tvm")
+"""What may be said of the device, and matters for times."""
+
+
 @dataclass(frozen=True)
 class Platform:
     """The programs of one platform."""
@@ -80,7 +84,7 @@ def _counted(name: str, path: Path) -> Platform:
     return Platform(
         name,
         ", ".join(sorted({task.device for task in tasks})),
-        ", ".join(f"{what} {software[what]}" for what in ("torch", "triton") if what in software),
+        ", ".join(f"{what} {software[what]}" for what in SOFTWARE if what in software),
         tuple(tasks),
         split_of(tasks),
         programs,
@@ -166,14 +170,19 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3g} ×"
 
 
+def _several(of: Platform) -> list[TaskSummary]:
+    """Tasks with a choice; a task of few steps may have one program in all."""
+    return [task for task in of.tasks if task.programs > 1]
+
+
 def _over_best(of: Platform, what: Callable[[TaskSummary], float | None]) -> str:
-    ratios = [(what(task) or 0.0) / task.best for task in of.tasks if task.best]
+    ratios = [(what(task) or 0.0) / task.best for task in _several(of) if task.best]
     return f"{_times(median(ratios))}, {_times(max(ratios))}" if ratios else ""
 
 
 def _each(of: Platform) -> str:
-    counts = sorted(task.programs for task in of.tasks)
-    return f"{counts[0]:,}, {median(counts):,.0f}, {counts[-1]:,}"
+    counts = sorted(task.programs for task in _several(of))
+    return f"{counts[0]:,}, {median(counts):,.0f}, {counts[-1]:,}" if counts else ""
 
 
 def _torch(of: Platform) -> str:
@@ -191,11 +200,12 @@ _ROWS: dict[str, Callable[[Platform], str]] = {
     "tasks held out": lambda of: f"{len(of.split.test):,}",
     "programs": lambda of: f"{of.programs:,}",
     "that ran": lambda of: f"{of.ran:,} ({of.ran / of.programs:.1%})",
-    "programs a task (fewest, median, most)": _each,
+    "tasks with several programs": lambda of: f"{len(_several(of)):,}",
+    "programs of one of these (fewest, median, most)": _each,
     "timed runs": lambda of: f"{of.runs:,}",
     "runs of a program": lambda of: f"{of.fewest} to {of.most}",
-    "median over best of a task (median, largest)": lambda of: _over_best(of, lambda t: t.median),
-    "worst over best of a task (median, largest)": lambda of: _over_best(of, lambda t: t.worst),
+    "median over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.median),
+    "worst over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.worst),
     "torch over the best, geometric mean": _torch,
     "noise: deviation over mean of a program's runs, median": lambda of: f"{of.noise:.1%}",
     "programs with a run over twice their median": lambda of: f"{of.jumpy / of.programs:.1%}",

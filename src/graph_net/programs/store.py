@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from graph_net.formats.tuning.collected import read_collected
 from graph_net.graph import from_bytes
 from graph_net.programs.collect import Collection
 from graph_net.programs.tasks import CollectedTask
-from graph_net.record import Program
+from graph_net.record import Program, canonical
 
 SOURCE = Path("collected")
 """What such programs have for the name of a file they came from."""
@@ -59,14 +60,20 @@ def _write_subgraphs(place: Path, tasks: Sequence[CollectedTask]) -> None:
 def _programs(
     collection: Collection, tasks: Sequence[CollectedTask]
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """A task after the other: what they have in common is stored once."""
+    """A task after the other: what they have in common is stored once.
+
+    The first program says with what they were measured, as in the files of Triton's collector.
+    """
     line = 0
+    made = {"tvm": collection.place.tvm} if collection.place.tvm else {}
     for task in tasks:
         journal = collection.journal(task)
         _ = journal.done  # a line that a kill cut off goes
         if journal.path.exists():
             for place, found in read_collected(journal.path):
                 line += 1
+                if line == 1 and made and isinstance(found, Program):
+                    found = replace(found, extra=canonical({"device": made}))
                 yield Place(line, place.offset), found
 
 

@@ -134,7 +134,7 @@ class Extraction:
     def all_tasks(self) -> Iterator[NetworkTask]:
         """What is known of every network that was ever asked for here, of its last graph."""
         found: dict[str, Path] = {}
-        for file in sorted(self.work.glob("*.json"), key=lambda file: file.stat().st_mtime_ns):
+        for file in sorted(self.work.glob("*@*.json"), key=lambda file: file.stat().st_mtime_ns):
             found[file.stem.rpartition("@")[0]] = file
         for file in found.values():
             yield from _tasks(_tree(file))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from graph_net.corpus.sources import written
@@ -21,6 +22,7 @@ class Workplace:
 
     device: str
     cores: int
+    tvm: str
     name: str
     """Of the directory, wherever it is: files made from it bear it, and replace one another."""
 
@@ -28,16 +30,24 @@ class Workplace:
 def workplace(work: Path) -> Workplace:
     """That of a directory, which is this machine's; ValueError where it is another's."""
     file = work / FILE
-    here = Workplace(cpu_name(), len(os.sched_getaffinity(0)), secrets.token_hex(16))
+    here = Workplace(cpu_name(), len(os.sched_getaffinity(0)), _tvm(), secrets.token_hex(16))
     if not file.exists():
         work.mkdir(parents=True, exist_ok=True)
         with written(file) as out:
             out.write(json.dumps(asdict(here)).encode())
         return here
     found = read_as(Workplace, file.read_text("utf-8"), str(file))
-    if (found.device, found.cores) != (here.device, here.cores):
-        raise ValueError(
-            f"{work} holds programs of {found.device} with {found.cores} cores, and this is "
-            f"{here.device} with {here.cores}: name another --work"
-        )
+    if replace(found, name=here.name) != here:
+        raise ValueError(f"{work} is of {_told(found)}, and this is {_told(here)}: another --work")
     return found
+
+
+def _told(of: Workplace) -> str:
+    return f"{of.device} with {of.cores} cores and {f'TVM {of.tvm}' if of.tvm else 'no TVM'}"
+
+
+def _tvm() -> str:
+    try:
+        return version("apache-tvm")
+    except PackageNotFoundError:
+        return ""
