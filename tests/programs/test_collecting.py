@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Generator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,7 @@ def test_schedules_are_drawn_a_turn_at_a_time(tmp_path: Path) -> None:
     wanted = Wanted(12, turn=5)
     running = Collection(tmp_path / "work", wanted, 1).run([task(1), task(2)])
     next(running)
+    assert isinstance(running, Generator)
     running.close()
     drawn = Samples(tmp_path / "work" / "samples" / "1-0.txt", 0)
     assert len(drawn.known(0, 12)[0]) == 5

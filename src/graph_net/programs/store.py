@@ -18,7 +18,7 @@ from graph_net.formats.tuning.collected import read_collected
 from graph_net.graph import from_bytes
 from graph_net.programs.collect import Collection
 from graph_net.programs.tasks import CollectedTask
-from graph_net.record import Program, canonical
+from graph_net.record import Json, Program, canonical
 
 SOURCE = Path("collected")
 """What such programs have for the name of a file they came from."""
@@ -65,7 +65,7 @@ def _programs(
     The first program says with what they were measured, as in the files of Triton's collector.
     """
     line = 0
-    made = {"tvm": collection.place.tvm} if collection.place.tvm else {}
+    made: dict[str, Json] = {"tvm": collection.place.tvm} if collection.place.tvm else {}
     for task in tasks:
         journal = collection.journal(task)
         _ = journal.done  # a line that a kill cut off goes

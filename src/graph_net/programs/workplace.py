@@ -36,7 +36,7 @@ def workplace(work: Path) -> Workplace:
         with written(file) as out:
             out.write(json.dumps(asdict(here)).encode())
         return here
-    found = read_as(Workplace, file.read_text("utf-8"), str(file))
+    found = read_as(Workplace, file.read_text("utf-8"), f"machine ({file})")
     if replace(found, name=here.name) != here:
         raise ValueError(f"{work} is of {_told(found)}, and this is {_told(here)}: another --work")
     return found
