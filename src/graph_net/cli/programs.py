@@ -97,7 +97,8 @@ def collect_programs(
         if quick is not None:
             tasks = [task for task in tasks if collection.journal(task).seconds() <= quick]
         if not tasks:
-            raise ValueError("these networks have no task" + (" that quick" if quick else ""))
+            why = "" if quick is None else " that quick; without --quick all have programs first"
+            raise ValueError(f"these networks have no task{why}")
         if retry:
             collection.retry(tasks)
         began = time.monotonic()

@@ -31,7 +31,7 @@ def held(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RecordError(f"{folder} is in use by another run") from error
+            raise RecordError(f"{folder} is in use by another run; wait for its end") from error
         yield
 
 

@@ -48,13 +48,15 @@ class Child:
 
     def used(self) -> float:
         """Seconds of this stage, those it was stopped for aside."""
-        still = 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
-        return time.monotonic() - self.began - self.stopped_for - still
+        return time.monotonic() - self.began - self.stopped_for - self._still()
 
     def lived(self) -> float:
         """Seconds since the fork, those it was stopped for aside."""
-        still = 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
-        return time.monotonic() - self.born - self.stopped_in_all - still
+        return time.monotonic() - self.born - self.stopped_in_all - self._still()
+
+    def _still(self) -> float:
+        """Seconds of the stop that it is in."""
+        return 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
 
     def enter(self, stage: Stage) -> None:
         self.stage, self.began, self.stopped_for = stage, time.monotonic(), 0.0

@@ -31,7 +31,7 @@ from graph_net.record import RETRIED, Program, Stage, program_from_json, program
 from graph_net.space import space_of
 
 PATIENCE = 120
-"""Seconds for making a space; half a second for each draw, and the limits of each trial, on top."""
+"""Seconds for making a space; a second for each draw, and the limits of each trial, on top."""
 MOST_BYTES = 16 << 30
 """Address space of a task's process, so that it fails itself and not the machine."""
 FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
@@ -226,7 +226,7 @@ class Collection:
         return self.work / "failed" / f"{task.workload.hash}.txt"
 
     def failures(self, tasks: Sequence[CollectedTask]) -> list[str]:
-        """Tasks that have no programs, and why."""
+        """Tasks that are left out, and why."""
         files = [self._failed(task) for task in tasks]
         return [file.read_text().strip() for file in files if file.exists()]
 

@@ -38,7 +38,9 @@ def workplace(work: Path) -> Workplace:
         return here
     found = read_as(Workplace, file.read_text("utf-8"), f"machine ({file})")
     if replace(found, name=here.name) != here:
-        raise ValueError(f"{work} is of {_told(found)}, and this is {_told(here)}: another --work")
+        raise ValueError(
+            f"{work} is of {_told(found)}, and this is {_told(here)}: name another --work"
+        )
     return found
 
 

@@ -230,7 +230,7 @@ def failure_of(error: Exception) -> Failure:
         case WrongAnswer():
             return Failure(Stage.VERIFY, Symptom.NUMERIC, str(error))
         case TooSlow():
-            return Failure(Stage.MEASURE, Symptom.TIMEOUT, str(error))
+            return Failure(Stage.FIRST_RUN, Symptom.TIMEOUT, str(error))
         case NoRoom():
             return Failure(Stage.LOAD, Symptom.INFRASTRUCTURE, str(error))
     if type(error).__name__ == "OutOfResources":

@@ -1,0 +1,78 @@
+"""A collection of Triton programs with compilers and a GPU that are stand-ins.
+
+They run in real processes, which hang and die as the real ones do.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from graph_net.formats.tuning import Damage
+from graph_net.formats.tuning.collected import read_collected
+from graph_net.record import Failure, Program
+from graph_net.space.triton import H200
+from graph_net.space.triton.collect import Collector, plan
+from graph_net.space.triton.lane import Handle, Lane
+from graph_net.space.triton.lines import Writer, begun
+from graph_net.space.triton.tally import Tally
+from graph_net.space.triton.workers import Piece
+from graph_net.space.triton.workloads import collected
+
+WORKS = collected()[:6]
+Does = Callable[[Piece], dict[str, Any]]
+
+
+def good(piece: Piece) -> dict[str, Any]:
+    costs = [1e-4 * (1 + piece.place), 2e-4]
+    details = {"registers": 64, "spills": 0, "shared": 1024}
+    return {"costs": costs, "details": details, "loaded": 0.003, "seconds": 0.01}
+
+
+def compiles(piece: Piece) -> dict[str, Any]:
+    return {"compiled": 0.5}
+
+
+def collect(
+    path: Path,
+    compile: Does = compiles,
+    measure: Does = good,
+    each: int = 3,
+    done: list[Path] | None = None,
+    limit: float = 30.0,
+    seconds: float = 60.0,
+) -> Collector:
+    known, goes_on = begun(path, done or [])
+    writer = Writer(path, H200.text, {"name": "a stand-in"}, goes_on)
+
+    def lane(does: Does, size: int) -> Lane[Piece]:
+        def make() -> Handle:
+            return does
+
+        return Lane(make, size, limit, starting=0.0)
+
+    parts = lane(compile, 2), lane(measure, 1)
+    collector = Collector(WORKS, *parts, writer, Tally(WORKS))
+    try:
+        pieces = plan(WORKS, H200.text, each, known)
+        collector.run(pieces, time.monotonic() + seconds)
+    finally:
+        writer.close()
+        for part in parts:
+            part.stop()
+    return collector
+
+
+def programs(path: Path) -> list[Program]:
+    found = [program for _, program in read_collected(path)]
+    assert not any(isinstance(program, Damage) for program in found)
+    return [program for program in found if isinstance(program, Program)]
+
+
+def failures(path: Path) -> list[Failure]:
+    return [program.failure for program in programs(path) if program.failure is not None]
+
+
+def is_first(piece: Piece) -> bool:
+    """Whether a piece is the first program of the first workload."""
+    return piece == next(plan(WORKS, H200.text, 1, set()))
