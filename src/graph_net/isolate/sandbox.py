@@ -127,13 +127,20 @@ def confine(sandbox: Sandbox) -> Confinement:
         missing.append("landlock (the kernel has none, or it is switched off)")
     try:
         if seccomp.available():
-            seccomp.restrict(sockets=sandbox.needs.sockets)
+            seccomp.restrict(_sockets(sandbox))
             layers.append("seccomp")
         else:
             missing.append("seccomp (unknown architecture)")
     except OSError as error:
         missing.append(f"seccomp ({error.strerror})")
     return Confinement(tuple(layers), tuple(missing))
+
+
+def _sockets(sandbox: Sandbox) -> seccomp.Sockets:
+    if sandbox.needs.sockets:
+        return seccomp.Sockets.ALL
+    on_gpu = sandbox.device.startswith("cuda")
+    return seccomp.Sockets.UNCONNECTED if on_gpu else seccomp.Sockets.NONE
 
 
 def _limit_resources() -> None:

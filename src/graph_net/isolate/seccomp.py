@@ -13,8 +13,9 @@ import errno
 import os
 import platform
 import resource
+import socket
 import struct
-from collections.abc import Iterable
+from enum import Enum
 
 from graph_net.isolate.privileges import libc
 
@@ -34,7 +35,6 @@ add_key request_key keyctl unshare setns
 chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr fsetxattr
 removexattr lremovexattr fremovexattr setxattrat removexattrat file_setattr
 """.split()
-_SOCKETS = ["socket"]
 _FATAL = (1, 2, 9, 15, 19)
 """HUP, INT, KILL, TERM and STOP: who sends them to a worker is taken to stand outside it."""
 _SIGNALLING = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2}
@@ -55,7 +55,8 @@ _COMMON = {
 }  # fmt: skip
 MACHINES = {
     "x86_64": Machine(0xC000003E, 317, 56, _COMMON | {
-        "socket": 41, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311,
+        "socket": 41, "connect": 42, "ptrace": 101,
+        "process_vm_readv": 310, "process_vm_writev": 311,
         "kcmp": 312, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "add_key": 248,
         "request_key": 249, "keyctl": 250, "unshare": 272, "setns": 308, "chmod": 90,
         "fchmod": 91, "fchmodat": 268, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260,
@@ -64,7 +65,8 @@ MACHINES = {
         "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "setrlimit": 160, "prlimit64": 302,
     }),
     "aarch64": Machine(0xC00000B7, 277, 220, _COMMON | {
-        "socket": 198, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271,
+        "socket": 198, "connect": 203, "ptrace": 117,
+        "process_vm_readv": 270, "process_vm_writev": 271,
         "kcmp": 272, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "add_key": 217,
         "request_key": 218, "keyctl": 219, "unshare": 97, "setns": 268, "fchmod": 52,
         "fchmodat": 53, "fchown": 55, "fchownat": 54, "setxattr": 5, "lsetxattr": 6,
@@ -80,13 +82,22 @@ def available() -> bool:
     return platform.machine() in MACHINES
 
 
-def restrict(*, sockets: bool = False) -> None:
-    """Refuse the calls above from now on; with ``sockets`` new sockets are left alone.
+class Sockets(Enum):
+    """Which new sockets are left alone."""
+
+    NONE = 0
+    UNCONNECTED = 1
+    """Unix sockets that connect to nobody: a GPU's driver makes one for itself."""
+    ALL = 2
+
+
+def restrict(sockets: Sockets = Sockets.NONE) -> None:
+    """Refuse the calls above from now on, and sockets but for these.
 
     The process must have given up new privileges before.
     """
     machine = MACHINES[platform.machine()]
-    program = b"".join(_program(machine, _NEVER if sockets else _NEVER + _SOCKETS))
+    program = b"".join(_program(machine, sockets))
     code = ctypes.create_string_buffer(program, len(program))
     length = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     # Without the flag older kernels switch a protection on that slows down what is measured.
@@ -96,8 +107,9 @@ def restrict(*, sockets: bool = False) -> None:
         raise OSError(number, f"cannot filter system calls: {os.strerror(number)}")
 
 
-def _program(machine: Machine, refused: Iterable[str]) -> list[bytes]:
-    """The filter: one instruction after another, each jump over at most one."""
+def _program(machine: Machine, sockets: Sockets) -> list[bytes]:
+    """The filter: one call after another; where one is met, its instructions end with an answer."""
+    refused = _NEVER + {Sockets.NONE: ["socket"], Sockets.UNCONNECTED: ["connect"]}.get(sockets, [])
     numbers = [machine.numbers[name] for name in refused if name in machine.numbers]
     code = [
         _step(_LOAD, _ARCHITECTURE_AT),
@@ -121,8 +133,16 @@ def _program(machine: Machine, refused: Iterable[str]) -> list[bytes]:
     ]
     for name, place in _SIGNALLING.items():
         code += _no_suicide(machine.numbers[name], place)
-    # The limits of other processes, and one's own on processor time, at which the kernel kills.
     refuse = _step(_RETURN, _FAIL | errno.EPERM)
+    if sockets is Sockets.UNCONNECTED:
+        body = [
+            _step(_LOAD, _argument(0)),
+            _step(_EQUAL, socket.AF_UNIX, 1, 0),
+            refuse,
+            _step(_RETURN, _ALLOW),
+        ]
+        code += [_step(_EQUAL, machine.numbers["socket"], 0, len(body)), *body]
+    # The limits of other processes, and one's own on processor time, at which the kernel kills.
     cpu = [_step(_EQUAL, resource.RLIMIT_CPU, 0, 1), refuse, _step(_RETURN, _ALLOW)]
     own = [_step(_LOAD, _argument(0)), *cpu]
     other = [

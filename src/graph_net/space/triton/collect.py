@@ -20,6 +20,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
+from graph_net.isolate import Sandbox
 from graph_net.record import RETRIED, Failure, Stage, Symptom
 from graph_net.space.triton.lane import Ended, Lane
 from graph_net.space.triton.lines import Outcomes, Writer, begun
@@ -91,7 +92,7 @@ class Collector:
 
     def _compiled(self, ended: Ended[Piece]) -> None:
         failure = stopped(ended, Stage.COMPILE, self.compiling.seconds)
-        failure = failure or ended.result.get("failure")
+        failure = failure or failure_in(ended.result)
         if failure is not None:
             self._write(ended.item, failure, {})
             return
@@ -104,7 +105,7 @@ class Collector:
         self.lost = self.lost + 1 if failure is not None else 0
         if "baseline" in result:
             self.tally.baseline(ended.item.place, mean(result["baseline"]))
-        self._write(ended.item, failure or result.get("failure"), result)
+        self._write(ended.item, failure or failure_in(result), result)
 
     def _write(self, piece: Piece, failure: Failure | None, result: dict[str, Any]) -> None:
         extra = {**piece.extra, **result.get("details", {})}
@@ -135,9 +136,17 @@ def stopped(ended: Ended[Piece], stage: Stage, seconds: float) -> Failure | None
     return Failure(stage, Symptom.INFRASTRUCTURE, ended.message or "its process ended")
 
 
-def asked(make: Any, item: Any, seconds: float) -> Ended[Any]:
+def failure_in(result: dict[str, Any]) -> Failure | None:
+    """The failure that a process told of, if it did."""
+    told = result.get("failure")
+    if told is None:
+        return None
+    return Failure(**{**told, "stage": Stage(told["stage"]), "symptom": Symptom(told["symptom"])})
+
+
+def asked(make: Any, item: Any, seconds: float, sandbox: Sandbox | None = None) -> Ended[Any]:
     """What a process of its own says to one question."""
-    lane: Lane[Any] = Lane(make, 1, seconds)
+    lane: Lane[Any] = Lane(make, 1, seconds, sandbox=sandbox)
     lane.give(item)
     try:
         while True:
@@ -172,9 +181,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
-    if "TRITON_CACHE_DIR" not in os.environ:
-        os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="triton-")
-    found = asked(probe, "describe", 120.0)
+    with tempfile.TemporaryDirectory(prefix="triton-", ignore_cleanup_errors=True) as place:
+        # One for all its processes: what is compiled in one is loaded by another.
+        return _collect(given, done, goes_on, begin, Sandbox(Path(place), device="cuda"))
+
+
+def _collect(
+    given: argparse.Namespace, done: Outcomes, goes_on: bool, begin: float, sandbox: Sandbox
+) -> int:
+    found = asked(probe, "describe", 120.0, sandbox)
     if found.result is None or not found.result["target"]:
         print(f"no GPU that torch and triton can use here {found.message}", file=sys.stderr)
         return 2
@@ -186,7 +201,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     import torch  # noqa: F401  # once, here, rather than in each process that is forked
 
-    tried = asked(compiler(works, target, True), first, 60.0)
+    tried = asked(compiler(works, target, True), first, 60.0, sandbox)
     alone = tried.result is not None and "failure" not in tried.result
     how = {**found.result["device"], "compiled_without_gpu": alone}
     print(f"{how}; {len(works)} workloads, {given.jobs} jobs", flush=True)
@@ -195,8 +210,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     writer = Writer(given.out, target, how, goes_on)
     collector = Collector(
         works,
-        Lane(compiler(works, target, alone), given.jobs, COMPILE_SECONDS),
-        Lane(measurer(works, target), 1, MEASURE_SECONDS),
+        Lane(compiler(works, target, alone), given.jobs, COMPILE_SECONDS, sandbox=sandbox),
+        Lane(measurer(works, target), 1, MEASURE_SECONDS, sandbox=sandbox),
         writer,
         Tally(works),
     )

@@ -7,15 +7,21 @@ one that fails, and either costs that piece alone: the next one gets a new proce
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
+from graph_net.isolate import Sandbox, confine
+from graph_net.isolate.descriptors import keep_only
+
+MOST_BYTES = 1 << 24
+"""Of a result."""
 Item = TypeVar("Item")
 Handle = Callable[[Any], Any]
 Make = Callable[[], Handle]
@@ -51,6 +57,8 @@ class Lane(Generic[Item]):
     seconds: float
     starting: float = 60.0
     """Seconds that a process's first piece of work may take in addition."""
+    sandbox: Sandbox | None = None
+    """What confines its processes; None where who made the lane is confined already."""
     _workers: list[_Worker[Item]] = field(default_factory=list)
 
     @property
@@ -92,8 +100,8 @@ class Lane(Generic[Item]):
 
     def _received(self, worker: _Worker[Item], item: Item) -> Ended[Item]:
         try:
-            good, result, last = worker.connection.recv()
-        except (EOFError, OSError):
+            good, result, last = json.loads(worker.connection.recv_bytes(MOST_BYTES))
+        except (EOFError, OSError, ValueError):
             worker.process.join(5)
             code = worker.process.exitcode
             self._stop(worker)
@@ -111,7 +119,7 @@ class Lane(Generic[Item]):
     def _start(self) -> _Worker[Item]:
         fork = multiprocessing.get_context("fork")
         ours, theirs = fork.Pipe()
-        process = fork.Process(target=_serve, args=(self.make, theirs, ours), daemon=True)
+        process = fork.Process(target=_serve, args=(self.make, theirs, self.sandbox), daemon=True)
         process.start()
         theirs.close()
         worker: _Worker[Item] = _Worker(process, ours)
@@ -131,23 +139,32 @@ class LastWork(Exception):
     """Raised by a handler whose process is of no more use; its argument is the result."""
 
 
-def _serve(make: Make, connection: Connection, other: Connection) -> None:
-    """A process's life: results until the other side is gone."""
+def _serve(make: Make, connection: Connection, sandbox: Sandbox | None) -> None:
+    """A process's life: results until the other side is gone.
+
+    Results go back as JSON: the parent unpickles nothing that a worker says.
+    """
+
+    def tell(good: bool, result: Any, last: bool) -> None:
+        connection.send_bytes(json.dumps([good, result, last], default=asdict).encode())
+
     os.setpgid(0, 0)  # so that what it starts ends with it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    other.close()
+    keep_only({connection.fileno(), 1, 2})
     try:
+        if sandbox is not None:
+            confine(sandbox)
         handle = make()
         while True:
             item = connection.recv()
             try:
-                connection.send((True, handle(item), False))
+                tell(True, handle(item), False)
             except LastWork as last:
-                connection.send((True, last.args[0], True))
+                tell(True, last.args[0], True)
                 break
     except EOFError:
         pass
     except Exception as error:  # a process that cannot start must say why
-        connection.send((False, f"{type(error).__name__}: {error}"[:300], True))
+        tell(False, f"{type(error).__name__}: {error}"[:300], True)
     finally:
         os._exit(0)
