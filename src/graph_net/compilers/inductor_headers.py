@@ -60,10 +60,12 @@ def private_headers(workdir: Path) -> Iterator[None]:
     module: Any = codecache
     before = module._HEADER_DIR, module._HEADER_LOCK_DIR
     module._HEADER_DIR, module._HEADER_LOCK_DIR = str(own), str(own / "locks")
+    module._precompile_header.cache_clear()  # it remembers where they were
     try:
         yield
     finally:
         module._HEADER_DIR, module._HEADER_LOCK_DIR = before
+        module._precompile_header.cache_clear()
 
 
 def _compile_something() -> None:

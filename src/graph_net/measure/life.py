@@ -8,6 +8,7 @@ import resource
 import signal
 import struct
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def live(
 
     try:
         die_with_parent(parent)
-        Path("/proc/self/oom_score_adj").write_text("500", "ascii")  # it, not who holds it
+        with suppress(OSError):  # if memory runs out, it goes first and not who holds it
+            Path("/proc/self/oom_score_adj").write_text("500", "ascii")
         adopt_orphans()  # what its own processes leave behind stays below it, and is counted
         os.setpgid(0, 0)
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
 
-from graph_net.isolate import Limits, Sandbox, enter
+from graph_net.isolate import Limits, Needs, Sandbox, enter
 from graph_net.measure.task import Inbox
 from graph_net.measure.trial import Trial, serve_trials, trial_limits
 from graph_net.programs.samples import Samples
@@ -190,7 +190,9 @@ class Collection:
         """The life of a task's process; never returns."""
         try:
             # The failures, samples and journals of its task are in there.
-            enter(Limits(PATIENCE + count, MOST_BYTES), Sandbox(self.work), parent, writes)
+            # It holds the workers of its trials, and looks after them in /proc.
+            sandbox = Sandbox(self.work, Needs(reads=(Path("/proc"),)))
+            enter(Limits(PATIENCE + count, MOST_BYTES), sandbox, parent, writes)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the collecting process decides
             space = space_of(task.workload)
             samples = self._samples(task)
