@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Generator
@@ -134,27 +135,51 @@ def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None
     assert len(journal.path.read_bytes().splitlines()) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
-def test_a_task_whose_process_dies_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+def test_a_task_whose_process_crashes_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crash is the task's own and for good; who is killed from outside has its next turn."""
+    """A crash is the task's own and for good."""
 
     def draw(space: SleepingSpace, seed: int) -> None:
         faulthandler.disable()
-        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGSEGV)
 
     collection = Collection(tmp_path / "work", Wanted(4, turn=2), 1)
+    monkeypatch.setattr(SleepingSpace, "draw", draw)
+    assert list(collection.run([task(1)])) == []
+    why = "sleep1: the process of its space died of SIGSEGV"
+    assert (collection.failures([task(1)]), collection.lost) == ([why], [])
+    assert collection.missing([task(1)]) == 0
+
+
+def test_a_task_whose_process_is_killed_has_its_next_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = Collection(tmp_path / "work", Wanted(4, turn=2), 1)
+    ready = tmp_path / "work" / "ready"
+
+    def draw(space: SleepingSpace, seed: int) -> None:
+        ready.with_suffix(".new").write_text(str(os.getpid()))
+        ready.with_suffix(".new").rename(ready)
+        time.sleep(600)
+
+    def kill_twice() -> None:
+        for _ in range(2):
+            while not ready.exists():
+                time.sleep(0.01)
+            victim = int(ready.read_text())
+            ready.unlink()
+            os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_twice)
     with monkeypatch.context() as patch:
         patch.setattr(SleepingSpace, "draw", draw)
+        killer.start()
         assert list(collection.run([task(1)])) == []
-    why = f"sleep1: the process of its space died of {number.name}"
-    if number == signal.SIGSEGV:
-        assert (collection.failures([task(1)]), collection.lost) == ([why], [])
-        assert collection.missing([task(1)]) == 0
-    else:
-        assert (collection.failures([task(1)]), collection.lost) == ([], [why] * 2)
-        assert len(list(collection.run([task(1)]))) == 4
+    killer.join()
+    why = "sleep1: the process of its space died of SIGKILL"
+    assert (collection.failures([task(1)]), collection.lost) == ([], [why] * 2)
+    assert len(list(collection.run([task(1)]))) == 4
 
 
 def test_schedules_are_drawn_a_turn_at_a_time(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_what_kills_a_compiler_costs_the_code_only(
 ) -> None:
     monkeypatch.setitem(registry.BUILT_IN, "sleeping", f"{__name__}:CrashingSpace")
     found = listing_of(view_of(shown(tmp_path / "records"), "sleep1"))
-    assert "ended by signal 9" in found.note
+    assert "died of SIGSYS" in found.note
     assert found.best.steps == "tile = 0"
 
 
