@@ -19,6 +19,7 @@ from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
 from graph_net.corpus.verdict_stats import kept_verdicts, verdict_table, with_verdicts
+from graph_net.files import read_text
 
 
 class Action(Enum):
@@ -65,7 +66,7 @@ def corpus_files(
         found.save(source.path / stats.FILE)
         out.print(tables(found), markup=False, soft_wrap=True)
         if page is not None:
-            page.write_text(with_tables(page.read_text("utf-8"), found), "utf-8")
+            page.write_text(with_tables(read_text(page), found), "utf-8")
         if subgraphs is not None:
             _subgraphs(Pack(subgraphs), page)
         if verdicts is not None:
@@ -83,7 +84,7 @@ def _subgraphs(pack: Pack, page: Path | None) -> None:
     found = count_subgraphs(pack)
     out.print(subgraph_table(found), markup=False, soft_wrap=True)
     if page is not None:
-        page.write_text(with_subgraphs(page.read_text("utf-8"), found), "utf-8")
+        page.write_text(with_subgraphs(read_text(page), found), "utf-8")
 
 
 def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
@@ -91,7 +92,7 @@ def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
     table = verdict_table(kept_verdicts(source, kept), len(source))
     out.print(table, markup=False, soft_wrap=True)
     if page is not None:
-        page.write_text(with_verdicts(page.read_text("utf-8"), table), "utf-8")
+        page.write_text(with_verdicts(read_text(page), table), "utf-8")
 
 
 def _prune(source: Pack, kept: Path | None) -> None:

@@ -73,7 +73,7 @@ def collect_programs(
     that is in --work is stored, whatever --where says this time.
     """
     from graph_net.corpus.query import select
-    from graph_net.corpus.sources import held
+    from graph_net.files import held
     from graph_net.programs.collect import Collection, Wanted
     from graph_net.programs.networks import networks as pack_of
     from graph_net.programs.store import store

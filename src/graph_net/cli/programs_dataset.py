@@ -9,6 +9,7 @@ import typer
 
 from graph_net import __version__
 from graph_net.cli.common import err, out
+from graph_net.files import read_text
 
 FOLDER = "A directory with a directory of records for each platform."
 
@@ -28,7 +29,7 @@ def count_programs(
     found = count(folder)
     out.print(markdown(found), markup=False, soft_wrap=True)
     if page is not None:
-        page.write_text(with_statistics(page.read_text("utf-8"), found), "utf-8")
+        page.write_text(with_statistics(read_text(page), found), "utf-8")
 
 
 def describe_programs(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.journal import Journal
+from graph_net.files import held, matching
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
 
 PART_GRAPHS = 1024
@@ -50,10 +51,10 @@ class Pack:
             raise PackError(f"{self.path} does not exist; `graph-net import` makes a pack")
         if not is_pack(self.path):
             raise PackError(f"{self.path} is no pack: it holds no part-*{SUFFIX}")
-        self.parts = (
-            [self.path] if self.path.is_file() else sorted(self.path.glob(f"part-*{SUFFIX}"))
-        )
         with self._readable():
+            self.parts = (
+                [self.path] if self.path.is_file() else matching(self.path, f"part-*{SUFFIX}")
+            )
             self.dataset = ds.dataset([str(part) for part in self.parts], format="parquet")
         missing = set(SCHEMA.names) - set(self.dataset.schema.names)
         if missing:
@@ -131,13 +132,17 @@ class Pack:
 
 
 class PackWriter:
-    """Adds graphs to a pack, part by part."""
+    """Adds graphs to a pack, part by part; raises InUse where another process does.
+
+    The pack is held from the beginning until ``with`` ends, so that no name is in it twice.
+    """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         if self.path.is_file():
             raise PackError(f"{self.path} is a file; a pack is written to a directory")
-        self.path.mkdir(parents=True, exist_ok=True)
+        self._held = ExitStack()
+        self._held.enter_context(held(self.path))
         for left in self.path.glob(".part-*"):
             left.unlink()  # what a killed writer had not finished
         self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()
@@ -164,7 +169,8 @@ class PackWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.flush()  # what was finished before an error is worth keeping
+        with self._held:
+            self.flush()  # what was finished before an error is worth keeping
 
     def add(self, name: str, graph: Graph) -> None:
         """Add one graph under a name that the pack does not have yet."""

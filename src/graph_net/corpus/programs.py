@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.program_columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
 from graph_net.corpus.sources import arrow_source, source_hash, written
+from graph_net.files import matching
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.formats.tuning.block import Block, block_of, size_of
 from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical
@@ -58,7 +59,7 @@ class ProgramStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files; raises where one is of a layout that is not read any more."""
-        every = sorted(self.path.glob("programs-*.parquet"))
+        every = matching(self.path, "programs-*.parquet")
         for part in every:
             if not part.name.startswith(f"programs-{LAYOUT}-"):
                 raise TuningError(

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.graph import Graph, GraphError
+from graph_net.printable import utf8_name
 from graph_net.record import Subject
 
 CHUNK = 32
@@ -62,7 +63,7 @@ def of_samples(path: Path, limit: int | None) -> tuple[list[str], Iterator[tuple
 
 
 def _sample_name(path: Path, sample: Path) -> str:
-    return sample.resolve().name if sample == path else str(sample.relative_to(path))
+    return utf8_name(sample.resolve().name if sample == path else str(sample.relative_to(path)))
 
 
 def _read(path: Path, samples: Sequence[Path]) -> Iterator[tuple[Subject, bytes]]:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from graph_net.corpus.sources import written
+from graph_net.files import matching
 from graph_net.learn.kinds import Column, Kind
 from graph_net.learn.lanes import Lost
 
@@ -37,7 +38,7 @@ class FeatureStore:
 
     def parts(self, kind: Kind) -> list[Path]:
         """The files of a kind, of its present version alone."""
-        return sorted(self.path.glob(f"{kind.prefix}*.parquet"))
+        return matching(self.path, f"{kind.prefix}*.parquet")
 
     def known(self, kind: Kind, retry: bool = False) -> Known:
         """What is there; with ``retry`` what could not be computed is not."""

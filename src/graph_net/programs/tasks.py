@@ -16,6 +16,7 @@ from typing import Any
 from graph_net.capture.collect import each_in_a_process
 from graph_net.capture.worker import Budget
 from graph_net.corpus.sources import written
+from graph_net.files import read_bytes
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.record import Json, Task, canonical
 from graph_net.space import Workload
@@ -147,7 +148,7 @@ class Extraction:
 
 
 def _tree(file: Path) -> Any:
-    return json.loads(file.read_bytes())
+    return json.loads(read_bytes(file))
 
 
 def _tasks(tree: Any) -> Iterator[NetworkTask]:

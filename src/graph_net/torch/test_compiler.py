@@ -17,6 +17,7 @@ from pathlib import Path
 
 from graph_net.compilers import usable
 from graph_net.corpus.subjects import subject_of
+from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.graph import GraphError, to_bytes
@@ -51,7 +52,7 @@ def samples_of(path: Path, allow_list: str | None, prefix: str | None) -> list[P
     """The samples to test, in order."""
     if allow_list is not None:
         root = Path(prefix) if prefix else path
-        lines = Path(allow_list).read_text("utf-8").splitlines()
+        lines = read_text(allow_list).splitlines()
         return [root / line.strip() for line in lines if line.strip()]
     if (path / "model.py").is_file():
         return [path]
