@@ -10,6 +10,7 @@ import typer
 
 from graph_net import __version__
 from graph_net.cli.common import err, out
+from graph_net.cli.terminal import lines
 from graph_net.corpus import card as cards
 from graph_net.corpus import croissant, mini, stats
 from graph_net.corpus.pack import Pack
@@ -64,7 +65,7 @@ def corpus_files(
     if action is Action.STATS:
         found = stats.count(source)
         found.save(source.path / stats.FILE)
-        out.print(tables(found), markup=False, soft_wrap=True)
+        out.print(lines(tables(found)), soft_wrap=True)
         if page is not None:
             page.write_text(with_tables(read_text(page), found), "utf-8")
         if subgraphs is not None:
@@ -82,7 +83,7 @@ def corpus_files(
 def _subgraphs(pack: Pack, page: Path | None) -> None:
     """Count subgraphs, and write the page's region on them."""
     found = count_subgraphs(pack)
-    out.print(subgraph_table(found), markup=False, soft_wrap=True)
+    out.print(lines(subgraph_table(found)), soft_wrap=True)
     if page is not None:
         page.write_text(with_subgraphs(read_text(page), found), "utf-8")
 
@@ -90,7 +91,7 @@ def _subgraphs(pack: Pack, page: Path | None) -> None:
 def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
     """Count verdicts, and write the page's region on them."""
     table = verdict_table(kept_verdicts(source, kept), len(source))
-    out.print(table, markup=False, soft_wrap=True)
+    out.print(lines(table), soft_wrap=True)
     if page is not None:
         page.write_text(with_verdicts(read_text(page), table), "utf-8")
 
@@ -101,7 +102,7 @@ def _prune(source: Pack, kept: Path | None) -> None:
     refused = [verdict.name for verdict in kept_verdicts(source, kept) if not verdict.ok]
     removed = prune(source, refused)
     for name in refused:
-        err.print(name, markup=False)
+        err.print(name)
     err.print(f"{removed} graphs taken out of {source.path}")
 
 
@@ -113,9 +114,9 @@ def _mini(source: Pack, count: int) -> None:
         try:
             taken = eager_seconds(source, name)
         except Died as error:
-            err.print(f"{name}: {error}", markup=False)
+            err.print(f"{name}: {error}")
             return None
-        err.print(f"{name}: {1000 * taken:.0f} ms", markup=False)
+        err.print(f"{name}: {1000 * taken:.0f} ms")
         return taken
 
     # Training steps are counted apart; the selection is of whole models.
