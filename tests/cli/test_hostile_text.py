@@ -132,4 +132,4 @@ def test_records_are_asked_scored_and_compared(cli: Cli, records: Path) -> None:
     assert CORE[5:] in harmless(cli("score", records))
     assert CORE[5:] in harmless(cli("compare", records, records, "--all"))
     harmless(cli("compare", records, records, "--markdown", "-"))
-    assert CORE[5:] in harmless(cli("compare", records, records, "--json"))
+    harmless(cli("compare", records, records, "--json"))
