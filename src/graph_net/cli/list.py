@@ -60,7 +60,7 @@ def list_pack(
             short_count(row["parameters"]),
             short_bytes(row["tensor_bytes"]),
         )
-        counts = (f"{row['occurrences']:,}", f"{row['models']:,}") if counted else ()
+        counts = (f"{row['occurrences'] or 0:,}", f"{row['models'] or 0:,}") if counted else ()
         table.add_row(*(word or "" for word in words), *numbers, *counts, row["id"][:8])
     out.print(table)
     err.print(f"{len(rows)} graphs")

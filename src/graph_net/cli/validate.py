@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import pyarrow.compute as pc
 import typer
 
 from graph_net.cli.list import WHERE_HELP
@@ -145,12 +144,8 @@ def _from_pack(pack: Pack, names: list[str]) -> Iterator[Task]:
     from graph_net.validate.pool import Task
 
     # A graph is decoded in the process that may die of it.
-    chosen = pc.field("name").isin(names)
-    for batch in pack.dataset.to_batches(
-        filter=chosen, columns=["name", "graph"], batch_size=64, batch_readahead=1
-    ):
-        for name, data in zip(batch["name"], batch["graph"], strict=True):
-            yield Task(name.as_py(), partial(from_bytes, data.as_py(), pack.limits))
+    for name, data in pack.blobs(names):
+        yield Task(name, partial(from_bytes, data, pack.limits))
 
 
 def _from_samples(samples: dict[str, Path]) -> Iterator[Task]:

@@ -21,6 +21,7 @@ def prune(pack: Pack, names: Collection[str]) -> int:
     """
     if pack.path.is_file():
         raise PackError(f"{pack.path} is one part; graphs are taken out of a directory of them")
+    pack.check([*pack.columns, "graph"], together=False)
     with held(pack.path):
         return sum(_prune_part(part, names) for part in pack.parts)
 
