@@ -47,9 +47,21 @@ class ParquetLimits:
     """Of one text."""
     blob: int = 64 << 20
     """Of one value that is no text."""
+    guess: int = 1 << 16
+    """Of a column in a row group: as far as this its bytes are estimated, above they are counted,
+    which takes as long as to read it."""
 
 
 DEFAULT_PARQUET = ParquetLimits()
+STORE = ParquetLimits(
+    rows=1 << 30,
+    groups=1 << 20,
+    values=1 << 25,
+    chunk_bytes=512 << 20,
+    text=64 << 20,
+    guess=512 << 20,
+)
+"""For tables that are read a row group at a time: many rows, and texts as long as a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +115,7 @@ class Guarded:
     ) -> None:
         self.parts, self.limits = list(parts), limits
         self._sizes: dict[str, int] = {}
+        self._coded = {field.name for field in schema if pa.types.is_dictionary(field.type)}
         rows = groups = 0
         for part in self.parts:
             with _opened(part) as parquet:
@@ -152,11 +165,11 @@ class Guarded:
             raise ParquetError(f"it has {values:,} values; up to {limits.values:,} are read")
         if any(page.encoding == _PREFIXED for page in pages):
             raise ParquetError("it is encoded as DELTA_BYTE_ARRAY, which is not read")
-        if chunk.about.physical_type != "BYTE_ARRAY":
+        if chunk.name in self._coded or chunk.about.physical_type != "BYTE_ARRAY":
             return unpacked + 8 * values
         repeated = _repeated(pages)
         longest = limits.text if chunk.text else limits.blob
-        if repeated <= longest and all(page.unpacked <= longest for page in pages):
+        if repeated <= limits.guess and all(page.unpacked <= longest for page in pages):
             return unpacked + repeated + 8 * values
         return self._measured(chunk, longest) + 8 * values
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from graph_net.corpus.parquet_guard import STORE, Guarded
 from graph_net.corpus.program_columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
 from graph_net.corpus.sources import arrow_source, source_hash, written
 from graph_net.files import matching
@@ -67,6 +68,12 @@ class ProgramStore:
                 )
         return every
 
+    def checked(self) -> list[Path]:
+        """The same files, each row group of which can be held in memory; raises ParquetError."""
+        parts = self.parts()
+        Guarded(parts, SCHEMA, limits=STORE).check(SCHEMA.names, together=False)
+        return parts
+
     def part(self, source: Path) -> Path:
         """Where the programs of a file are, or would be."""
         return self.path / f"programs-{LAYOUT}-{source_hash(source)}.parquet"
@@ -103,7 +110,7 @@ class ProgramStore:
         columns = ", ".join(
             exact if name == "measured" else f"{how} AS {name}" for name, how in COLUMNS.items()
         )
-        for part in self.parts():
+        for part in self.checked():
             with pq.ParquetFile(part) as file, duckdb.connect(":memory:") as connection:
                 for group in range(file.num_row_groups):  # so that no more is in memory
                     connection.register("held", file.read_row_group(group))

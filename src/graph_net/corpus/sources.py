@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from graph_net.corpus.pack import sync_directory
+from graph_net.corpus.parquet_guard import STORE, Guarded
 from graph_net.files import open_regular
 
 
@@ -38,7 +39,8 @@ def written(target: Path) -> Iterator[IO[bytes]]:
 
 
 def arrow_source(parts: list[Path], schema: pa.Schema) -> Any:
-    """Parquet files as an Arrow dataset, or an empty table."""
+    """Parquet files as an Arrow dataset, or an empty table; raises ParquetError on other files."""
     if not parts:
         return schema.empty_table()
+    Guarded(parts, schema, limits=STORE).check(schema.names, together=False)
     return ds.dataset([str(part) for part in parts], format="parquet")
