@@ -12,8 +12,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, cast
 
 _KINDS = (
     (stat.S_ISFIFO, "a FIFO"),
@@ -60,10 +60,10 @@ def matching(folder: Path, pattern: str) -> list[Path]:
     return found
 
 
-def open_regular(path: Path | str) -> BinaryIO:
+def open_regular(path: Path | str) -> BufferedReader:
     """A regular file opened for reading; raises NotRegular, at once, on anything else."""
     require_regular(path)
-    return cast(BinaryIO, open(path, "rb", opener=_opener))
+    return open(path, "rb", opener=_opener)
 
 
 def read_bytes(path: Path | str, most: int | None = None) -> bytes:

@@ -66,16 +66,18 @@ def _header(file: BinaryIO, place: int, end: int) -> tuple[dict[int, Any], int]:
 
 def _page(fields: dict[int, Any]) -> tuple[Page, int]:
     kind, unpacked, stored = (fields.get(key) for key in (_KIND, _UNPACKED, _STORED))
-    if not (type(kind) is type(unpacked) is type(stored) is int) or min(unpacked, stored) < 0:
+    if type(kind) is not int or type(unpacked) is not int or type(stored) is not int:
         raise PageError("a page's header lacks its sizes")
+    if min(unpacked, stored) < 0:
+        raise PageError("a page's header has a size below zero")
     if kind not in _HEADERS:
         return Page(kind, unpacked, 0, 0), stored
-    header, values, encoding = _HEADERS[kind]
+    header, *keys = _HEADERS[kind]
     inner = fields.get(header)
-    found = [inner.get(key) for key in (values, encoding)] if isinstance(inner, dict) else []
-    if [type(value) for value in found] != [int, int] or found[0] < 0:
+    values, encoding = (inner.get(key) if isinstance(inner, dict) else None for key in keys)
+    if type(values) is not int or type(encoding) is not int or values < 0:
         raise PageError("a page's header does not say what it holds")
-    return Page(kind, unpacked, *found), stored
+    return Page(kind, unpacked, values, encoding), stored
 
 
 # -- Thrift's compact protocol, as far as page headers need it ----------------------------------
