@@ -16,10 +16,12 @@ from corpus.some_graphs import some_graph
 from graph_net.cli.progress import progress
 from graph_net.cli.terminal import Terminal, lines
 from graph_net.corpus.pack import PackWriter
+from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.corpus.records import RecordStore
 from graph_net.corpus.subjects import subject_of
+from graph_net.formats.tuning import Place
 from graph_net.graph import Provenance
-from graph_net.record import Config, Device, Failure, Record, Stage, Symptom
+from graph_net.record import Config, Device, Failure, Program, Record, Stage, Symptom, Task
 
 NASTY = "\x1b]0;x\x07[/foo][red]\nb\u202e\x9b"
 CORE = r"\x1b]0;x\x07[/foo][red]"
@@ -125,6 +127,20 @@ def test_an_import_reports_names_as_they_are(cli: Cli, tmp_path: Path) -> None:
     (sample / "model.py").write_text(f"{NASTY}\n", "utf-8")
     answer = cli("import", tmp_path / "samples", "-o", tmp_path / "out", "-j", "1")
     assert CORE[:8] in harmless(answer, 1)
+
+
+def test_programs_are_shown_under_any_name(cli: Cli, tmp_path: Path) -> None:
+    task = Task("ansor", "w", NASTY, NASTY, "")
+    failure = Failure(Stage.COMPILE, Symptom.EXCEPTION, NASTY, NASTY)
+    schedule = NASTY.replace("\n", "")
+    programs = [Program(task, schedule, (0.5,)), Program(task, f"{schedule}2", (), failure)]
+    (tmp_path / "source").write_bytes(b"any")
+    found = [(Place(line, 0), program) for line, program in enumerate(programs, 1)]
+    ProgramStore(tmp_path).add(tmp_path / "source", found, Labels(device=NASTY))
+    assert CORE in harmless(cli("programs", "show", "-r", tmp_path))
+    assert CORE in harmless(cli("programs", "show", "w", "-r", tmp_path, "--steps"))
+    harmless(cli("programs", "show", "w", "-r", tmp_path, "--json"))
+    assert CORE in harmless(cli("query", "SELECT kernel FROM programs", "-r", tmp_path))
 
 
 def test_records_are_asked_scored_and_compared(cli: Cli, records: Path) -> None:
