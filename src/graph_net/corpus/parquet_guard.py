@@ -7,7 +7,7 @@ headers say, and a column whose dictionary could blow up is measured while it is
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +120,7 @@ class Guarded:
         for part in self.parts:
             with _opened(part) as parquet:
                 _require_types(part, parquet.schema_arrow, schema, optional)
-                rows += parquet.metadata.num_rows
+                rows += max(parquet.metadata.num_rows, _require_apart(part, parquet.metadata))
                 groups += parquet.metadata.num_row_groups
         if rows > limits.rows:
             raise ParquetError(f"it has {rows:,} rows; up to {limits.rows:,} are read")
@@ -134,24 +134,29 @@ class Guarded:
         """
         wanted = list(columns)
         new = [name for name in wanted if name not in self._sizes]
-        for part in self.parts if new else ():
-            self._measure(part, new)
         total = sum(self._sizes.get(name, 0) for name in wanted)
+        sizes = dict.fromkeys(new, 0)
+        for name, size in self._measure(new):
+            sizes[name] += size
+            total += size
+            if together and total > self.limits.table_bytes:
+                break
+        else:
+            self._sizes |= sizes
         if together and total > self.limits.table_bytes:
             most = self.limits.table_bytes >> 20
-            raise ParquetError(f"{', '.join(wanted)} take {total >> 20:,} MiB; {most:,} are read")
+            raise ParquetError(f"{', '.join(wanted)} take more than the {most:,} MiB that are read")
 
-    def _measure(self, part: Path, columns: Sequence[str]) -> None:
-        sizes = dict.fromkeys(columns, 0)
-        with open_regular(part) as file, _opened(part, by_dictionary=True) as parquet:
-            for chunk in _chunks(parquet, sizes):
-                try:
-                    pages = list(read_pages(file, chunk.about))
-                    sizes[chunk.name] += self._decoded(chunk, pages)
-                except (PageError, ParquetError) as error:
-                    raise ParquetError(f"{part}, column {chunk.name}: {error}") from error
-        for name, size in sizes.items():
-            self._sizes[name] = self._sizes.get(name, 0) + size
+    def _measure(self, columns: Collection[str]) -> Iterator[tuple[str, int]]:
+        """The bytes that each row group has of some columns, by column."""
+        for part in self.parts if columns else ():
+            with open_regular(part) as file, _opened(part, by_dictionary=True) as parquet:
+                for chunk in _chunks(parquet, columns):
+                    try:
+                        pages = list(read_pages(file, chunk.about))
+                        yield chunk.name, self._decoded(chunk, pages)
+                    except (PageError, ParquetError) as error:
+                        raise ParquetError(f"{part}, column {chunk.name}: {error}") from error
 
     def _decoded(self, chunk: _Chunk, pages: list[Page]) -> int:
         """The bytes that a column of a row group decodes to, at most."""
@@ -186,6 +191,17 @@ class Guarded:
             limit = self.limits.chunk_bytes >> 20
             raise ParquetError(f"it decodes to {total:,} bytes; up to {limit} MiB are read")
         return total
+
+
+def _require_apart(part: Path, about: pq.FileMetaData) -> int:
+    """The rows of a file whose row groups lie apart: bytes that many share stand for too much."""
+    rows = stored = 0
+    for group in map(about.row_group, range(about.num_row_groups)):
+        rows += group.num_rows
+        stored += sum(group.column(n).total_compressed_size for n in range(group.num_columns))
+    if stored > part.stat().st_size:
+        raise ParquetError(f"{part}: its columns take more bytes than the file has")
+    return rows
 
 
 @contextmanager
