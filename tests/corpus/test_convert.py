@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -66,64 +64,59 @@ def test_no_samples_give_no_results() -> None:
 # -- processes that die -------------------------------------------------------------------------
 
 
-def set_trap(sample: Path, acts: str) -> None:
-    """Make a sample's model.py a pipe, whose readers are killed or given what it held, in turn."""
-    pipe = sample / "model.py"
-    source = pipe.read_bytes()
-    pipe.unlink()
-    os.mkfifo(pipe)
-
-    def play() -> None:
-        for act in acts.split():
-            handle = os.open(pipe, os.O_WRONLY)  # returns when a reader has opened it
-            if act == "kill":
-                victim = reader_of(pipe)
-                os.kill(victim, signal.SIGKILL)
-                while reads(victim, pipe):
-                    time.sleep(0.001)
-            else:
-                os.write(handle, source)
-            os.close(handle)
-
-    threading.Thread(target=play, daemon=True).start()
+def set_trap(sample: Path, deaths: int) -> None:
+    """Make a sample one whose first readers are killed, so many of them."""
+    (sample / "deaths").write_text("x" * deaths)
 
 
-def reads(process: int, pipe: Path) -> bool:
-    try:
-        links = list(Path(f"/proc/{process}/fd").iterdir())
-        return any(os.readlink(link) == str(pipe) for link in links)
-    except OSError:
-        return False
+def doomed(name: str, path: str) -> SampleResult:
+    """Read a sample, or die at it as the kernel kills a process that takes too much memory."""
+    trap = Path(path) / "deaths"
+    if trap.exists() and (left := trap.read_text()):
+        trap.write_text(left[1:])
+        os.kill(os.getpid(), signal.SIGKILL)
+    return read_one(name, path)
 
 
-def reader_of(pipe: Path) -> int:
-    """The other process that has a file open."""
-    numbers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
-    (found,) = (n for n in numbers if n != os.getpid() and reads(n, pipe))
-    return found
-
-
-linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-
-
-@linux
 def test_a_sample_that_kills_its_reader_twice_is_refused_alone(tmp_path: Path) -> None:
     samples = samples_in(tmp_path, 20)
-    set_trap(samples["s3"], "kill kill")
-    results = results_of(samples, 2)
+    set_trap(samples["s3"], 2)
+    results = {result.name: result for result in read_directories(samples, 2, doomed)}
     assert set(results) == set(samples)
     assert [name for name, result in results.items() if result.row is None] == ["s3"]
     assert results["s3"].reason == "reading it killed the process"
 
 
-@linux
 def test_a_sample_whose_reader_was_killed_once_is_read_again(tmp_path: Path) -> None:
     samples = samples_in(tmp_path, 20)
     expected = row_of("s19", read_sample(samples["s19"]))
-    set_trap(samples["s19"], "kill give")
-    results = results_of(samples, 2)
+    set_trap(samples["s19"], 1)
+    results = {result.name: result for result in read_directories(samples, 2, doomed)}
     assert all(result.row is not None for result in results.values())
     assert results["s19"].row == expected
+
+
+# -- names and files that are none --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_sample_that_is_a_pipe_is_refused_at_once(tmp_path: Path, jobs: int) -> None:
+    samples = samples_in(tmp_path, 4)
+    (samples["s2"] / "model.py").unlink()
+    os.mkfifo(samples["s2"] / "model.py")
+    results = results_of(samples, jobs)
+    assert [name for name, result in results.items() if result.row is None] == ["s2"]
+    assert "it is a FIFO; only regular files are read" in results["s2"].reason
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_directory_whose_name_is_not_utf8_is_refused_alone(tmp_path: Path, jobs: int) -> None:
+    samples = samples_in(tmp_path, 4)
+    strange = os.fsdecode(b"caf\xe9")
+    samples[strange] = samples.pop("s2").rename(tmp_path / strange)
+    results = results_of(samples, jobs)
+    assert [name for name, result in results.items() if result.row is None] == ["caf\\xe9"]
+    assert "not UTF-8" in results["caf\\xe9"].reason
 
 
 # -- the outcome --------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_a_directory_without_a_model(tmp_path: Path) -> None:
 def test_a_model_that_is_a_directory(tmp_path: Path) -> None:
     (write(tmp_path / "sample") / "model.py").unlink()
     (tmp_path / "sample" / "model.py").mkdir()
-    assert "model.py cannot be read: Is a directory" in str(refusal(tmp_path / "sample"))
+    assert "model.py cannot be read: it is a directory" in str(refusal(tmp_path / "sample"))
 
 
 def test_missing_metadata_names_the_first_argument(tmp_path: Path) -> None:

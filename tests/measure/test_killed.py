@@ -16,6 +16,7 @@ import pytest
 
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.records import RecordStore
+from graph_net.files import InUse
 from graph_net.measure.journal import read_journal
 from graph_net.record import Record
 from measure.asking import small_graph
@@ -139,12 +140,10 @@ def test_a_journal_that_was_cut_short_is_read_to_the_cut(tmp_path: Path) -> None
 
 
 def test_a_second_run_on_the_same_records_is_told(tmp_path: Path) -> None:
-    from graph_net.record import RecordError
-
     store = RecordStore(tmp_path)
     with (
         store.locked(),
-        pytest.raises(RecordError, match="in use"),
+        pytest.raises(InUse, match="in use"),
         RecordStore(tmp_path).locked(),
     ):
         pass

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from graph_net.capture.zoo.variant import model_name
 from graph_net.capture.zoo.zoo import Entry, Zoo
+from graph_net.files import read_bytes, read_text
 from graph_net.graph import (
     Graph,
     GraphError,
@@ -79,7 +80,7 @@ class Spool:
     def result(self, entry: Entry) -> Result | None:
         """What is known of an entry."""
         try:
-            tree = json.loads((self.path / f"{self.key(entry)}.json").read_text("utf-8"))
+            tree = json.loads(read_text(self.path / f"{self.key(entry)}.json"))
         except (FileNotFoundError, ValueError):
             return None
         tree["entry"] = Entry(**{**tree["entry"], "tags": tuple(tree["entry"]["tags"])})
@@ -89,7 +90,7 @@ class Spool:
 
     def graphs(self, result: Result) -> list[Graph]:
         """The graphs of a result."""
-        data = (self.path / f"{self.key(result.entry)}.bin").read_bytes()
+        data = read_bytes(self.path / f"{self.key(result.entry)}.bin")
         found, place = [], 0
         for length in result.lengths:
             found.append(from_bytes(data[place : place + length]))

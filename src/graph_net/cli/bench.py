@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.choose import chosen_graphs
@@ -131,7 +130,7 @@ def _usable(configs: list[Config]) -> list[Config]:
     if len(reasons) == len(configs):
         raise CompilerError("; ".join(reasons))
     for reason in reasons:
-        err.print(f"left out: {reason}", highlight=False, soft_wrap=True, markup=False)
+        err.print(f"left out: {reason}", highlight=False, soft_wrap=True)
     return [config for config, why in zip(configs, missing, strict=True) if not why]
 
 
@@ -201,7 +200,7 @@ class Board:
         for label, counts in sorted(self.results.items()):
             failed = [f"{n} {what[8:]}" for what, n in sorted(counts.items()) if ":" in what]
             words = [str(counts[v]) for v in ("faster", "same", "slower", "ambiguous")]
-            table.add_row(escape(label), *words, ", ".join(failed))
+            table.add_row(label, *words, ", ".join(failed))
         return table
 
     def _title(self, rate: float) -> str:
@@ -233,8 +232,8 @@ def _line(record: Record) -> str:
     words = f"{record.config.label} {record.subject.name}: "
     if record.failure is not None:
         failure = record.failure
-        return escape(f"{words}{failure.stage} {failure.symptom}: {failure.signature}")
+        return f"{words}{failure.stage} {failure.symptom}: {failure.signature}"
     timing = record.timing
     assert timing is not None
     speedup = f"{timing.speedup.value:.3f}× [{timing.speedup.low:.3f}, {timing.speedup.high:.3f}]"
-    return escape(f"{words}{speedup} {timing.verdict}")
+    return f"{words}{speedup} {timing.verdict}"

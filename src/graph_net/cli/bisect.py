@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, open_graph, out
@@ -88,7 +87,7 @@ def bisect_graph(
 
 
 def _told(line: str) -> None:
-    err.print(line, markup=False, highlight=False, soft_wrap=True)
+    err.print(line, highlight=False, soft_wrap=True)
 
 
 def _one(place: str, compiler: str, settings: Settings, output: Path) -> None:
@@ -112,7 +111,7 @@ def _one(place: str, compiler: str, settings: Settings, output: Path) -> None:
 def _report(witness: Witness, place: Stored) -> None:
     for node in witness.graph.nodes:
         reads = ", ".join(ref.name for ref in node.refs)
-        out.print(f"{node.name} = {node.target}({reads})", markup=False, highlight=False)
+        out.print(f"{node.name} = {node.target}({reads})", highlight=False)
     what = f"{witness.shown.problem} {witness.shown.detail}".strip()
     count = f"{len(witness.graph.nodes)} of {witness.calls} calls, {witness.trials} trials"
     _told(f"{what}: {count}; {place.graph}")
@@ -170,11 +169,11 @@ def _table(clusters: list[Cluster], files: dict[str, Stored]) -> Table:
         operators = " → ".join(node.target for node in example.graph.nodes[:6])
         more = " …" if len(example.graph.nodes) > 6 else ""
         table.add_row(
-            escape(cluster.compiler),
-            escape(f"{cluster.shown.problem} {cluster.shown.detail}".strip()),
+            cluster.compiler,
+            f"{cluster.shown.problem} {cluster.shown.detail}".strip(),
             str(len(example.graph.nodes)),
             str(len(cluster.witnesses)),
-            escape(operators + more),
-            escape(files[example.graph.id].graph.name),
+            operators + more,
+            files[example.graph.id].graph.name,
         )
     return table

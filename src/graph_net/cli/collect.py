@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out
@@ -91,7 +90,7 @@ def _report(name: str, results: list[Result]) -> None:
         if result.ok and len(result.lengths) > 1:
             share = "unknown" if result.coverage is None else f"{result.coverage:.0%}"
             pieces = f"{result.entry.name}: {len(result.lengths)} pieces"
-            err.print(f"{pieces} with {share} of its FLOPs", markup=False)
+            err.print(f"{pieces} with {share} of its FLOPs")
     if not failed:
         return
     table = Table(title=f"{name}: failed", title_justify="left")
@@ -101,5 +100,5 @@ def _report(name: str, results: list[Result]) -> None:
     clusters = Counter(result.signature for result in failed)
     for signature, count in clusters.most_common(20):
         example = next(r.entry.name for r in failed if r.signature == signature)
-        table.add_row(escape(signature), str(count), escape(example))
+        table.add_row(signature, str(count), example)
     out.print(table)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
+from graph_net.cli.terminal import Terminal
 from graph_net.corpus.pack import Pack, PackError, is_pack
+from graph_net.files import read_bytes, read_text
 from graph_net.formats.graphnet import find_samples, read_sample
-from graph_net.graph import Graph, from_bytes, from_json
+from graph_net.graph import DEFAULT_LIMITS, Graph, from_bytes, from_json
+from graph_net.printable import utf8_name
 
 WIDE = 160
 """Columns where no terminal says how many it has: a pipe, a file, a log."""
 
-out = Console(width=None if sys.stdout.isatty() else WIDE)
-err = Console(stderr=True, width=None if sys.stderr.isatty() else WIDE)
+out = Terminal(width=None if sys.stdout.isatty() else WIDE)
+err = Terminal(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 GRAPH_HELP = (
     "A sample directory, a pack with the name (or id) of a graph (PACK:NAME), a name in the "
@@ -31,13 +32,13 @@ def open_graph(place: str) -> tuple[str, Graph]:
         if not head or not Path(head).exists():
             return _from_corpus(place)
         path, name = Path(head), tail
-    if path.suffix in _FILES and path.is_file():
+    if path.suffix in _FILES and not path.is_dir():
         return path.stem, _FILES[path.suffix](path)
     if (path / "model.py").is_file():
         return path.resolve().name, read_sample(path)
     if is_pack(path):
         return _from_pack(Pack(path), name)
-    samples = {str(sample.relative_to(path)): sample for sample in find_samples(path)}
+    samples = {utf8_name(str(sample.relative_to(path))): sample for sample in find_samples(path)}
     if name in samples:
         return name, read_sample(samples[name])
     if not samples:
@@ -49,8 +50,8 @@ def open_graph(place: str) -> tuple[str, Graph]:
 
 
 _FILES = {
-    ".json": lambda path: from_json(path.read_text("utf-8")),
-    ".bin": lambda path: from_bytes(path.read_bytes()),
+    ".json": lambda path: from_json(read_text(path, DEFAULT_LIMITS.bytes)),
+    ".bin": lambda path: from_bytes(read_bytes(path, DEFAULT_LIMITS.bytes)),
 }
 
 

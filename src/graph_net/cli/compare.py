@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from graph_net.cli.common import err, out
+from graph_net.printable import printable
 
 if TYPE_CHECKING:
     from graph_net.compare import Comparison, Row
@@ -70,11 +71,11 @@ def compare_runs(
     settings = Settings(threshold, fdr, levels=levels)
     found = compare(first, second, between, compilers or (), settings)
     if json:
-        typer.echo(jsonlib.dumps(as_json(found), indent=1, ensure_ascii=False))
+        typer.echo(jsonlib.dumps(as_json(found), indent=1))
     elif markdown != "-":
         _show(found, every)
     if markdown == "-":
-        typer.echo(markdown_of(found), nl=False)
+        typer.echo(printable(markdown_of(found), lines=True), nl=False)
     elif markdown is not None:
         Path(markdown).write_text(markdown_of(found), "utf-8")
     if found.regressions:
@@ -84,8 +85,8 @@ def compare_runs(
 def _show(found: Comparison, every: bool) -> None:
     from graph_net.compare.markdown import headline, settings_words, spread_words, summary
 
-    out.print(f"[bold]{headline(found)}[/]", highlight=False)
-    out.print(escape(f"A is {found.names[0]}, B is {found.names[1]}"), highlight=False)
+    out.print(headline(found), style="bold", highlight=False)
+    out.print(f"A is {found.names[0]}, B is {found.names[1]}", highlight=False)
     out.print(summary(found), highlight=False)
     order = found.order()
     places = order if every else order[found.telling[order]]
@@ -109,13 +110,11 @@ def _table(rows: list[Row]) -> Table:
         table.add_column(name, justify="right")
     table.add_column("why", overflow="fold")
     for row in rows:
-        words = ", ".join(
-            f"[{STYLES[word]}]{word}[/]" if word in STYLES else word for word in change_words(row)
-        )
+        words = Text(", ").join(Text(word, STYLES.get(word, "")) for word in change_words(row))
         costs = [row.costs[name] for name in ("compile time", "peak memory")]
         table.add_row(
-            escape(row.graph), escape(row.compiler), words, speedups(row), escape(ratio(row)),
-            *("" if value is None else f"{value:.2f}×" for value in costs), escape(row.sentence),
+            row.graph, row.compiler, words, speedups(row), ratio(row),
+            *("" if value is None else f"{value:.2f}×" for value in costs), row.sentence,
         )  # fmt: skip
     return table
 

@@ -6,7 +6,6 @@ import json as jsonlib
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out
@@ -37,7 +36,7 @@ def list_compilers(
         options = " ".join(f"{key}={value}" for key, value in row["options"].items())
         words.append(f"{options} …".strip() if row["open_options"] else options)
         words.append(row["missing"] or "ready")
-        table.add_row(*map(escape, words))
+        table.add_row(*words)
     out.print(table)
     err.print(f"{sum(row['missing'] is None for row in rows)} of {len(rows)} can be used here")
 

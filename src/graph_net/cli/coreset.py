@@ -15,6 +15,7 @@ from graph_net.cli.score import SOURCES_HELP
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
+from graph_net.printable import printable
 
 if TYPE_CHECKING:
     from graph_net.coreset import Expected, Measured, Transitions
@@ -63,7 +64,7 @@ def coreset_graphs(
     else:
         err.print("no records that tell the error of a prediction: give some with --records")
     if output is None:
-        typer.echo("\n".join(names))
+        typer.echo("\n".join(map(printable, names)))
         return
     copy_graphs(source, names, output)
 

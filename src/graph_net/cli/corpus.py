@@ -10,6 +10,7 @@ import typer
 
 from graph_net import __version__
 from graph_net.cli.common import err, out
+from graph_net.cli.terminal import lines
 from graph_net.corpus import card as cards
 from graph_net.corpus import croissant, mini, stats
 from graph_net.corpus.pack import Pack
@@ -19,6 +20,7 @@ from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
 from graph_net.corpus.verdict_stats import kept_verdicts, verdict_table, with_verdicts
+from graph_net.files import read_text
 
 
 class Action(Enum):
@@ -63,9 +65,9 @@ def corpus_files(
     if action is Action.STATS:
         found = stats.count(source)
         found.save(source.path / stats.FILE)
-        out.print(tables(found), markup=False, soft_wrap=True)
+        out.print(lines(tables(found)), soft_wrap=True)
         if page is not None:
-            page.write_text(with_tables(page.read_text("utf-8"), found), "utf-8")
+            page.write_text(with_tables(read_text(page), found), "utf-8")
         if subgraphs is not None:
             _subgraphs(Pack(subgraphs), page)
         if verdicts is not None:
@@ -81,17 +83,17 @@ def corpus_files(
 def _subgraphs(pack: Pack, page: Path | None) -> None:
     """Count subgraphs, and write the page's region on them."""
     found = count_subgraphs(pack)
-    out.print(subgraph_table(found), markup=False, soft_wrap=True)
+    out.print(lines(subgraph_table(found)), soft_wrap=True)
     if page is not None:
-        page.write_text(with_subgraphs(page.read_text("utf-8"), found), "utf-8")
+        page.write_text(with_subgraphs(read_text(page), found), "utf-8")
 
 
 def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
     """Count verdicts, and write the page's region on them."""
     table = verdict_table(kept_verdicts(source, kept), len(source))
-    out.print(table, markup=False, soft_wrap=True)
+    out.print(lines(table), soft_wrap=True)
     if page is not None:
-        page.write_text(with_verdicts(page.read_text("utf-8"), table), "utf-8")
+        page.write_text(with_verdicts(read_text(page), table), "utf-8")
 
 
 def _prune(source: Pack, kept: Path | None) -> None:
@@ -100,7 +102,7 @@ def _prune(source: Pack, kept: Path | None) -> None:
     refused = [verdict.name for verdict in kept_verdicts(source, kept) if not verdict.ok]
     removed = prune(source, refused)
     for name in refused:
-        err.print(name, markup=False)
+        err.print(name)
     err.print(f"{removed} graphs taken out of {source.path}")
 
 
@@ -112,9 +114,9 @@ def _mini(source: Pack, count: int) -> None:
         try:
             taken = eager_seconds(source, name)
         except Died as error:
-            err.print(f"{name}: {error}", markup=False)
+            err.print(f"{name}: {error}")
             return None
-        err.print(f"{name}: {1000 * taken:.0f} ms", markup=False)
+        err.print(f"{name}: {1000 * taken:.0f} ms")
         return taken
 
     # Training steps are counted apart; the selection is of whole models.

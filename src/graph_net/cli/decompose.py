@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.bench import parse_seconds
@@ -106,7 +105,7 @@ def _report(decomposition: Decomposition, output: Path) -> None:
         table.add_row(kind, *(f"{number:,}" for number in (len(ids), len(structures), *numbers)))
     out.print(table)
     for (kind, reason), number in reasons.most_common(12):
-        err.print(f"{kind}: {number} x {escape(reason)}")
+        err.print(f"{kind}: {number} x {reason}")
 
 
 _COLUMNS = ("distinct", "structures", "groups", "trivial", "refused", "failed", "composed")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out
@@ -87,5 +86,5 @@ def _report(outcome: Outcome, output: Path) -> None:
         table.add_column("samples", justify="right")
         table.add_column("for example", overflow="fold")
         for reason, names in outcome.reasons():
-            table.add_row(escape(reason), str(len(names)), escape(names[0]))
+            table.add_row(reason, str(len(names)), names[0])
         out.print(table)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from graph_net.cli.common import err
 from graph_net.cli.progress import progress
@@ -91,19 +90,17 @@ def _workloads(store: RecordStore, path: Path) -> None:
 
     added = WorkloadStore(store.path).add(path)
     said = "were there" if added is None else f"{added[0]} added, {added[1]} damaged"
-    err.print(f"{escape(str(path))}: MetaSchedule workloads, {said}")
+    err.print(f"{path}: MetaSchedule workloads, {said}")
 
 
 def _told(path: Path, kind: Format, added: Added | None) -> None:
     """Say what came of a file of programs."""
     if added is None:
-        err.print(f"{escape(str(path))}: {kind}, were there")
+        err.print(f"{path}: {kind}, were there")
         return
-    err.print(
-        f"{escape(str(path))}: {kind}, {added.programs} programs added, {added.damaged} damaged"
-    )
+    err.print(f"{path}: {kind}, {added.programs} programs added, {added.damaged} damaged")
     for place, damage in added.examples:
         where = f"  line {place.line}, byte {place.offset}: "
-        err.print(where + damage.reason, markup=False)
+        err.print(where + damage.reason)
     if added.damaged > len(added.examples):
         err.print(f"  and {added.damaged - len(added.examples)} more")

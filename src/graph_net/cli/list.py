@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out, short_bytes, short_count
@@ -61,7 +60,7 @@ def list_pack(
             short_count(row["parameters"]),
             short_bytes(row["tensor_bytes"]),
         )
-        counts = (f"{row['occurrences']:,}", f"{row['models']:,}") if counted else ()
-        table.add_row(*(escape(word or "") for word in words), *numbers, *counts, row["id"][:8])
+        counts = (f"{row['occurrences'] or 0:,}", f"{row['models'] or 0:,}") if counted else ()
+        table.add_row(*(word or "" for word in words), *numbers, *counts, row["id"][:8])
     out.print(table)
     err.print(f"{len(rows)} graphs")

@@ -38,6 +38,7 @@ from graph_net.cli.validate import validate_graphs
 from graph_net.cli.variant import make_variant
 from graph_net.cli.verify import verify_golden
 from graph_net.isolate.sandbox import SWITCH
+from graph_net.printable import printable
 
 INTERRUPTED = 130
 ANSWERS = frozenset({"bisect", "compare", "repro", "verify"})
@@ -120,15 +121,13 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(141)
     except Exception as error:
         if debug:
-            traceback.print_exc()
+            sys.stderr.write(printable(traceback.format_exc(), lines=True))
         else:
             sentence = " ".join(str(error).split()) or type(error).__name__
             known = isinstance(error, (ValueError, OSError))
             prefix = "" if known else f"{type(error).__name__}: "
             hint = "" if known else " (--debug shows where)"
-            err.print(
-                f"error: {prefix}{sentence}{hint}", style="bold red", markup=False, soft_wrap=True
-            )
+            err.print(f"error: {prefix}{sentence}{hint}", style="bold red", soft_wrap=True)
         verb = next((word for word in words if not word.startswith("-")), "")
         sys.exit(2 if verb in ANSWERS else 1)
 

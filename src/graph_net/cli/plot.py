@@ -49,4 +49,4 @@ def plot_sources(
     wanted = [word.strip().lower() for word in formats.split(",") if word.strip()]
     for each in kinds:
         for path in draw(each, sources, output, parameters, wanted, paired):
-            err.print(str(path), markup=False, highlight=False, soft_wrap=True)
+            err.print(str(path), highlight=False, soft_wrap=True)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.bench import parse_seconds
@@ -73,7 +72,7 @@ def collect_programs(
     that is in --work is stored, whatever --where says this time.
     """
     from graph_net.corpus.query import select
-    from graph_net.corpus.sources import held
+    from graph_net.files import held
     from graph_net.programs.collect import Collection, Wanted
     from graph_net.programs.networks import networks as pack_of
     from graph_net.programs.store import store
@@ -92,7 +91,7 @@ def collect_programs(
         with progress("tasks", len(missing)) as advance:
             extraction.run(pack.blobs(missing), cores, advance)
         for name, why in extraction.failures().items():
-            err.print(f"{name}: {why} (--retry asks again)", markup=False)
+            err.print(f"{name}: {why} (--retry asks again)")
         tasks = merged(extraction.tasks(), every)
         if quick is not None:
             tasks = [task for task in tasks if collection.journal(task).seconds() <= quick]
@@ -104,9 +103,9 @@ def collect_programs(
         began = time.monotonic()
         outcomes = _measure(collection, tasks, began + limit if limit else math.inf)
         for why in collection.failures(tasks):
-            err.print(f"{why} (--retry asks again)", markup=False)
+            err.print(f"{why} (--retry asks again)")
         for why in collection.lost:
-            err.print(f"{why}; the same command again goes on", markup=False)
+            err.print(f"{why}; the same command again goes on")
         _report(outcomes, time.monotonic() - began)
         known = merged(extraction.all_tasks(), every=True)
         measured = [task for task in known if collection.journal(task).done]
@@ -135,6 +134,6 @@ def _report(outcomes: Counter[str], seconds: float) -> None:
     table.add_column("outcome")
     table.add_column("programs", justify="right")
     for outcome, count in outcomes.most_common():
-        table.add_row(escape(outcome), str(count))
+        table.add_row(outcome, str(count))
     out.print(table)
     out.print(f"{3600 * outcomes.total() / seconds:,.0f} programs an hour")

@@ -9,6 +9,8 @@ import typer
 
 from graph_net import __version__
 from graph_net.cli.common import err, out
+from graph_net.cli.terminal import lines
+from graph_net.files import read_text
 
 FOLDER = "A directory with a directory of records for each platform."
 
@@ -26,9 +28,9 @@ def count_programs(
     from graph_net.programs.dataset_stats import count, markdown, with_statistics
 
     found = count(folder)
-    out.print(markdown(found), markup=False, soft_wrap=True)
+    out.print(lines(markdown(found)), soft_wrap=True)
     if page is not None:
-        page.write_text(with_statistics(page.read_text("utf-8"), found), "utf-8")
+        page.write_text(with_statistics(read_text(page), found), "utf-8")
 
 
 def describe_programs(
@@ -50,7 +52,7 @@ def describe_programs(
     save_splits(folder, {of.name: of.split for of in found})
     for of in found:
         if why := lacking(of.tasks, of.split):
-            err.print(f"warning: {of.name} has {why}", markup=False)
+            err.print(f"warning: {of.name} has {why}")
     (folder / dataset_card.FILE).write_text(dataset_card.card(found), "utf-8")
     about = dataset_card.described(found)
     text = dataset_croissant.croissant(folder, about, __version__, date)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from graph_net.cli.common import err, short_bytes
 from graph_net.cli.progress import progress
@@ -120,4 +119,4 @@ def _tell(store: FeatureStore, name: str) -> None:
         f"{len(parts)} files, {short_bytes(size)}"
     )
     for reason, number in lost.most_common(SHOWN):
-        err.print(f"  {number:,} × {escape(reason)}")
+        err.print(f"  {number:,} × {reason}")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import out, short_count
@@ -119,7 +118,7 @@ def _table(shown: list[TaskSummary]) -> Table:
             name, justify="left" if words else "right", no_wrap=not folds, overflow="fold"
         )
     for row in zip(*known.values(), strict=True):
-        table.add_row(*map(escape, row))
+        table.add_row(*row)
     return table
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import out, short_count
+from graph_net.cli.terminal import lines
+from graph_net.printable import printable
 from graph_net.programs.histogram import short_seconds, text_histogram
 from graph_net.programs.listing import Code, Listing
 from graph_net.programs.overview import TaskSummary
@@ -30,7 +31,8 @@ def print_code(view: TaskView, listing: Listing, lines: int, steps: bool) -> Non
     if view.typical != view.best:
         _program("typical", view.typical, listing.typical, view, lines, steps)
     if listing.note:
-        out.print(f"\n{listing.note}", markup=False, soft_wrap=True)
+        out.print()
+        out.print(listing.note, soft_wrap=True)
 
 
 def _networks(of: TaskSummary) -> str:
@@ -56,12 +58,12 @@ def _facts(view: TaskView, near: list[Occurrence]) -> None:
         "programs": f"{of.programs:,}, of which {of.failed:,} failed",
         "noise": _noise(view),
     }
-    table = Table(title=escape(of.name), show_header=False, title_justify="left", box=None)
+    table = Table(title=of.name, show_header=False, title_justify="left", box=None)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for key, value in rows.items():
         if value:
-            table.add_row(key, escape(value))
+            table.add_row(key, value)
     out.print(table)
 
 
@@ -77,16 +79,17 @@ def _noise(view: TaskView) -> str:
 
 
 def _times(view: TaskView) -> None:
-    lines = text_histogram(view.costs, max(10, min(50, out.width - 40)))
-    if not lines:
+    bars = text_histogram(view.costs, max(10, min(50, out.width - 40)))
+    if not bars:
         return
     of = view.summary
+    out.print()
     out.print(
-        f"\ntimes: best {short_seconds(of.best)}, median {short_seconds(of.median)}, worst "
+        f"times: best {short_seconds(of.best)}, median {short_seconds(of.median)}, worst "
         f"{short_seconds(of.worst)}; {of.spread:.3g}× between best and worst, log scale",
         highlight=False,
     )
-    out.print("\n".join(lines), highlight=False, markup=False)
+    out.print(lines("\n".join(bars)))
 
 
 def _failures(view: TaskView) -> None:
@@ -98,7 +101,7 @@ def _failures(view: TaskView) -> None:
     for one in view.failures:
         first = (one.message.strip().splitlines() or [""])[0][:160]
         words = (one.stage, one.symptom, first)
-        table.add_row(f"{one.count:,}", *(escape(word) for word in words))
+        table.add_row(f"{one.count:,}", *words)
     out.print()
     out.print(table)
 
@@ -112,11 +115,12 @@ def _program(
     _code(said, code.steps if steps or not code.program else code.program, lines)
 
 
-def _code(heading: str, text: str, lines: int) -> None:
+def _code(heading: str, text: str, most: int) -> None:
     """Code under a heading; long lines stay whole, so that it can be copied."""
-    out.print(f"\n[bold]{escape(heading)}[/bold]", highlight=False)
+    out.print()
+    out.print(heading, style="bold", highlight=False)
     every = text.rstrip().splitlines()
-    shown = "\n".join(every[: lines or None])
+    shown = "\n".join(printable(line) for line in every[: most or None])
     if out.is_terminal:
         from rich.syntax import Syntax
 
@@ -124,5 +128,5 @@ def _code(heading: str, text: str, lines: int) -> None:
         out.print(shown_text, soft_wrap=True, end="" if shown_text.plain.endswith("\n") else "\n")
     else:
         typer.echo(shown)
-    if lines and len(every) > lines:
-        out.print(f"… {len(every) - lines:,} more lines; --lines 0 shows all", style="dim")
+    if most and len(every) > most:
+        out.print(f"… {len(every) - most:,} more lines; --lines 0 shows all", style="dim")

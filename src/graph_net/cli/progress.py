@@ -39,7 +39,7 @@ def progress(what: str, total: int) -> Iterator[Advance]:
         if now - said >= EVERY:
             said = now
             text = f"{what} {count.done}/{total} {count.text(now)}, {count.left(now)} left"
-            err.print(text, markup=False, highlight=False)
+            err.print(text, highlight=False)
 
     yield now_and_then
 
@@ -47,10 +47,10 @@ def progress(what: str, total: int) -> Iterator[Advance]:
 @contextmanager
 def _bar(what: str, count: _Count) -> Iterator[Advance]:
     columns = (
-        TextColumn("{task.fields[what]}"),
+        TextColumn("{task.fields[what]}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         TimeRemainingColumn(),
     )
     # Drawn when something is done, not by a thread: workers are forked meanwhile.

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out
@@ -34,7 +33,7 @@ def query_records(
     for name in names:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(escape(_word(value)) for value in row))
+        table.add_row(*(_word(value) for value in row))
     out.print(table)
     err.print(f"{len(rows)} rows")
 

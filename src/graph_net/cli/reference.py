@@ -84,4 +84,4 @@ def reference_graphs(
                 board.add(record)
     board.report()
     err.print(f"golden run in {output}; `graph-net verify {output}` holds a machine against it",
-              highlight=False, markup=False, soft_wrap=True)  # fmt: skip
+              highlight=False, soft_wrap=True)  # fmt: skip

@@ -49,7 +49,7 @@ def report_records(
     counts = f"{shown.measurements:,} measurements"
     if shown.programs:
         counts += f", {shown.programs:,} programs"
-    err.print(f"{output}: {counts}, {size}", markup=False, highlight=False, soft_wrap=True)
+    err.print(f"{output}: {counts}, {size}", highlight=False, soft_wrap=True)
 
 
 def pack_at_hand(named: Path | None) -> Pack | None:

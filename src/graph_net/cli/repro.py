@@ -10,6 +10,7 @@ import typer
 
 from graph_net.cli.common import GRAPH_HELP, err, open_graph, out
 from graph_net.cli.export import safe_path
+from graph_net.cli.terminal import lines
 
 NOT_SHOWN = 1
 
@@ -60,9 +61,9 @@ def repro_graph(
     aside.write_text(text, "utf-8")
     aside.replace(place)
     if verbose:
-        err.print(shown.printed, markup=False, highlight=False, end="")
+        err.print(lines(shown.printed), end="")
     words = f"{shown.outcome}: {shown.sentence}"
-    out.print(words, markup=False, highlight=False, soft_wrap=True)
-    err.print(f"{place}: run it with `python {place.name}`", markup=False, highlight=False)
+    out.print(words, highlight=False, soft_wrap=True)
+    err.print(f"{place}: run it with `python {place.name}`", highlight=False)
     if shown.outcome is not Outcome.SHOWN:
         raise typer.Exit(NOT_SHOWN)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out
@@ -77,7 +76,7 @@ def _peaks(device: Device, again: bool) -> Peaks:
         return known
     from graph_net.measure.peaks import measure_peaks
 
-    err.print(f"measuring {device.name}, {device.threads} threads …", markup=False)
+    err.print(f"measuring {device.name}, {device.threads} threads …")
     found = measure_peaks(device)
     keep_peaks(found)
     return found
@@ -108,8 +107,7 @@ def _floors(
             peaks[name] = _peaks(describe(here.kind, device.threads), again)
     missing = [device.name for name, device in devices.items() if name not in peaks]
     if missing:
-        err.print(f"no peaks for {', '.join(missing)}: run this verb there, on these records",
-                  markup=False)  # fmt: skip
+        err.print(f"no peaks for {', '.join(missing)}: run this verb there, on these records")
     work = {**known.work, **_counted(pack, set(graphs) - known.work.keys())}
     found = Rooflines(peaks, {graph: work[graph] for graph in sorted(work)})
     write_rooflines(records, found)
@@ -148,7 +146,7 @@ def _work(graph: Graph) -> Work:
 
 
 def _show_peaks(peaks: Peaks) -> None:
-    table = Table(title=escape(f"{peaks.name}, {peaks.software}, {peaks.measured}"),
+    table = Table(title=f"{peaks.name}, {peaks.software}, {peaks.measured}",
                   title_justify="left")  # fmt: skip
     table.add_column("peak")
     table.add_column("", justify="right")
@@ -158,7 +156,7 @@ def _show_peaks(peaks: Peaks) -> None:
         f"{peaks.cache_bandwidth / 1e9:.1f} GB/s",
     )
     for dtype, rate in peaks.flops.items():
-        table.add_row(escape(dtype), f"{rate / 1e9:.1f} GFLOP/s")
+        table.add_row(dtype, f"{rate / 1e9:.1f} GFLOP/s")
     out.print(table)
     if peaks.load > 1:
         err.print(
@@ -177,7 +175,7 @@ def _show_floors(above: list[Headroom]) -> None:
     for each in above[:MOST]:
         floor = each.floor
         table.add_row(
-            escape(each.subject.name), escape(each.config.label), _milli(floor.seconds),
+            each.subject.name, each.config.label, _milli(floor.seconds),
             floor.bound, _milli(each.seconds), f"{each.ratio:.2f}×",
             f"{each.eager_seconds / floor.seconds:.2f}×", each.reason,
             style="red" if each.impossible else None,

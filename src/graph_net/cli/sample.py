@@ -13,6 +13,7 @@ from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.corpus.query import select
 from graph_net.corpus.sample import sample
 from graph_net.corpus.shipped import shipped_corpus
+from graph_net.printable import printable
 
 
 def sample_pack(
@@ -39,7 +40,7 @@ def sample_pack(
     if len(names) < count:
         err.print(f"only {len(names)} graphs to draw from")
     if output is None:
-        typer.echo("\n".join(names))
+        typer.echo("\n".join(map(printable, names)))
         return
     copy_graphs(source, names, output)
 

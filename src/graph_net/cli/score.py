@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from graph_net.cli.common import err, out
 
@@ -86,12 +86,12 @@ def _table(
         cells = [_cell(found.at(which, t)) for which, t in columns]
         last = _cell(found.graphnet if aggregate == "graphnet" else found.passbench)
         families = f"{found.families}{'!' if found.uncertain else ''}"
-        table.add_row(escape(name), f"{found.samples:,}", families, *cells, last)
+        table.add_row(name, f"{found.samples:,}", families, *cells, last)
     out.print(table)
     few = [name for name, found in estimates.items() if found.uncertain]
     if few:
         err.print(
-            f"! fewer than 10 model families: the intervals of {escape(', '.join(few))} are "
+            f"! fewer than 10 model families: the intervals of {', '.join(few)} are "
             "narrower than they should be"
         )
 
@@ -100,10 +100,14 @@ def _aggregate(found: Estimate) -> float:
     return found.graphnet.value if found.graphnet is not None else 0.0
 
 
-def _cell(bounds: Bounds | None) -> str:
-    if bounds is None:
-        return ""
-    return f"{bounds.value:.3f}\n[dim]{bounds.low:.3f}…{bounds.high:.3f}[/]"
+def _cell(bounds: Bounds | None) -> Text:
+    return Text() if bounds is None else _with_interval(bounds, "\n")
+
+
+def _with_interval(bounds: Bounds, between: str) -> Text:
+    return Text.assemble(
+        f"{bounds.value:.3f}{between}", (f"{bounds.low:.3f}…{bounds.high:.3f}", "dim")
+    )
 
 
 def _ranking(ranking: Ranking) -> None:
@@ -117,9 +121,9 @@ def _ranking(ranking: Ranking) -> None:
         verdict = "told apart" if pair.apart else "not told apart"
         if not pair.graphs:
             verdict = "no graph in common"
-        times = f"{pair.ratio.value:.3f} [dim]{pair.ratio.low:.3f}…{pair.ratio.high:.3f}[/]"
+        times = _with_interval(pair.ratio, " ")
         table.add_row(
-            escape(pair.first), escape(pair.second), times, f"{pair.graphs:,}",
+            pair.first, pair.second, times, f"{pair.graphs:,}",
             f"{pair.families:,}", f"{pair.p_value:.2g}", verdict,
         )  # fmt: skip
     out.print(table)
@@ -129,4 +133,4 @@ def _not_counted(curves: dict[str, Samples]) -> None:
     for name, samples in curves.items():
         if samples.blameless:
             kinds = ", ".join(f"{n} {what}" for what, n in sorted(samples.blameless.items()))
-            err.print(escape(f"{name}: {sum(samples.blameless.values())} not counted ({kinds})"))
+            err.print(f"{name}: {sum(samples.blameless.values())} not counted ({kinds})")

@@ -6,13 +6,14 @@ from collections import Counter
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes, short_count
 from graph_net.cli.confined import confined
+from graph_net.cli.terminal import lines
 from graph_net.graph import Graph, GraphError, Level, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
+from graph_net.printable import printable
 
 
 def show_graph(
@@ -35,7 +36,7 @@ def show_graph(
         from graph_net.formats.graphnet.source import model_source
 
         written = paddle_source if found.level is Level.PADDLE else model_source
-        typer.echo(written(found), nl=False)
+        typer.echo(printable(written(found), lines=True), nl=False)
     else:
         out.print(summary(name, found, flops))
         out.print(inputs(found))
@@ -43,7 +44,7 @@ def show_graph(
 
 
 def summary(name: str, graph: Graph, flops: bool) -> Table:
-    table = Table(title=escape(name), show_header=False, title_justify="left")
+    table = Table(title=name, show_header=False, title_justify="left")
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     origin = graph.provenance
@@ -67,7 +68,7 @@ def summary(name: str, graph: Graph, flops: bool) -> Table:
     if flops:
         rows["FLOPs"] = _flops(graph)
     for key, value in rows.items():
-        table.add_row(key, escape(value))
+        table.add_row(key, value)
     return table
 
 
@@ -107,7 +108,7 @@ def inputs(graph: Graph) -> Table:
             short_count(sum(spec.elements(graph.bindings) for _, spec in specs)),
             short_bytes(sum(spec.bytes(graph.bindings) for _, spec in specs)),
             ", ".join(sorted({spec.dtype for _, spec in specs})),
-            escape("\n".join(shown) + (" …" if len(shown) < len(shapes) else "")),
+            lines("\n".join(map(printable, shown)) + (" …" if len(shown) < len(shapes) else "")),
         )
     return table
 
@@ -127,9 +128,7 @@ def operator_table(graph: Graph, most: int) -> Table:
         node.target for node in graph.nodes if any(ref in parameters for ref in node.refs)
     )
     for target, count in counts.most_common(most or None):
-        table.add_row(
-            escape(target), f"{count:,}", f"{reading[target]:,}" if reading[target] else ""
-        )
+        table.add_row(target, f"{count:,}", f"{reading[target]:,}" if reading[target] else "")
     if most and len(counts) > most:
         rest = sum(counts.values()) - sum(count for _, count in counts.most_common(most))
         table.add_row(f"… {len(counts) - most} more", f"{rest:,}", "")

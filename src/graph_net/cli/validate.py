@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import pyarrow.compute as pc
 import typer
 
 from graph_net.cli.list import WHERE_HELP
@@ -20,8 +19,10 @@ from graph_net.cli.verdicts import failure_table, summary, verdict_table
 from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
+from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.graph import from_bytes
+from graph_net.printable import utf8_name
 
 if TYPE_CHECKING:
     from graph_net.capture.zoo.zoo import Zoo
@@ -118,7 +119,7 @@ class Found:
 
 def tasks(source: Path, where: str | None, names: Path | None, limit: int | None) -> Found:
     """The graphs of a pack or of sample directories that were asked for."""
-    listed = None if names is None else set(names.read_text("utf-8").split("\n"))
+    listed = None if names is None else set(read_text(names).split("\n"))
     if is_pack(source):
         pack = Pack(source)
         rows = [r for r in select(pack, where) if listed is None or r["name"] in listed][:limit]
@@ -130,7 +131,7 @@ def tasks(source: Path, where: str | None, names: Path | None, limit: int | None
         )
     if where is not None:
         raise PackError(f"{source} is no pack; --where asks a pack")
-    samples = {str(path.relative_to(source)): path for path in find_samples(source)}
+    samples = {utf8_name(str(path.relative_to(source))): path for path in find_samples(source)}
     if listed is not None:
         samples = {name: path for name, path in samples.items() if name in listed}
     samples = dict(list(samples.items())[:limit])
@@ -143,12 +144,8 @@ def _from_pack(pack: Pack, names: list[str]) -> Iterator[Task]:
     from graph_net.validate.pool import Task
 
     # A graph is decoded in the process that may die of it.
-    chosen = pc.field("name").isin(names)
-    for batch in pack.dataset.to_batches(
-        filter=chosen, columns=["name", "graph"], batch_size=64, batch_readahead=1
-    ):
-        for name, data in zip(batch["name"], batch["graph"], strict=True):
-            yield Task(name.as_py(), partial(from_bytes, data.as_py(), pack.limits))
+    for name, data in pack.blobs(names):
+        yield Task(name, partial(from_bytes, data, pack.limits))
 
 
 def _from_samples(samples: dict[str, Path]) -> Iterator[Task]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from graph_net.cli.common import err, out
 
@@ -43,20 +43,20 @@ def verdict_table(verdicts: list[Verdict], libraries: dict[str, str]) -> None:
             if single
             else str(sum(bool(v.redundant_with) for v in group))
         )
-        table.add_row(escape(key), *count, *cells, _number(largest), end)
+        table.add_row(key, *count, *cells, _number(largest), end)
     out.print(table)
 
 
-def _cell(group: list[Verdict], requirement: str) -> str:
+def _cell(group: list[Verdict], requirement: str) -> Text:
     states = Counter(f.state.value for v in group for f in v.findings
                      if f.requirement.value == requirement)  # fmt: skip
     if len(group) == 1:
         (state,) = states
-        return f"[red]{state}[/]" if state == "failed" else state
-    words = [f"{states['passed']:,}"]
-    words += [f"{states['fake']:,} fake"] if states["fake"] else []
-    words += [f"[red]{states['failed']:,} failed[/]"] if states["failed"] else []
-    return ", ".join(words)
+        return Text(state, "red" if state == "failed" else "")
+    words = [Text(f"{states['passed']:,}")]
+    words += [Text(f"{states['fake']:,} fake")] if states["fake"] else []
+    words += [Text(f"{states['failed']:,} failed", "red")] if states["failed"] else []
+    return Text(", ").join(words)
 
 
 def _number(value: float | None) -> str:
@@ -84,7 +84,7 @@ def failure_table(verdicts: list[Verdict]) -> None:
     table.add_column("for example", overflow="fold")
     for (requirement, _), group in sorted(reasons.items(), key=lambda item: -len(item[1])):
         name, reason = group[0]
-        table.add_row(requirement, escape(reason), str(len(group)), escape(name))
+        table.add_row(requirement, reason, str(len(group)), name)
     out.print(table)
 
 

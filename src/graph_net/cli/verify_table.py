@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out
@@ -39,7 +38,7 @@ def show_environment(results: Results) -> None:
     for name in ("", "reference", "here"):
         table.add_column(name, overflow="fold")
     for key in changed:
-        table.add_row(*(escape(word) for word in (key, then.get(key, "–"), now.get(key, "–"))))
+        table.add_row(key, then.get(key, "–"), now.get(key, "–"))
     out.print(table)
 
 
@@ -67,7 +66,7 @@ def show_table(results: list[Verified]) -> None:
         why = "; ".join(filter(None, (each.reason, each.verdict_reason)))
         cells = [each.name, each.compiler, each.standing, _level(each), _value(each.speed),
                  _bounds(each.speed), _value(each.eager), speed, why]  # fmt: skip
-        table.add_row(*map(escape, cells), style="red" if each.worse else None)
+        table.add_row(*cells, style="red" if each.worse else None)
     out.print(table)
 
 
@@ -98,7 +97,7 @@ def show_summary(results: list[Verified], t: float, margin: float) -> None:
         "Times of two runs are compared as they are: a ratio says what changed between the runs, "
         "the machine, its clock and its load included; eager's ratio beside it says what of that "
         "is not the compiler's.",
-        highlight=False, markup=False,
+        highlight=False,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from graph_net.compilers.compiler import Job
 from graph_net.compilers.replacing import replacing
+from graph_net.files import read_bytes
 
 LIMIT = 2 << 30
 """Bytes that all entries take together at most; those not used for longest go first."""
@@ -49,7 +50,7 @@ class KeptForms:
         """Put an entry at ``path``; whether there was a sound one."""
         entry = self.root / name
         try:
-            head, _, data = entry.read_bytes().partition(b"\n")
+            head, _, data = read_bytes(entry).partition(b"\n")
             told = json.loads(head)
             sound = told["sha256"] == hashlib.sha256(data).hexdigest()
             seconds, cpu = float(told["seconds"]), float(told["cpu_seconds"])

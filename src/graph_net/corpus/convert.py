@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from graph_net.corpus.columns import row_of
+from graph_net.corpus.readers import reading_pool
 from graph_net.formats.graphnet import read_sample
 from graph_net.graph import GraphError
+from graph_net.printable import is_utf8, printable
 
 IN_FLIGHT = 4
 """Samples handed out per process: enough to keep it busy, few enough to bound memory."""
@@ -27,6 +28,10 @@ class SampleResult:
     row: dict[str, Any] | None = None
     reason: str = ""
     sample_bytes: int = 0
+
+
+Reader = Callable[[str, str], SampleResult]
+"""From a sample's name and directory to what became of it."""
 
 
 @dataclass
@@ -64,6 +69,8 @@ class Outcome:
 def read_one(name: str, path: str) -> SampleResult:
     """Read one sample directory; never raises on what is in it."""
     directory = Path(path)
+    if not is_utf8(name):
+        return SampleResult(printable(name), reason="its name is not UTF-8; rename the directory")
     try:
         row = row_of(name, read_sample(directory))
     except GraphError as error:
@@ -74,22 +81,24 @@ def read_one(name: str, path: str) -> SampleResult:
     return SampleResult(name, row, sample_bytes=size)
 
 
-def read_directories(samples: Mapping[str, Path], jobs: int) -> Iterator[SampleResult]:
+def read_directories(
+    samples: Mapping[str, Path], jobs: int, read: Reader = read_one
+) -> Iterator[SampleResult]:
     """Results in the order they are ready. A sample that kills its process is read again alone,
     and refused if it does so twice; the others are not affected."""
     waiting = list(samples.items())[::-1]
     if jobs == 1 or len(waiting) < 2:
-        yield from (read_one(name, str(path)) for name, path in reversed(waiting))
+        yield from (read(name, str(path)) for name, path in reversed(waiting))
         return
     while waiting:
         suspects: list[tuple[str, Path]] = []
-        with _pool(jobs) as pool:
+        with reading_pool(jobs, __name__) as pool:
             flying: dict[Future[SampleResult], tuple[str, Path]] = {}
             while (waiting or flying) and not suspects:
                 while waiting and len(flying) < jobs * IN_FLIGHT:
                     name, path = waiting.pop()
                     try:
-                        flying[pool.submit(read_one, name, str(path))] = (name, path)
+                        flying[pool.submit(read, name, str(path))] = (name, path)
                     except BrokenProcessPool:
                         suspects.append((name, path))
                         break
@@ -102,19 +111,12 @@ def read_directories(samples: Mapping[str, Path], jobs: int) -> Iterator[SampleR
                         yield future.result()
             suspects.extend(flying.values())
         for name, path in suspects:
-            yield _read_alone(name, path)
+            yield _read_alone(name, path, read)
 
 
-def _read_alone(name: str, path: Path) -> SampleResult:
-    with _pool(1) as pool:
+def _read_alone(name: str, path: Path, read: Reader) -> SampleResult:
+    with reading_pool(1, __name__) as pool:
         try:
-            return pool.submit(read_one, name, str(path)).result()
+            return pool.submit(read, name, str(path)).result()
         except BrokenProcessPool:
             return SampleResult(name, reason="reading it killed the process")
-
-
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    # Forked from a server that has imported this module and nothing that holds threads.
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["graph_net.corpus.convert"])
-    return ProcessPoolExecutor(jobs, mp_context=context)

@@ -11,6 +11,7 @@ from pathlib import Path
 from graph_net.capture.worker import Result, Spool
 from graph_net.capture.zoo.zoo import Entry
 from graph_net.corpus.pack import Pack, PackWriter, is_pack
+from graph_net.files import read_text
 from graph_net.graph import Graph
 from graph_net.graph.hashing import code_hash
 
@@ -18,7 +19,7 @@ from graph_net.graph.hashing import code_hash
 def results(spool: Spool) -> Iterator[Result]:
     """Every result in a spool, by name."""
     for path in sorted(spool.path.glob("*.json")):
-        tree = json.loads(path.read_text("utf-8"))["entry"]
+        tree = json.loads(read_text(path))["entry"]
         result = spool.result(Entry(**{**tree, "tags": tuple(tree["tags"])}))
         if result is not None:
             yield result

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from graph_net import __version__
 from graph_net.corpus.pack import sync_directory
+from graph_net.files import open_regular
 from graph_net.graph import DEFAULT_LIMITS
 from graph_net.measure import Protocol, Task
 from graph_net.measure.golden import ENVIRONMENT, Golden, hash_of
@@ -189,7 +190,7 @@ def _unsealed(data: bytes) -> str:
 
 def _limited(path: Path, most: int) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(most + 1)
     except OSError as error:
         raise GoldenError(f"{path.name} cannot be read: {error.strerror}") from error

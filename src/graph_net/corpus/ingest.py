@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 
 from graph_net.corpus.programs import ROW_GROUP, Added, Found, Labels, ProgramStore
+from graph_net.corpus.readers import reading_pool
 from graph_net.corpus.sources import source_hash
 from graph_net.corpus.tasks import TaskStore
 from graph_net.formats.tuning import Format, TuningError, read_blocks
@@ -62,9 +62,7 @@ def add_files(
         for path, kind in files:
             yield path, kind, add_file(directory, path, kind, labels)
         return
-    context = get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    with ProcessPoolExecutor(min(jobs, len(files)), mp_context=context) as pool:
+    with reading_pool(min(jobs, len(files)), __name__) as pool:
         flying = {pool.submit(add_file, directory, *file, labels): file for file in files}
         try:
             for done in as_completed(flying):

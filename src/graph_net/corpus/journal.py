@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from graph_net.files import require_regular
+
 
 class Journal:
     """An Arrow stream beside a pack's parts, one batch a row."""
@@ -26,6 +28,7 @@ class Journal:
         rows: list[dict[str, Any]] = []
         if not self.path.exists():
             return rows
+        require_regular(self.path)
         try:
             with pa.OSFile(str(self.path)) as file, pa.ipc.open_stream(file) as stream:
                 for batch in stream:

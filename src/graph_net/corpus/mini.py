@@ -12,6 +12,7 @@ from typing import Any
 
 from graph_net.corpus.pack import PackError
 from graph_net.corpus.sample import shares
+from graph_net.files import read_text
 
 FILE = "mini.json"
 COUNT = 64
@@ -51,7 +52,7 @@ def load(path: Path) -> Mini:
     """What ``save`` wrote."""
     if not path.is_file():
         raise PackError(f"no selection at {path}; `graph-net corpus mini` makes one")
-    tree = json.loads(path.read_text("utf-8"))
+    tree = json.loads(read_text(path))
     return Mini(**{**tree, "graphs": tuple(Chosen(**graph) for graph in tree["graphs"])})
 
 

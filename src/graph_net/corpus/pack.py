@@ -8,8 +8,9 @@ and the next one goes on where it stopped.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,6 +22,8 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.journal import Journal
+from graph_net.corpus.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
+from graph_net.files import held, matching
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
 
 PART_GRAPHS = 1024
@@ -41,34 +44,54 @@ def is_pack(path: Path | str) -> bool:
 
 
 class Pack:
-    """A pack opened for reading."""
+    """A pack opened for reading; anybody may have written it.
 
-    def __init__(self, path: Path | str, limits: Limits = DEFAULT_LIMITS) -> None:
+    ``limits`` hold for each graph, ``parquet`` for the columns: types and sizes are checked before
+    a column is decoded.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        limits: Limits = DEFAULT_LIMITS,
+        parquet: ParquetLimits = DEFAULT_PARQUET,
+    ) -> None:
         self.path = Path(path)
         self.limits = limits
         if not self.path.exists():
             raise PackError(f"{self.path} does not exist; `graph-net import` makes a pack")
         if not is_pack(self.path):
             raise PackError(f"{self.path} is no pack: it holds no part-*{SUFFIX}")
-        self.parts = (
-            [self.path] if self.path.is_file() else sorted(self.path.glob(f"part-*{SUFFIX}"))
-        )
         with self._readable():
+            self.parts = (
+                [self.path] if self.path.is_file() else matching(self.path, f"part-*{SUFFIX}")
+            )
             self.dataset = ds.dataset([str(part) for part in self.parts], format="parquet")
         missing = set(SCHEMA.names) - set(self.dataset.schema.names)
         if missing:
             raise PackError(f"{self.path} is no pack: it lacks {', '.join(sorted(missing))}")
+        with self._readable():
+            self._guarded = Guarded(self.parts, SCHEMA, SUBGRAPH_COLUMNS, parquet)
+
+    def check(self, columns: Iterable[str], together: bool = True) -> None:
+        """Raise PackError where columns decode to more than is read; ``together`` in memory."""
+        with self._readable():
+            self._guarded.check(columns, together)
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, ParquetError, OSError) as error:
             raise PackError(f"{self.path} cannot be read: {str(error).splitlines()[0]}") from error
 
     def _table(self, columns: Iterable[str], chosen: pc.Expression | None = None) -> pa.Table:
+        columns = list(columns)
+        self.check(columns, together=chosen is None)
         with self._readable():
-            return self.dataset.to_table(columns=list(columns), filter=chosen)
+            table = self.dataset.to_table(columns=columns, filter=chosen)
+            table.validate(full=True)  # text may be no UTF-8
+        return table
 
     def __len__(self) -> int:
         with self._readable():
@@ -90,15 +113,17 @@ class Pack:
 
     def graph(self, name: str) -> Graph:
         """One graph by its name, or by an unambiguous beginning of its id."""
-        table = self._table(["name", "graph"], pc.field("name") == name)
-        if table.num_rows == 0 and len(name) >= 6:
-            table = self._table(["name", "graph"], pc.starts_with(pc.field("id"), name))
-        if table.num_rows == 0:
+        chosen = pc.field("name") == name
+        found = self._table(["name"], chosen)["name"]
+        if len(found) == 0 and len(name) >= 6:
+            chosen = pc.starts_with(pc.field("id"), name)
+            found = self._table(["name", "id"], chosen)["name"]
+        if len(found) == 0:
             raise PackError(f"{self.path} has no graph {name!r}; {_suggestion(name, self.names())}")
-        if table.num_rows > 1:
-            found = ", ".join(table["name"].to_pylist()[:5])
-            raise PackError(f"{name!r} stands for {table.num_rows} graphs: {found}")
-        return self._decode(table["name"][0].as_py(), table["graph"][0].as_py())
+        if len(found) > 1:
+            some = ", ".join(found.slice(0, 5).to_pylist())
+            raise PackError(f"{name!r} stands for {len(found)} graphs: {some}")
+        return self._decode(found[0].as_py(), self._table(["graph"], chosen)["graph"][0].as_py())
 
     def graphs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Graph]]:
         """Graphs with their names, a few in memory at a time; all of them, or those named."""
@@ -110,16 +135,29 @@ class Pack:
         chosen = (
             None if names is None else pc.field("name").isin(pa.array(list(names), pa.string()))
         )
+        self.check(["name", "graph"], together=False)
         batches = self.dataset.to_batches(
             filter=chosen, columns=["name", "graph"], batch_size=64, batch_readahead=1
         )
         while True:
             with self._readable():
                 batch = next(batches, None)
+                if batch is not None:
+                    batch.validate(full=True)
             if batch is None:
                 return
             for name, data in zip(batch["name"], batch["graph"], strict=True):
                 yield name.as_py(), data.as_py()
+
+    def rows_of(self, names: Collection[str], columns: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Columns of some graphs by name; raises PackError where one is not there, or twice."""
+        chosen = pc.field("name").isin(pa.array(list(names), pa.string()))
+        found = Counter(self._table(["name"], chosen)["name"].to_pylist())
+        for name in names:
+            if found[name] != 1:
+                raise PackError(f"{self.path} has {found[name]} graphs called {name!r}")
+        table = self._table(dict.fromkeys(("name", *columns)), chosen)
+        return {row["name"]: row for row in table.to_pylist()}
 
     def _decode(self, name: str, data: bytes) -> Graph:
         try:
@@ -131,13 +169,17 @@ class Pack:
 
 
 class PackWriter:
-    """Adds graphs to a pack, part by part."""
+    """Adds graphs to a pack, part by part; raises InUse where another process does.
+
+    The pack is held from the beginning until ``with`` ends, so that no name is in it twice.
+    """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         if self.path.is_file():
             raise PackError(f"{self.path} is a file; a pack is written to a directory")
-        self.path.mkdir(parents=True, exist_ok=True)
+        self._held = ExitStack()
+        self._held.enter_context(held(self.path))
         for left in self.path.glob(".part-*"):
             left.unlink()  # what a killed writer had not finished
         self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()
@@ -164,7 +206,8 @@ class PackWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.flush()  # what was finished before an error is worth keeping
+        with self._held:
+            self.flush()  # what was finished before an error is worth keeping
 
     def add(self, name: str, graph: Graph) -> None:
         """Add one graph under a name that the pack does not have yet."""

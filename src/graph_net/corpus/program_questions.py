@@ -128,7 +128,7 @@ def batches(
     draw = np.random.default_rng(seed)
     groups = [
         (part, number)
-        for part in store.parts()
+        for part in store.checked()
         for number in range(pq.read_metadata(part).num_row_groups)
     ]
     held: list[pa.Table] = []

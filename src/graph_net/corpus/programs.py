@@ -14,8 +14,10 @@ from typing import IO, TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from graph_net.corpus.parquet_guard import STORE, Guarded
 from graph_net.corpus.program_columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
 from graph_net.corpus.sources import arrow_source, source_hash, written
+from graph_net.files import matching
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.formats.tuning.block import Block, block_of, size_of
 from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical
@@ -58,13 +60,19 @@ class ProgramStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files; raises where one is of a layout that is not read any more."""
-        every = sorted(self.path.glob("programs-*.parquet"))
+        every = matching(self.path, "programs-*.parquet")
         for part in every:
             if not part.name.startswith(f"programs-{LAYOUT}-"):
                 raise TuningError(
                     f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
                 )
         return every
+
+    def checked(self) -> list[Path]:
+        """The same files, each row group of which can be held in memory; raises ParquetError."""
+        parts = self.parts()
+        Guarded(parts, SCHEMA, limits=STORE).check(SCHEMA.names, together=False)
+        return parts
 
     def part(self, source: Path) -> Path:
         """Where the programs of a file are, or would be."""
@@ -102,7 +110,7 @@ class ProgramStore:
         columns = ", ".join(
             exact if name == "measured" else f"{how} AS {name}" for name, how in COLUMNS.items()
         )
-        for part in self.parts():
+        for part in self.checked():
             with pq.ParquetFile(part) as file, duckdb.connect(":memory:") as connection:
                 for group in range(file.num_row_groups):  # so that no more is in memory
                     connection.register("held", file.read_row_group(group))

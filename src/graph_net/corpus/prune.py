@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import SCHEMA
 from graph_net.corpus.pack import Pack, PackError, write_part
+from graph_net.files import held
 
 
 def prune(pack: Pack, names: Collection[str]) -> int:
@@ -17,16 +19,19 @@ def prune(pack: Pack, names: Collection[str]) -> int:
 
     A part is replaced in one step, so that a kill leaves a pack of whole parts.
     """
-    removed = 0
     if pack.path.is_file():
         raise PackError(f"{pack.path} is one part; graphs are taken out of a directory of them")
-    for part in pack.parts:
-        table = pq.read_table(part)
-        kept = table.filter(pc.invert(pc.is_in(table["name"], pa.array(sorted(names)))))
-        gone = table.num_rows - kept.num_rows
-        if gone and kept.num_rows:
-            write_part(part, kept.replace_schema_metadata(SCHEMA.metadata))
-        elif gone:
-            part.unlink()
-        removed += gone
-    return removed
+    pack.check([*pack.columns, "graph"], together=False)
+    with held(pack.path):
+        return sum(_prune_part(part, names) for part in pack.parts)
+
+
+def _prune_part(part: Path, names: Collection[str]) -> int:
+    table = pq.read_table(part)
+    kept = table.filter(pc.invert(pc.is_in(table["name"], pa.array(sorted(names)))))
+    gone = int(table.num_rows - kept.num_rows)
+    if gone and kept.num_rows:
+        write_part(part, kept.replace_schema_metadata(SCHEMA.metadata))
+    elif gone:
+        part.unlink()
+    return gone

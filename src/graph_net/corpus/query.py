@@ -6,6 +6,9 @@ from typing import Any
 
 from graph_net.corpus.pack import Pack, PackError
 
+MEMORY = "4GiB"
+"""What a question may take."""
+
 
 def select(
     pack: Pack, where: str | None = None, order: str = "name", limit: int | None = None
@@ -18,8 +21,9 @@ def select(
 
     hint = f"Columns: {', '.join(pack.columns)}"
     with duckdb.connect(":memory:") as connection:
-        connection.register("pack", pack.dataset)
-        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+        connection.register("pack", pack.rows(pack.columns))
+        connection.execute(f"SET memory_limit = '{MEMORY}'; SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
         question = f"SELECT {', '.join(pack.columns)} FROM pack"  # noqa: S608 - fixed names
         if where:
             question += f" WHERE ({where}\n)"  # a comment at the end of it ends there

@@ -22,9 +22,9 @@ from graph_net.corpus.pack import sync_directory
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
-from graph_net.corpus.sources import held
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
+from graph_net.files import held, matching
 from graph_net.measure.journal import SUFFIX, Journal, read_journal
 from graph_net.record import RETRIED, Record, RecordError, Symptom
 
@@ -40,11 +40,11 @@ class RecordStore:
 
     def parts(self) -> list[Path]:
         """The Parquet parts, oldest first."""
-        return sorted(self.path.glob(f"part-*{PARQUET}"))
+        return matching(self.path, f"part-*{PARQUET}")
 
     def journals(self) -> list[Path]:
         """The journals that are in no part yet, oldest first."""
-        return sorted(self.path.glob(f"run-*{SUFFIX}"))
+        return matching(self.path, f"run-*{SUFFIX}")
 
     def require(self) -> RecordStore:
         """This store, if it holds anything; raises otherwise."""
@@ -156,7 +156,8 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
         )
         programs.create_view(connection)
         connection.register("tasks", TaskStore(store.path).source())
-        connection.register("workloads", WorkloadStore(store.path).source())
+        if "workloads" in question.lower():  # modules are large, and looked at before they are read
+            connection.register("workloads", WorkloadStore(store.path).source())
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         try:
             if len(connection.extract_statements(question)) != 1:

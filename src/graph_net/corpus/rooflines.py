@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from graph_net.files import read_bytes
 from graph_net.graph.work import Work
 from graph_net.record import Json, RecordError, canonical, read_as
 from graph_net.record.peaks import Peaks
@@ -37,8 +38,9 @@ def cache_directory() -> Path:
 def cached_peaks(identity: str) -> Peaks | None:
     """The peaks that were measured before; None where none were, or the file is no such file."""
     try:
-        return read_as(Peaks, (cache_directory() / f"{identity}.json").read_bytes(), "roofline")
-    except (OSError, RecordError):
+        data = read_bytes(cache_directory() / f"{identity}.json", LARGEST)
+        return read_as(Peaks, data, "roofline")
+    except (OSError, ValueError):
         return None
 
 
@@ -55,7 +57,7 @@ def read_rooflines(records: Path) -> Rooflines:
     if path.stat().st_size > LARGEST:
         raise RecordError(f"{path} is larger than what is read here")
     try:
-        return read_as(Rooflines, path.read_bytes(), "roofline")
+        return read_as(Rooflines, read_bytes(path), "roofline")
     except RecordError as error:
         raise RecordError(
             f"{path} is damaged ({error}); `graph-net roofline {records} --again` makes it anew"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,25 +13,14 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from graph_net.corpus.pack import sync_directory
-from graph_net.record import RecordError
+from graph_net.corpus.parquet_guard import STORE, Guarded
+from graph_net.files import open_regular
 
 
 def source_hash(source: Path) -> str:
     """The hash of a file's bytes: by it a store knows what it has."""
-    with source.open("rb") as file:
+    with open_regular(source) as file:
         return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Have a directory to oneself; a second process is told."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RecordError(f"{folder} is in use by another run; wait for its end") from error
-        yield
 
 
 @contextmanager
@@ -51,7 +39,8 @@ def written(target: Path) -> Iterator[IO[bytes]]:
 
 
 def arrow_source(parts: list[Path], schema: pa.Schema) -> Any:
-    """Parquet files as an Arrow dataset, or an empty table."""
+    """Parquet files as an Arrow dataset, or an empty table; raises ParquetError on other files."""
     if not parts:
         return schema.empty_table()
+    Guarded(parts, schema, limits=STORE).check(schema.names, together=False)
     return ds.dataset([str(part) for part in parts], format="parquet")

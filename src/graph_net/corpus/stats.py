@@ -13,6 +13,7 @@ from typing import Any
 
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack, PackError
+from graph_net.files import read_bytes, read_text
 from graph_net.graph import Graph, Role, TensorSpec
 from graph_net.graph.hashing import code_hash
 
@@ -68,7 +69,7 @@ def load(path: Path) -> Stats:
     """What ``save`` wrote."""
     if not path.is_file():
         raise PackError(f"no counts at {path}; `graph-net corpus stats` writes them")
-    return Stats(**json.loads(path.read_text("utf-8")))
+    return Stats(**json.loads(read_text(path)))
 
 
 def count(pack: Pack) -> Stats:
@@ -110,7 +111,7 @@ def count(pack: Pack) -> Stats:
 
 def digests(pack: Pack) -> dict[str, str]:
     """The sha256 of each part: counts belong to these files and no others."""
-    return {part.name: sha256(part.read_bytes()).hexdigest() for part in pack.parts}
+    return {part.name: sha256(read_bytes(part)).hexdigest() for part in pack.parts}
 
 
 def _look_inside(pack: Pack, repeated: Mapping[str, str]) -> tuple[int, list[str]]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from graph_net.corpus.columns import SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.pack import SUFFIX, write_part
+from graph_net.files import held
 from graph_net.graph import Graph
 
 SUBGRAPH_SCHEMA = pa.schema(
@@ -60,7 +61,11 @@ def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def write_subgraphs(path: Path, rows: list[dict[str, Any]]) -> None:
     """Make a pack of exactly these rows; its old parts go once the new ones are written."""
-    path.mkdir(parents=True, exist_ok=True)
+    with held(path):
+        _replace_parts(path, rows)
+
+
+def _replace_parts(path: Path, rows: list[dict[str, Any]]) -> None:
     aside = path / ".new"
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.graph import Graph, GraphError
+from graph_net.printable import utf8_name
 from graph_net.record import Subject
 
 CHUNK = 32
@@ -40,10 +39,7 @@ def subjects(pack: Pack, names: Sequence[str]) -> Iterator[tuple[Subject, bytes]
     """Subjects in the order of their names, with the bytes of their graphs."""
     for start in range(0, len(names), CHUNK):
         chunk = names[start : start + CHUNK]
-        table = pack.dataset.to_table(
-            columns=[*_COLUMNS, "graph"], filter=pc.field("name").isin(list(chunk))
-        )
-        rows = {row["name"]: row for row in table.to_pylist()}
+        rows = pack.rows_of(chunk, [*_COLUMNS, "graph"])
         for name in chunk:
             row = rows[name]
             words = {column: row[column] or "" for column in _COLUMNS}
@@ -62,7 +58,7 @@ def of_samples(path: Path, limit: int | None) -> tuple[list[str], Iterator[tuple
 
 
 def _sample_name(path: Path, sample: Path) -> str:
-    return sample.resolve().name if sample == path else str(sample.relative_to(path))
+    return utf8_name(sample.resolve().name if sample == path else str(sample.relative_to(path)))
 
 
 def _read(path: Path, samples: Sequence[Path]) -> Iterator[tuple[Subject, bytes]]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.sources import arrow_source, written
 from graph_net.corpus.workloads import SCHEMA as WORKLOADS
+from graph_net.files import matching
 from graph_net.formats.tuning.values import HUGE
 from graph_net.record import Task, canonical
 
@@ -38,7 +39,7 @@ class TaskStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files, one a collection."""
-        return sorted(self.path.glob("tasks-*.parquet"))
+        return matching(self.path, "tasks-*.parquet")
 
     def source(self) -> Any:
         """All of it, for questions."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graph_net.corpus.sources import arrow_source, source_hash, written
+from graph_net.files import matching
 from graph_net.formats.tuning import TuningError, Workload, read_workloads
 
 SCHEMA = pa.schema(
@@ -28,7 +29,7 @@ class WorkloadStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files, one for each file they came from."""
-        return sorted(self.path.glob("workloads-*.parquet"))
+        return matching(self.path, "workloads-*.parquet")
 
     def source(self) -> Any:
         """All of it, for questions."""

@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from graph_net.corpus.parquet_guard import STORE, Guarded
 from graph_net.corpus.sources import written
+from graph_net.files import matching
 from graph_net.learn.kinds import Column, Kind
 from graph_net.learn.lanes import Lost
 
@@ -36,8 +38,10 @@ class FeatureStore:
         self.path = Path(path)
 
     def parts(self, kind: Kind) -> list[Path]:
-        """The files of a kind, of its present version alone."""
-        return sorted(self.path.glob(f"{kind.prefix}*.parquet"))
+        """The files of a kind, of its present version alone; ParquetError where one is another."""
+        parts = matching(self.path, f"{kind.prefix}*.parquet")
+        Guarded(parts, kind.schema, limits=STORE)
+        return parts
 
     def known(self, kind: Kind, retry: bool = False) -> Known:
         """What is there; with ``retry`` what could not be computed is not."""

@@ -22,9 +22,11 @@ from graph_net.measure.plan import default_jobs, tasks
 from graph_net.measure.protocol import Limits, Protocol
 from graph_net.measure.runner import measure
 from graph_net.measure.task import Task
+from graph_net.printable import printable
 from graph_net.record import Config, Record, RecordError, Stage, Subject
 
 PACKAGES = ("graph", "record", "rewrite", "compilers", "measure")
+MODULES = ("__init__.py", "files.py", "printable.py")
 _MAIN = """\
 import sys
 
@@ -51,7 +53,8 @@ def write_bundle(
     subjects: list[dict[str, str]] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("__main__.py", _MAIN)
-        bundle.writestr("graph_net/__init__.py", (source / "__init__.py").read_text("utf-8"))
+        for module in MODULES:
+            bundle.write(source / module, f"graph_net/{module}")
         for package in PACKAGES:
             for file in sorted((source / package).rglob("*")):
                 if file.suffix in (".py", ".txt"):
@@ -140,5 +143,6 @@ def _write(run: Iterator[Record], output: Path) -> None:
             if record.failure is not None:
                 what = f"{record.failure.stage} {record.failure.symptom}"
             counts[what] += 1
-            print(f"{record.config.label} {record.subject.name}: {what}", file=sys.stderr)
+            said = printable(f"{record.config.label} {record.subject.name}: {what}")
+            print(said, file=sys.stderr)
     print(f"{output}: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))

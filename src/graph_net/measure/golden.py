@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from graph_net.files import open_regular
+
 ENVIRONMENT = "golden"
 """Where a record's environment holds what came of it."""
 GOLDEN_FILE = "golden.safetensors"
@@ -24,7 +26,7 @@ class Golden:
 def hash_of(path: Path) -> str:
     """The hash of a file, a piece of it in memory at a time."""
     state = sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while piece := file.read(CHUNK):
             state.update(piece)
     return state.hexdigest()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
+from graph_net.files import open_regular
 from graph_net.record import Record, RecordError, from_json, to_json
 
 SUFFIX = ".jsonl"
@@ -58,7 +59,7 @@ class Journal:
 
 def read_journal(path: Path) -> Iterator[Record]:
     """The records of a file, in order; a torn last line is no record."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graph_net.compilers import create
 from graph_net.compilers.registry import parse_options
+from graph_net.files import read_bytes
 from graph_net.measure.protocol import Limits, Protocol
 from graph_net.measure.task import Task
 from graph_net.record import Config, Device, Subject
@@ -30,7 +31,7 @@ def config_of(name: str, options: str = "") -> Config:
     if path.suffix == ".py":
         # A user's own file: what it says is its version.
         name = f"{path.absolute()}{name[len(str(path)) :]}"
-        version = f"{version}+{sha256(path.read_bytes()).hexdigest()[:12]}"
+        version = f"{version}+{sha256(read_bytes(path)).hexdigest()[:12]}"
     return Config("compiler", name, version, dict(compiler.options))
 
 

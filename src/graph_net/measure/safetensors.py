@@ -17,6 +17,8 @@ from typing import Any, BinaryIO
 
 import torch
 
+from graph_net.files import open_regular
+
 _NAMES = {
     torch.float64: "F64",
     torch.float32: "F32",
@@ -112,7 +114,7 @@ def read_safetensors(
 ) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """The tensors of a file by name, and its metadata; raises SafetensorsError on anything else."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             entries, metadata, start = _read_header(file, limits)
             return {entry.name: _read_tensor(file, entry, start) for entry in entries}, metadata
     except SafetensorsError as error:

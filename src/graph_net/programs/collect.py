@@ -20,6 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
 
+from graph_net.files import open_regular, read_text
 from graph_net.isolate import Limits, Needs, Sandbox, enter
 from graph_net.measure.task import Inbox
 from graph_net.measure.trial import Trial, serve_trials, trial_limits
@@ -59,7 +60,7 @@ class Journal:
         if not self.path.exists():
             return found
         end = 0
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             for line in file:
                 if line.endswith(b"\n"):
                     found.add(_key(json.loads(line)["schedule"]))
@@ -71,7 +72,7 @@ class Journal:
         """What a program took on average, from its building to its end; NaN where there is none."""
         if not self.done:
             return math.nan
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             return fmean(json.loads(line)["seconds"] or 0.0 for line in file)
 
     def has(self, schedule: str) -> bool:
@@ -228,7 +229,7 @@ class Collection:
     def failures(self, tasks: Sequence[CollectedTask]) -> list[str]:
         """Tasks that are left out, and why."""
         files = [self._failed(task) for task in tasks]
-        return [file.read_text().strip() for file in files if file.exists()]
+        return [read_text(file).strip() for file in files if file.exists()]
 
     def _samples(self, task: CollectedTask) -> Samples:
         name = f"{task.workload.hash}-{self.wanted.seed}.txt"

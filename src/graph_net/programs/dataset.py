@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from graph_net.files import read_bytes, read_text
 from graph_net.formats.tuning import TuningError
 from graph_net.programs.overview import TaskSummary
 from graph_net.record import RecordError
@@ -43,7 +44,7 @@ def files(path: Path) -> dict[str, list[Path]]:
 
 def digest(file: Path) -> str:
     """Of a file's bytes, as metadata has it."""
-    return sha256(file.read_bytes()).hexdigest()
+    return sha256(read_bytes(file)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def load_splits(folder: Path) -> dict[str, Split]:
     """The splits that a data set has, by platform."""
     file = folder / SPLITS
     try:
-        trees = json.loads(file.read_text("utf-8"))
+        trees = json.loads(read_text(file))
         return {name: read_as(Split, json.dumps(tree), "split") for name, tree in trees.items()}
     except FileNotFoundError as error:
         raise TuningError(f"no {file}; `graph-net programs card` writes it") from error

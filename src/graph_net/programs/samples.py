@@ -10,6 +10,7 @@ import os
 from itertools import islice
 from pathlib import Path
 
+from graph_net.files import open_regular
 from graph_net.space import Space, distinct
 
 END = b"end\n"
@@ -28,7 +29,7 @@ class Samples:
         """
         if not self.path.exists():
             return [], False
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             lines = [line for line in islice(file, start, start + count) if line.endswith(b"\n")]
             # The end may stand before ``start``: nothing comes after it.
             ended = END in lines or (not lines and _last(self.path) == END)
@@ -57,7 +58,7 @@ class Samples:
         if not self.path.exists():
             return 0, seen
         following, end = 0, 0
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             for line in file:
                 if line == END:
                     return None, seen
@@ -70,6 +71,6 @@ class Samples:
 
 
 def _last(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(-min(len(END), path.stat().st_size), os.SEEK_END)
         return file.read()

@@ -16,6 +16,7 @@ from typing import Any
 from graph_net.capture.collect import each_in_a_process
 from graph_net.capture.worker import Budget
 from graph_net.corpus.sources import written
+from graph_net.files import read_bytes
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.isolate import Limits, Sandbox, enter
 from graph_net.record import Json, Task, canonical
@@ -149,7 +150,7 @@ class Extraction:
 
 
 def _tree(file: Path) -> Any:
-    return json.loads(file.read_bytes())
+    return json.loads(read_bytes(file))
 
 
 def _tasks(tree: Any) -> Iterator[NetworkTask]:

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from graph_net.corpus.sources import written
+from graph_net.files import read_text
 from graph_net.measure.device import cpu_name
 from graph_net.record.codec import read_as
 
@@ -36,7 +37,7 @@ def workplace(work: Path) -> Workplace:
         with written(file) as out:
             out.write(json.dumps(asdict(here)).encode())
         return here
-    found = read_as(Workplace, file.read_text("utf-8"), f"machine ({file})")
+    found = read_as(Workplace, read_text(file), f"machine ({file})")
     if replace(found, name=here.name) != here:
         raise ValueError(
             f"{work} is of {_told(found)}, and this is {_told(here)}: name another --work"

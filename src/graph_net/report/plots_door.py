@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from graph_net.printable import printable
 from graph_net.report.plots import Kind, draw
 from graph_net.score import Parameters, interpretation
 
@@ -45,8 +46,8 @@ def main(kind: Kind, prog: str, arguments: Sequence[str] | None = None) -> int:
             parameters = Parameters(given.negative_speedup_penalty, given.fpdb, how)
         made = draw(kind, [given.benchmark_path], given.output_dir, parameters)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return 1
     for path in made:
-        print(path)
+        print(printable(str(path)))
     return 0

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from graph_net.files import read_text
 from graph_net.record import RecordError
 from graph_net.score import LADDER, Parameters, Samples, estimate, load
 from graph_net.score.samples import Floats
@@ -73,7 +74,7 @@ def lines_of(
 def stored_scores(path: Path) -> dict[str, dict[float, float]] | None:
     """The curves of a JSON file ``{t: score}`` or ``{curve: {t: score}}``; None for other JSON."""
     try:
-        tree = json.loads(path.read_text("utf-8"))
+        tree = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{path} is no JSON: {error}") from error
     if not isinstance(tree, dict) or not tree:

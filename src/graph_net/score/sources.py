@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graph_net.corpus.records import RecordStore
+from graph_net.files import read_text
 from graph_net.formats.graphnet.log_reader import (
     LogSample,
     LogStatus,
@@ -96,7 +97,7 @@ def _of_file(path: Path, strict: bool = True) -> Iterator[Sample]:
         yield from map(sample_of_log, read_log(path))
         return
     try:
-        result = sample_of_result(json.loads(path.read_text("utf-8")))
+        result = sample_of_result(json.loads(read_text(path)))
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         if strict:
             raise RecordError(f"{path} is no JSON result of GraphNet: {error}") from error

@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples
 from graph_net.formats.graphnet.device_log import PROMPT
 from graph_net.graph import GraphError
@@ -37,9 +38,7 @@ def chosen(model_path: str, allow_list: str | None) -> list[Path]:
     path = Path(model_path)
     if allow_list is None:
         return samples_of(path, None, None)
-    wanted = {
-        str(Path(line)) for line in Path(allow_list).read_text("utf-8").split("\n") if line.strip()
-    }
+    wanted = {str(Path(line)) for line in read_text(allow_list).split("\n") if line.strip()}
     found = [path] if (path / "model.py").is_file() else list(find_samples(path))
     kept = [sample for sample in found if _listed(sample, path, wanted)]
     if not kept:
@@ -67,7 +66,7 @@ def log_path(reference_dir: Path, sample: str) -> Path:
 def compiler_options(text: str | None) -> str:
     """The compiler's options as JSON, however they were given."""
     if text and Path(text).is_file():
-        return Path(text).read_text("utf-8")
+        return read_text(text)
     return text if text and text.lstrip().startswith("{") else options_of(text)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from graph_net.compilers import usable
 from graph_net.corpus.subjects import subject_of
+from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.graph import GraphError, to_bytes
@@ -24,6 +25,7 @@ from graph_net.measure import Protocol, Task, measure
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.measure.timing import PER_ROUND
+from graph_net.printable import printable, utf8_name
 from graph_net.record import Config, Device, Failure, Record, Stage, Subject, Symptom
 from graph_net.record.signature import message_of, signature_of
 
@@ -51,7 +53,7 @@ def samples_of(path: Path, allow_list: str | None, prefix: str | None) -> list[P
     """The samples to test, in order."""
     if allow_list is not None:
         root = Path(prefix) if prefix else path
-        lines = Path(allow_list).read_text("utf-8").splitlines()
+        lines = read_text(allow_list).splitlines()
         return [root / line.strip() for line in lines if line.strip()]
     if (path / "model.py").is_file():
         return [path]
@@ -95,19 +97,16 @@ def tasks_of(
     ``places`` gathers by key where a graph lies: samples that hold the same are measured once.
     """
     for sample in samples:
+        name = utf8_name(str(sample))
         try:
             graph = read_sample(sample)
         except (GraphError, OSError) as error:
             why = message_of(error)
             failure = Failure(Stage.LOAD, Symptom.EXCEPTION, why, signature_of(why))
-            bad.append(
-                Record(
-                    Subject(str(sample), "", str(sample)), config, device, protocol.hash, failure
-                )
-            )
+            bad.append(Record(Subject(name, "", name), config, device, protocol.hash, failure))
             continue
-        task = Task(subject_of(str(sample), graph), config, device, to_bytes(graph), protocol)
-        places.setdefault(task.key, []).append(str(sample))
+        task = Task(subject_of(name, graph), config, device, to_bytes(graph), protocol)
+        places.setdefault(task.key, []).append(name)
         if len(places[task.key]) == 1:
             yield task
 
@@ -121,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
         usable(config.name, config.options)
         device = describe(given.device)
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return 1
     protocol = protocol_of(given.warmup, given.trials)
     words = Words(given.log_prompt, given.warmup, given.trials)
@@ -147,7 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _print(record: Record, path: str, words: Words) -> None:
     for line in log_lines(record, path, words):
-        print(line, file=sys.stderr, flush=True)
+        print(printable(line), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

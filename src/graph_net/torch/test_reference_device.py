@@ -20,6 +20,7 @@ from graph_net.formats.graphnet.device_log import DeviceWords, reference_lines
 from graph_net.formats.graphnet.log import Words
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
+from graph_net.printable import printable
 from graph_net.record import Json, Record
 from graph_net.torch.device_tests import (
     check_op_lib,
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
         usable(config.name, config.options)
         device = describe(given.device)
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return 2
     protocol = replace(
         protocol_of(given.warmup, given.trials), seed=given.seed, exact=False, warm_compile=False
@@ -86,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _tell(record: Record, path: str, words: DeviceWords, directory: Path) -> None:
     """Write the log of a sample, complete or not at all, and print it."""
-    text = "".join(f"{line}\n" for line in reference_lines(record, path, words))
+    text = "".join(f"{printable(line)}\n" for line in reference_lines(record, path, words))
     target = log_path(directory, path)
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     aside.write_text(text, "utf-8")

@@ -28,6 +28,7 @@ from graph_net.measure import Limits
 from graph_net.measure.device import describe
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.plan import config_of, default_jobs
+from graph_net.printable import printable
 from graph_net.record import Config, Record
 from graph_net.score.golden import compared_outputs
 from graph_net.torch.device_tests import check_op_lib, chosen, compiler_options, device_parser
@@ -61,16 +62,16 @@ def main(arguments: list[str] | None = None) -> int:
         describe(given.device)
         config = _config(store, found, given.compiler, compiler_options(given.config))
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return 2
     for remark in found.left_out:
-        print(remark, file=sys.stderr)
+        print(printable(remark), file=sys.stderr)
     lanes = Lanes(default_jobs(given.device), not given.device.startswith("cuda"))
     names = list(found.places)
     for again in run_again(store, names, device_like(given.device), Limits(), lanes, config):
         for path in found.places[again.name]:
             for line in _lines(again, path, given.log_prompt, given.op_lib):
-                print(line, file=sys.stderr, flush=True)
+                print(printable(line), file=sys.stderr, flush=True)
     return 0
 
 

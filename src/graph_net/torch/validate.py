@@ -15,6 +15,7 @@ from graph_net.corpus.shipped import shipped_corpus
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.graph import Graph, GraphError
 from graph_net.isolate import Died, Limits, call
+from graph_net.printable import printable, utf8_name
 from graph_net.rewrite.lower import to_aten
 from graph_net.validate.pool import Task, validate_all
 from graph_net.validate.report import Verdict
@@ -33,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options.add_argument("--no-check-redundancy", action="store_true")
     given = options.parse_args(arguments)
-    samples = {str(path): path for path in find_samples(given.model_path)}
+    samples = {utf8_name(str(path)): path for path in find_samples(given.model_path)}
     if not samples:
-        print(f"{given.model_path} holds no sample", file=sys.stderr)
+        print(printable(f"{given.model_path} holds no sample"), file=sys.stderr)
         return 1
     tasks = [Task(name, partial(read_sample, path), path) for name, path in samples.items()]
     verdicts = sorted(validate_all(tasks, os.cpu_count() or 1), key=lambda v: v.name)
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, path in samples.items():
             other = redundant_with(path, known)
             if other:
-                print(f"{name}: redundant, its structure is that of {other}")
+                print(printable(f"{name}: redundant, its structure is that of {other}"))
                 good = False
     if good:
         print(f"Validation success, model_path={str(given.model_path)!r}")
@@ -56,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tell(verdict: Verdict) -> None:
-    print(verdict.name)
+    print(printable(verdict.name))
     for finding in verdict.findings:
         why = f": {finding.reason}" if finding.reason else ""
-        print(f"  {finding.requirement.value}: {finding.state.value}{why}")
+        print(printable(f"  {finding.requirement.value}: {finding.state.value}{why}"))
     if verdict.difference is not None:
         print(f"  largest difference: {verdict.difference:g}")
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from graph_net.files import open_regular
 from graph_net.validate.report import Verdict, verdict_from_json
 
 LONGEST_LINE = 1 << 20
@@ -25,7 +26,7 @@ class Kept:
         found: dict[str, Verdict] = {}
         if not self.path.exists():
             return []
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             while line := file.readline(LONGEST_LINE):
                 try:
                     verdict = verdict_from_json(json.loads(line))

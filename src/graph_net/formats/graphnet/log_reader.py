@@ -15,8 +15,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 
+from graph_net.files import open_regular
 from graph_net.formats.graphnet.log import LEVELS
 from graph_net.record import EQUAL, FAMILIES
 
@@ -67,7 +69,7 @@ class LogSample:
 
 def read_log(path: Path | str) -> Iterator[LogSample]:
     """The samples of a log file, one in memory at a time."""
-    with Path(path).open(encoding="utf-8", errors="replace") as file:
+    with TextIOWrapper(open_regular(path), encoding="utf-8", errors="replace") as file:
         yield from samples_of(iter(lambda: file.readline(LINE), ""))
 
 

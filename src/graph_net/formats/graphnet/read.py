@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from graph_net.files import open_regular
 from graph_net.formats.graphnet.constraints_source import Constraints, read_constraints
 from graph_net.formats.graphnet.meta_source import (
     Meta,
@@ -31,6 +32,7 @@ from graph_net.graph.limits import DEFAULT_LIMITS, Limits
 from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import DictValue, ListValue, Value, plain_float
+from graph_net.printable import is_utf8, printable
 
 MARKER = "graph_net.json"
 """Written last, so its presence marks a complete sample."""
@@ -40,6 +42,8 @@ _ROLES = frozenset(role.value for role in Role)
 def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph:
     """The Graph of a sample directory; GraphError says which file and line cannot be read."""
     directory = Path(directory)
+    if not is_utf8(directory.name):  # a model without a name of its own is called so
+        raise GraphError(f"the name {printable(directory.name)} is not UTF-8; rename the directory")
     with _collector_paused():
         source = _text(directory / "model.py", limits, required=True)
         level, provenance = _origin(directory, limits, source)
@@ -94,7 +98,7 @@ def _collector_paused() -> Iterator[None]:
 
 def _text(path: Path, limits: Limits, required: bool = False) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(limits.bytes + 1)
     except FileNotFoundError:
         if required:

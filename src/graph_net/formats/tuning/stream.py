@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
+from graph_net.files import open_regular
+
 Found = TypeVar("Found")
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 CHUNK = 1 << 20
@@ -55,7 +57,7 @@ class Place:
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """The bytes of a file, unpacked as they are read."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         magic = file.read(4)
         file.seek(0)
         if magic == ZIP:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graph_net.files import open_regular
 from graph_net.formats.tuning.collected import read_collected
 from graph_net.formats.tuning.stream import BROKEN_GZIP, CHUNK, Lines, read_chunks
 from graph_net.record import Failure, Json, Program, Task, canonical, program_to_json
@@ -123,7 +124,7 @@ def _mend(path: Path) -> None:
     """Make a file end as another member of gzip can follow; one that was cut off does not."""
     last = b"\n"
     try:
-        with gzip.open(path) as file:
+        with gzip.open(open_regular(path)) as file:
             while data := file.read(CHUNK):
                 last = data
         if last.endswith(b"\n"):

@@ -1,0 +1,40 @@
+"""The terminal of the command line: text is shown as it is and does nothing.
+
+Names, messages and provenance come from files that anybody may have written. A string that is
+printed, in a table or alone, is no markup and one line: what cannot be seen in it is written out.
+Colours are styles and ``Text``, never markup; several lines are ``lines``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from graph_net.printable import printable
+
+
+class Terminal(Console):
+    """A console on which text of any origin can be printed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, markup=False, emoji=False)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """The text of a string, one line; rich asks here for whatever is not ``Text`` yet."""
+        return super().render_str(printable(text), **{**how, "markup": False, "emoji": False})
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """What is drawn, with nothing in it that a terminal would obey but what rich put there."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text, lines=True), style, control)
+
+
+def lines(text: str, style: str = "") -> Text:
+    """Text of several lines to print, or to put into a cell."""
+    return Text(printable(text, lines=True), style)

@@ -1,0 +1,45 @@
+"""Text that came from a file, made fit for a terminal or a log."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_BYTES = range(0xDC80, 0xDD00)
+"""How Python holds the bytes of a file's name that are not UTF-8."""
+
+
+def printable(text: str, lines: bool = False) -> str:
+    """The text with everything that is not seen written out: ``\\x1b``, ``\\n``, ``\\u202e``.
+
+    That is control characters, what turns or hides the text around it, and halves of characters
+    that no encoding has. With ``lines`` line breaks and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if _seen(char, lines) else _written_out(char) for char in text)
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a file's name was UTF-8 on disk, so that it can be stored and sent."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def utf8_name(name: str) -> str:
+    """The name itself where it is UTF-8; one that is not, which no record holds, written out."""
+    return name if is_utf8(name) else printable(name)
+
+
+def _seen(char: str, lines: bool) -> bool:
+    if lines and char in "\n\t":
+        return True
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def _written_out(char: str) -> str:
+    if ord(char) in _BYTES:
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return char.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -1,0 +1,105 @@
+"""Only regular files are opened, and a directory has one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graph_net.files import (
+    InUse,
+    NotRegular,
+    TooLarge,
+    held,
+    matching,
+    open_regular,
+    read_bytes,
+    read_text,
+)
+
+
+def test_a_regular_file_is_read_also_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("file")
+    assert read_text(tmp_path / "link") == "text"
+    with open_regular(tmp_path / "file") as file:
+        assert file.read(2) == b"te"
+
+
+def test_a_pipe_is_refused_before_anybody_writes_to_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(NotRegular, match=f"{name} cannot be read: it is a FIFO; only regular"):
+            open_regular(tmp_path / name)
+
+
+def test_devices_sockets_and_directories_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the name of a socket is short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+        for path, kind in (("/dev/zero", "a device"), ("socket", "a socket"), (".", "a directory")):
+            with pytest.raises(NotRegular, match=kind):
+                read_bytes(path)
+
+
+def test_a_file_is_read_as_far_as_its_limit(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_bytes(tmp_path / "file", most=5) == b"12345"
+    with pytest.raises(TooLarge, match="larger than the 4 bytes"):
+        read_bytes(tmp_path / "file", most=4)
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"ab\xff")
+    with pytest.raises(ValueError, match=r"file is not UTF-8 text \(byte 2\)"):
+        read_text(tmp_path / "file")
+
+
+def test_files_that_match_come_sorted_and_none_is_a_pipe(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "c.bin"):
+        (tmp_path / name).touch()
+    assert [path.name for path in matching(tmp_path, "*.txt")] == ["a.txt", "b.txt"]
+    os.mkfifo(tmp_path / "d.txt")
+    with pytest.raises(NotRegular, match=r"d\.txt"):
+        matching(tmp_path, "*.txt")
+
+
+# -- one writer ---------------------------------------------------------------------------------
+
+
+def test_a_second_writer_is_told_and_the_next_one_is_not(tmp_path: Path) -> None:
+    with held(tmp_path), pytest.raises(InUse, match="in use by another run"), held(tmp_path):
+        pass
+    with held(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_writer_holds_nothing(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from graph_net.files import held\n"
+        "with held(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert (tmp_path / ".lock").exists()
+    with held(tmp_path):
+        pass
+
+
+def test_a_lock_that_is_a_pipe_or_a_link_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".lock")
+    with pytest.raises(NotRegular, match="a FIFO"), held(tmp_path):
+        pass
+    (tmp_path / ".lock").unlink()
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / ".lock").symlink_to("precious")
+    with pytest.raises(OSError, match="symbolic links"), held(tmp_path):
+        pass
+    assert (tmp_path / "precious").read_text() == "kept"

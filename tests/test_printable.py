@@ -1,0 +1,44 @@
+"""Text from files is shown whole, and does nothing to the terminal it is shown on."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph_net.printable import is_utf8, printable, utf8_name
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("résumé 模型 98 %", "résumé 模型 98 %"),
+        ("\x1b]0;title\x07", r"\x1b]0;title\x07"),
+        ("a\r\nb\tc", r"a\r\nb\tc"),
+        ("\x9b2J\x7f", r"\x9b2J\x7f"),
+        ("\u202etxt\u2066\u200b", r"\u202etxt\u2066\u200b"),
+        ("caf" + os.fsdecode(b"\xe9"), r"caf\xe9"),
+        ("\ud800", r"\ud800"),
+    ],
+)
+def test_what_is_not_seen_is_written_out(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_lines_stay_where_they_are_asked_for() -> None:
+    assert printable("a\n\tb\x1b", lines=True) == "a\n\tb\\x1b"
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_text_becomes_one_line_that_can_be_sent(text: str) -> None:
+    shown = printable(text)
+    assert is_utf8(shown)
+    assert len(shown.splitlines()) <= 1
+    assert printable(shown) == shown
+
+
+def test_only_names_that_are_not_utf8_are_written_out() -> None:
+    assert utf8_name("a\nb") == "a\nb"
+    assert utf8_name(os.fsdecode(b"\xff")) == r"\xff"
