@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from graph_net.compare.read import Run
 from graph_net.compilers.registry import parse_options
+from graph_net.corpus.latest import latest
 from graph_net.record import RecordError
-from graph_net.score.records import latest
 from graph_net.score.samples import Ints
 
 _SELECTOR = re.compile(r"(?P<name>[^\[\]]+?)(?:\[(?P<options>.*)\])?(?:@(?P<version>[^@\[\]]+))?")

@@ -87,7 +87,8 @@ def main(place: str, arguments: list[str] | None = None) -> None:
         plan = read_plan(bundle)
         done = set[str]()
         if given.output.exists():
-            done = {record.key for record in read_journal(given.output) if record.final}
+            last = {record.key: record for record in read_journal(given.output)}
+            done = {key for key, record in last.items() if record.final}
         run = measure(
             until(planned(bundle, plan, done), given.budget),
             jobs=given.jobs or default_jobs(plan.device),

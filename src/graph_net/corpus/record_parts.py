@@ -1,0 +1,66 @@
+"""Parts and journals of records as tables: in the order of storing, their columns checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graph_net.corpus.record_columns import SCHEMA, row_of
+from graph_net.record import Record, RecordError
+
+PARQUET = ".parquet"
+_PART = re.compile(r"part-(\d{1,18})\.parquet", re.ASCII)
+_JOURNAL = re.compile(r"run-n(\d{1,18})-.*", re.ASCII)
+
+
+def number_of_part(path: Path) -> int:
+    """The place of a part among the others; raises where its name does not say."""
+    found = _PART.fullmatch(path.name)
+    if found is None:
+        raise RecordError(f"{path} is not named part-NUMBER{PARQUET}; rename it, or move it away")
+    return int(found[1])
+
+
+def order_of_journal(path: Path) -> tuple[int, str]:
+    """The place of a journal among the others; those that have a time alone in their name first."""
+    found = _JOURNAL.fullmatch(path.name)
+    return (int(found[1]) if found else 0, path.name)
+
+
+def read_part(part: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The table of a part, of these columns; raises RecordError where it holds anything else."""
+    wanted = SCHEMA.names if columns is None else list(columns)
+    check_columns(part, SCHEMA, wanted)
+    try:
+        return pq.ParquetFile(part).read(columns=wanted).select(wanted)
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError(f"{part} cannot be read: {_first_line(error)}") from error
+
+
+def check_columns(part: Path, schema: pa.Schema, columns: Iterable[str]) -> None:
+    """Raise RecordError unless a Parquet file has these columns with the types of a schema."""
+    try:
+        found = pq.read_schema(part)
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError(f"{part} is no Parquet file: {_first_line(error)}") from error
+    for name in columns:
+        places = found.get_all_field_indices(name)
+        if len(places) != 1:
+            count = "no column" if not places else f"{len(places)} columns"
+            raise RecordError(f"{part} is no part of these: it has {count} {name}")
+        kind, wanted = found.field(places[0]).type, schema.field(name).type
+        if kind != wanted:
+            raise RecordError(f"{part} is damaged: its column {name} is {kind}, not {wanted}")
+
+
+def table_of(records: Iterable[Record]) -> pa.Table:
+    """Records as a table."""
+    return pa.Table.from_pylist([row_of(record) for record in records], schema=SCHEMA)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
