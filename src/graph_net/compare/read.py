@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 from graph_net.compare.blocks import ARMS, block_logs
 from graph_net.compare.ranks import Ragged
 from graph_net.corpus.record_columns import SCHEMA, row_of
-from graph_net.corpus.record_parts import PARQUET, check_columns
+from graph_net.corpus.record_parts import PARQUET
 from graph_net.corpus.records import RecordStore
+from graph_net.corpus.sources import check_columns
 from graph_net.measure.journal import SUFFIX, read_journal
 from graph_net.record import Record, RecordError, Stage, Symptom
 from graph_net.score.faults import Fault
@@ -144,4 +145,12 @@ def _add_devices(table: pa.Table, devices: dict[str, dict[str, Any]]) -> None:
     for row in first:
         name = table["device"][int(row)].as_py() or ""
         if name not in devices:
-            devices[name] = json.loads(table["rest"][int(row)].as_py()).get("device") or {}
+            devices[name] = _device(table["rest"][int(row)].as_py())
+
+
+def _device(rest: str) -> dict[str, Any]:
+    try:
+        found = json.loads(rest)["device"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}  # a curve of a log has none, and a damaged one says nothing
+    return found if isinstance(found, dict) else {}

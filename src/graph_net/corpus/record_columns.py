@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graph_net.record import Record, RecordError, canonical, from_json, to_json
+from graph_net.record import Config, Record, RecordError, canonical, from_json, to_json
 
 _TEXT = (
     "key graph_id structure graph library model category subcategory compiler version options "
@@ -110,3 +110,14 @@ def record_of(row: dict[str, Any]) -> Record:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RecordError(f"no record: {type(error).__name__}: {error}") from error
     return from_json(text)
+
+
+def label_of(compiler: str, options: str) -> str:
+    """``inductor[mode=default]`` of the columns of a row, as ``Config.label`` has it."""
+    try:
+        found = json.loads(options)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise RecordError(f"the options of {compiler} are no JSON object: {options[:80]!a}")
+    return Config("compiler", compiler, "", found).label

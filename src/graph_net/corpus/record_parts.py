@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graph_net.corpus.record_columns import SCHEMA, row_of
+from graph_net.corpus.sources import check_columns, first_line
 from graph_net.record import Record, RecordError
 
 PARQUET = ".parquet"
@@ -38,29 +39,9 @@ def read_part(part: Path, columns: Sequence[str] | None = None) -> pa.Table:
     try:
         return pq.ParquetFile(part).read(columns=wanted).select(wanted)
     except (pa.ArrowException, OSError) as error:
-        raise RecordError(f"{part} cannot be read: {_first_line(error)}") from error
-
-
-def check_columns(part: Path, schema: pa.Schema, columns: Iterable[str]) -> None:
-    """Raise RecordError unless a Parquet file has these columns with the types of a schema."""
-    try:
-        found = pq.read_schema(part)
-    except (pa.ArrowException, OSError) as error:
-        raise RecordError(f"{part} is no Parquet file: {_first_line(error)}") from error
-    for name in columns:
-        places = found.get_all_field_indices(name)
-        if len(places) != 1:
-            count = "no column" if not places else f"{len(places)} columns"
-            raise RecordError(f"{part} is no part of these: it has {count} {name}")
-        kind, wanted = found.field(places[0]).type, schema.field(name).type
-        if kind != wanted:
-            raise RecordError(f"{part} is damaged: its column {name} is {kind}, not {wanted}")
+        raise RecordError(f"{part} cannot be read: {first_line(error)}") from error
 
 
 def table_of(records: Iterable[Record]) -> pa.Table:
     """Records as a table."""
     return pa.Table.from_pylist([row_of(record) for record in records], schema=SCHEMA)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -12,8 +12,9 @@ import pyarrow.dataset as ds
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_columns import SCHEMA
-from graph_net.corpus.record_parts import check_columns, read_part, table_of
+from graph_net.corpus.record_parts import read_part, table_of
 from graph_net.corpus.records import RecordStore
+from graph_net.corpus.sources import check_columns
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
 from graph_net.measure.journal import read_journal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graph_net.corpus.latest import coded, latest, numbered
+from graph_net.corpus.record_columns import label_of
 from graph_net.corpus.records import RecordStore
 from graph_net.record import Stage, Symptom
 from graph_net.score.family import family_of
@@ -72,9 +72,7 @@ def _labels(rows: pa.Table) -> list[str]:
     """A name for each configuration and device, no longer than it takes to tell them apart."""
     names = []
     for row in rows.select(["compiler", "version", "options", "device_name", "device"]).to_pylist():
-        options = json.loads(row["options"] or "{}")
-        given = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
-        short = f"{row['compiler']}[{given}]" if given else str(row["compiler"])
+        short = label_of(str(row["compiler"]), row["options"] or "")
         names.append((short, row["version"] or "", row["device_name"] or "", row["device"] or ""))
     labels = [name[0] for name in names]
     for length in (2, 3, 4):
