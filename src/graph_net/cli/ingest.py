@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from graph_net.cli.common import err
+from graph_net.cli.import_ import SOME_REFUSED
 from graph_net.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def ingest_files(
 ) -> None:
     """Add records, or tuners' programs, to a directory of records; what it has is passed over.
 
-    A file is known by its first lines. Lines that are damaged are counted and passed over; a file
-    of records with no other lines makes the exit code 1.
+    A file is known by its first lines. Lines that are damaged are counted and passed over.
+    Exit code: 0 all read, 3 some files of records hold no record (the others are in), 1 none does.
     """
     from graph_net.corpus.ingest import add_files
     from graph_net.corpus.programs import Labels
@@ -53,10 +54,10 @@ def ingest_files(
     with store.locked(), progress("files", len(known)) as advance:
         keys = store.final_keys() if any(kind is Format.RECORDS for _, kind in known) else set()
         tuned: list[tuple[Path, Format]] = []
-        readable = True
+        useless = 0
         for path, kind in known:
             if kind is Format.RECORDS:
-                readable &= _records(store, path, keys)
+                useless += not _records(store, path, keys)
                 advance()
             elif kind is Format.WORKLOADS:
                 _workloads(store, path)
@@ -71,8 +72,8 @@ def ingest_files(
             advance()
         if store.journals():
             store.compact()
-    if not readable:
-        raise typer.Exit(1)
+    if useless:
+        raise typer.Exit(SOME_REFUSED if useless < len(known) else 1)
 
 
 def _records(store: RecordStore, path: Path, known: set[str]) -> bool:

@@ -143,8 +143,10 @@ def _expr(tree: ast.expr, lines: list[str]) -> Expr:
         return Expr(tree.id)
     line = lines[tree.lineno - 1]
     try:
-        if tree.end_lineno == tree.lineno and line.isascii():
-            return Expr(line[tree.col_offset : tree.end_col_offset])
+        if tree.end_lineno == tree.lineno:  # columns are counted in bytes
+            text = line if line.isascii() else line.encode()
+            found = text[tree.col_offset : tree.end_col_offset]
+            return Expr(found if isinstance(found, str) else found.decode())
         return Expr(ast.unparse(tree))
     except GraphError as error:
         raise GraphError(error.reason, field="constraints", line=tree.lineno) from error

@@ -178,7 +178,8 @@ class _PaddleReader(ModelReader):
             return RunDevice()
         check_paddle_target(path, line=tree.lineno)
         args = tuple([self._argument(path, argument) for argument in tree.args])
-        kwargs = tuple([(self._keyword(k), self._argument(path, k.value)) for k in tree.keywords])
+        given = [self._keyword(k) for k in tree.keywords]
+        kwargs = tuple([(key, self._argument(path, value)) for key, value in given])
         return self.node(path, args, kwargs, name, tree)
 
     def _argument(self, target: str, tree: ast.expr) -> Value:
