@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from graph_net.formats.graphnet.parsing import excerpt
 from graph_net.graph.devices import without_devices
 from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.graph import Node
@@ -300,4 +301,4 @@ class ExpressionReader:
     def unreadable(self, tree: ast.AST) -> GraphError:
         line = getattr(tree, "lineno", None)
         kind = type(tree).__name__
-        return GraphError(f"a graph cannot hold this {kind}: {ast.unparse(tree)[:80]}", line=line)
+        return GraphError(f"a graph cannot hold this {kind}: {excerpt(tree)}", line=line)

@@ -19,8 +19,9 @@ import ast
 from dataclasses import replace
 
 from graph_net.formats.graphnet.meta_source import float_of
-from graph_net.formats.graphnet.model_source import Body, ModelReader, parse, readable
+from graph_net.formats.graphnet.model_source import Body, ModelReader
 from graph_net.formats.graphnet.paddle_types import results_in
+from graph_net.formats.graphnet.parsing import parse, readable
 from graph_net.graph.errors import GraphError
 from graph_net.graph.limits import Limits
 from graph_net.graph.paddle_targets import ATTRIBUTES, CPU, OPS, check_paddle_target
@@ -39,7 +40,7 @@ _RUN_PLACE = "paddle.framework._current_expected_place"
 def read_paddle_model(source: str, limits: Limits) -> Body:
     """The body of the ``forward`` method in the source of a Paddle ``model.py``."""
     with readable("model.py"):
-        return _PaddleReader(limits, source).read(parse(source, "model.py"))
+        return _PaddleReader(limits, source).read(parse(source, "model.py", limits))
 
 
 class _PaddleReader(ModelReader):
