@@ -146,7 +146,7 @@ def test_its_options_are_still_data(mine: str) -> None:
 
 def test_options_typed_again_are_taken() -> None:
     typed = config_here("inductor", {"cpp.march": "native"})
-    assert trusted_config(stored(**typed.options), [typed]) == typed
+    assert trusted_config(Config("compiler", "inductor", "", typed.options), [typed]) == typed
     with pytest.raises(UntrustedConfig, match="march"):
         trusted_config(stored(mode="default", **{"cpp.march": "other"}), [typed])
 

@@ -1,7 +1,7 @@
 """Compilers: one file each, one protocol, one conformance kit."""
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
-from graph_net.compilers.option import Option
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.registry import available, create, known, usable
 
 __all__ = [

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
 from graph_net.compilers.inductor_options import MODES, STORED
-from graph_net.compilers.option import Option
+from graph_net.compilers.option import Json, Option
 
 
 class Inductor(Compiler):

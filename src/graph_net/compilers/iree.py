@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, cached, exported, program_of
-from graph_net.compilers.option import Option
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent
 from graph_net.compilers.stablehlo import stablehlo_file

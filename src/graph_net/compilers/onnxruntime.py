@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, program_of
 from graph_net.compilers.onnx_file import onnx_file
-from graph_net.compilers.option import Option
+from graph_net.compilers.option import Json, Option
 
 LEVELS = ("disable", "basic", "extended", "layout", "all")
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, exported, program_of
-from graph_net.compilers.option import Option
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.refused import refused
 
 HINTS = ("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT")

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, cached, exported, program_of
 from graph_net.compilers.indices import plain_indices
-from graph_net.compilers.option import Option
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.refused import refused
 from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, Job, Json, Runner
+from graph_net.compilers.compiler import Compiler, Job, Runner
 from graph_net.compilers.forms import Function, program_of
-from graph_net.compilers.option import Option
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.stablehlo import stablehlo_file
 
 
