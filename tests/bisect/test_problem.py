@@ -51,6 +51,9 @@ def test_records_are_chosen_by_problem_and_compiler() -> None:
     every = [crash, wrong, fine]
     assert troubled(every, None, -3.0) == [crash, wrong]
     assert troubled(every, Problem.MISMATCH, -3.0) == [wrong]
-    assert troubled(every, None, -3.0, "inductor") == [crash, wrong]
-    assert troubled(every, None, -3.0, "inductor[mode=default]") == [crash, wrong]
-    assert troubled(every, None, -3.0, "tvm") == []
+    assert troubled(every, None, -3.0, Config("compiler", "inductor")) == [crash, wrong]
+    default = Config("compiler", "inductor", "", {"mode": "default"})
+    assert troubled(every, None, -3.0, default) == [crash, wrong]
+    other = Config("compiler", "inductor", "", {"mode": "max-autotune"})
+    assert troubled(every, None, -3.0, other) == []
+    assert troubled(every, None, -3.0, Config("compiler", "tvm")) == []

@@ -15,6 +15,7 @@ import pytest
 from cli.calling import Cli
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.formats.graphnet import read_sample
+from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec
 
 COMMAND = Path(sys.executable).with_name("graph-net")
 
@@ -236,3 +237,16 @@ def test_words_are_completed(typed: str, expected: set[str]) -> None:
     }
     answer = subprocess.run([COMMAND], capture_output=True, text=True, env=environment)
     assert set(answer.stdout.split()) == expected
+
+
+def test_a_graph_that_no_sample_can_hold_does_not_stop_an_export(cli: Cli, tmp_path: Path) -> None:
+    entry = Input("x", TensorSpec((2,), "float32"), Normal(0.0, 1.0))
+    output = Node("y", "paddle._C_ops.relu", (Ref("x"),))
+    odd = Node("z", "operator.getitem", (Ref("x"), 0))
+    with PackWriter(tmp_path / "pack") as writer:
+        writer.add("odd", Graph((entry,), (odd,), Ref("z"), Level.PADDLE))
+        writer.add("plain", Graph((entry,), (output,), Ref("y"), Level.PADDLE))
+    answer = cli("export", tmp_path / "pack", "-o", tmp_path / "out")
+    assert answer.code == 3
+    assert "odd is passed over: a Paddle sample cannot index a value this way" in answer.err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["plain"]

@@ -18,7 +18,8 @@ from graph_net.cli.main import main
 from graph_net.corpus.ingest import add_file
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import Labels, ProgramStore
-from graph_net.corpus.records import RecordStore, query
+from graph_net.corpus.record_query import query
+from graph_net.corpus.records import RecordStore
 from graph_net.formats.tuning import (
     Format,
     Place,

@@ -11,7 +11,8 @@ import pytest
 from graph_net.cli.main import main
 from graph_net.corpus import records as module
 from graph_net.corpus.record_columns import record_of, row_of
-from graph_net.corpus.records import RecordStore, query
+from graph_net.corpus.record_query import query
+from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.measure.journal import Journal, read_journal
 from graph_net.record import (

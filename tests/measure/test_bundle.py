@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from graph_net.cli.main import main
+from graph_net.compilers import CompilerError
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.records import RecordStore
+from graph_net.measure import Limits, Protocol
+from graph_net.measure.bundle import Plan, read_plan, write_bundle
+from graph_net.record import Config
 from measure.asking import small_graph
 
 BARE = """
@@ -64,3 +70,21 @@ def test_a_bundle_runs_bare_resumes_and_is_ingested(
     capsys.readouterr()
     call("query", "SELECT count(*) AS n FROM records", "--records", str(records), "--json")
     assert json.loads(capsys.readouterr().out) == [{"n": 2}]
+
+
+def test_a_plan_imports_no_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'harmed')!r}, 'w')")
+    plan = Plan((), (Config("compiler", str(tmp_path / "mine.py")),), "cpu", Protocol(), Limits())
+    with zipfile.ZipFile(tmp_path / "plan.zip", "w") as bundle:
+        bundle.writestr("plan.json", json.dumps(asdict(plan)))
+    refused = pytest.raises(CompilerError, match="is a file")
+    with zipfile.ZipFile(tmp_path / "plan.zip") as bundle, refused:
+        read_plan(bundle)
+    assert not (tmp_path / "harmed").exists()
+
+
+def test_what_the_other_machine_would_refuse_is_not_bundled(tmp_path: Path) -> None:
+    config = Config("compiler", "inductor", "", {"cpp.march": "native"})
+    with pytest.raises(CompilerError, match=r"may not set 'cpp\.march' of inductor"):
+        write_bundle(tmp_path / "plan.zip", [], [config], "cpu", Protocol(), Limits())
+    assert not (tmp_path / "plan.zip").exists()

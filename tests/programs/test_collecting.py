@@ -22,7 +22,8 @@ import pytest
 
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.programs import ProgramStore
-from graph_net.corpus.records import RecordStore, query
+from graph_net.corpus.record_query import query
+from graph_net.corpus.records import RecordStore
 from graph_net.corpus.tasks import TaskStore
 from graph_net.formats.tuning import Damage
 from graph_net.formats.tuning.collected import read_collected

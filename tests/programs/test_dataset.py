@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from graph_net.cli.main import main
 from graph_net.corpus.ingest import add_file
 from graph_net.corpus.programs import Labels
-from graph_net.corpus.records import RecordStore, query
+from graph_net.corpus.record_query import query
+from graph_net.corpus.records import RecordStore
 from graph_net.corpus.tasks import TaskStore
 from graph_net.formats.tuning import Format, TuningError
 from graph_net.graph import from_bytes

@@ -313,7 +313,7 @@ def test_a_measurement_made_again_counts_once(tmp_path: Path) -> None:
     before = next(record for record in synthetic(9) if record.failure is None)
     again = replace(before, protocol="q", started="2027-01-01T00:00:00Z", timing=timing(
         3.0, 0.01, random.Random(0)))  # noqa: S311 # fmt: skip
-    page = page_of(tmp_path, [again, before])
+    page = page_of(tmp_path, [before, again])
     assert json.loads(page.inside["data"])["rows"]["speedup"] == [3]
 
 

@@ -91,7 +91,7 @@ def test_columns_are_what_the_records_are_one_by_one(tmp_path: Path, compact: bo
 def test_a_graph_measured_again_counts_once_and_last(tmp_path: Path) -> None:
     first = record("a", speedup=4.0, started="2026-01-01T00:00:00", protocol="p")
     again = record("a", speedup=2.0, started="2026-01-02T00:00:00", protocol="q")
-    (found,) = load([stored(tmp_path, [again, first])]).values()
+    (found,) = load([stored(tmp_path, [first, again])]).values()
     assert found.speedup == pytest.approx([2.0])
 
 

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from graph_net.bisect.problem import Problem, shown
 from graph_net.bisect.search import BisectError, Settings, Witness, bisect, trials
+from graph_net.compilers import CompilerError, usable
+from graph_net.compilers.trusted import trusted_config
 from graph_net.graph import Graph
-from graph_net.record import Record
+from graph_net.record import Config, Record
 
 
 def troubled(
-    records: Iterable[Record], problem: Problem | None, level: float, compiler: str | None = None
+    records: Iterable[Record], problem: Problem | None, level: float, compiler: Config | None = None
 ) -> list[Record]:
     """The records that show a problem (this one, or any), in the order of compilers and names.
 
-    ``compiler`` is a name, or a name with options as ``graph-net query`` shows it.
+    ``compiler`` is what a user asked for: a name, and options unless any will do.
     """
     found = []
     for record in records:
         seen = shown(record, level)
-        asked = compiler in (None, record.config.name, record.config.label)
+        asked = compiler is None or _asked(record.config, compiler)
         if seen is not None and asked and problem in (None, seen.problem):
             found.append(record)
     return sorted(found, key=lambda record: (record.config.label, record.subject.name))
+
+
+def _asked(stored: Config, wanted: Config) -> bool:
+    same = not wanted.options or dict(wanted.options) == dict(stored.options)
+    return same and stored.name == wanted.name
 
 
 def bisect_run(
@@ -32,20 +39,36 @@ def bisect_run(
     graph_of: Callable[[str], Graph],
     settings: Settings,
     told: Callable[[str], None] = lambda line: None,
+    typed: Collection[Config] = (),
 ) -> Iterator[Witness]:
     """A witness for each record that can be shown again; the others are told of.
 
-    ``graph_of`` gives a graph by its name and raises a ValueError where there is none.
+    ``graph_of`` gives a graph by its name and raises a ValueError where there is none. Records
+    choose compilers as ``trusted_config`` lets them; ``typed`` are those that a user named.
     """
-    todo = list(records)
-    with trials([record.config for record in todo], settings) as ask:
-        for number, record in enumerate(todo, 1):
+    todo = []
+    for record in records:
+        try:
+            todo.append((record, usable_config(record.config, typed)))
+        except CompilerError as error:
+            told(f"{record.subject.name} is passed over: {error}")
+    if not todo:
+        return
+    with trials([config for _, config in todo], settings) as ask:
+        for number, (record, config) in enumerate(todo, 1):
             name, seen = record.subject.name, shown(record, settings.level)
             sought = replace(settings, problem=None if seen is None else seen.problem)
-            told(f"{number} of {len(todo)}: {record.config.label} on {name}")
+            told(f"{number} of {len(todo)}: {config.label} on {name}")
             try:
-                yield bisect(name, graph_of(name), record.config, sought, ask, told)
+                yield bisect(name, graph_of(name), config, sought, ask, told)
             except BisectError as error:
                 told(f"{error}")
             except ValueError as error:
                 told(f"{name} is passed over: {error}")
+
+
+def usable_config(stored: Config, typed: Collection[Config]) -> Config:
+    """The configuration of a record, if it may be run and can be here; raises CompilerError."""
+    config = trusted_config(stored, typed)
+    usable(config.name, config.options)
+    return config

@@ -10,6 +10,9 @@ from graph_net.bisect.problem import LEVEL
 from graph_net.bisect.search import Witness
 from graph_net.graph import GraphError, to_json
 
+LONGEST_NAME = 150
+"""Letters of a file's name; the end of it tells witnesses apart."""
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -30,7 +33,8 @@ def stored(witness: Witness, folder: Path, level: float = LEVEL) -> Stored:
     folder.mkdir(parents=True, exist_ok=True)
     label = Path(witness.config.name).name  # of a user's file the path is not part of the name
     words = f"{witness.name}-{label}-{witness.shown.problem}-{witness.graph.id[:8]}"
-    path = folder / (re.sub(r"[^\w.-]+", "_", words) + ".json")
+    safe = re.sub(r"[^\w.-]+", "_", words, flags=re.ASCII)[-LONGEST_NAME:]
+    path = folder / (safe + ".json")
     path.write_text(to_json(witness.graph, indent=1) + "\n", "utf-8")
     try:
         kind = witness.record.device.kind

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import err, open_graph, out
+from graph_net.cli.common import err, open_graph, open_graph_in, out
 
 if TYPE_CHECKING:
     from graph_net.bisect import Cluster, Settings, Witness
     from graph_net.bisect.stored import Stored
     from graph_net.graph import Graph
+    from graph_net.record import Config
 
 NOT_SHOWN = 1
 
@@ -59,8 +61,9 @@ def bisect_graph(
 
     Every trial runs in a process of its own. The witness is a graph (.json), with a script that
     shows the problem where one can be written. With --records every graph of a run is taken that
-    shows a problem, and equal witnesses are counted together. Exits with 0 if there is a witness,
-    with 1 if the problem does not show, with 2 if the question makes no sense.
+    shows a problem, and equal witnesses are counted together. Records of a compiler of your own,
+    or with options that a file may not set, are taken if COMPILER names it again. Exits with 0 if
+    there is a witness, with 1 if the problem does not show, with 2 if the question makes no sense.
     """
     from graph_net.bisect import Problem, Settings
     from graph_net.measure import Limits, Protocol
@@ -92,20 +95,25 @@ def _told(line: str) -> None:
 
 def _one(place: str, compiler: str, settings: Settings, output: Path) -> None:
     from graph_net.bisect import BisectError, bisect, stored, trials
-    from graph_net.measure.plan import parse_compilers
 
-    configs = parse_compilers(compiler)
-    if len(configs) != 1:
-        raise ValueError(f"{compiler!r} names {len(configs)} compilers; one is bisected")
-    (config,) = configs
+    config = _config(compiler)
     name, graph = open_graph(place)
     try:
-        with trials(configs, settings) as ask:
+        with trials([config], settings) as ask:
             witness = bisect(name, graph, config, settings, ask, _told)
     except BisectError as error:
         _told(str(error))
         raise typer.Exit(NOT_SHOWN) from error
     _report(witness, stored(witness, output, settings.level))
+
+
+def _config(compiler: str) -> Config:
+    from graph_net.measure.plan import parse_compilers
+
+    configs = parse_compilers(compiler)
+    if len(configs) != 1:
+        raise ValueError(f"{compiler!r} names {len(configs)} compilers; one is bisected")
+    return configs[0]
 
 
 def _report(witness: Witness, place: Stored) -> None:
@@ -135,16 +143,21 @@ def _over_a_run(
     from graph_net.bisect.run import bisect_run, troubled
     from graph_net.corpus.records import RecordStore
 
+    typed = None if compiler is None else _config(compiler)
     store = RecordStore(records).require()
+    wanted = typed
+    if typed is not None and "[" not in (compiler or ""):
+        wanted = replace(typed, options={})  # of this compiler, whatever the options
     kind = settings.device.kind
     here = (record for record in store.records() if record.device.kind == kind)
-    todo = troubled(here, settings.problem, settings.level, compiler)[:limit]
+    todo = troubled(here, settings.problem, settings.level, wanted)[:limit]
     if not todo:
         _told(f"no record in {records} shows {settings.problem or 'a problem'} on {kind}")
         raise typer.Exit(NOT_SHOWN)
     files: dict[str, Stored] = {}
     witnesses = []
-    for witness in bisect_run(todo, _graphs(place), settings, _told):
+    named = () if typed is None else (typed,)
+    for witness in bisect_run(todo, _graphs(place), settings, _told, named):
         witnesses.append(witness)
         files[witness.graph.id] = stored(witness, output, settings.level)
     out.print(_table(clustered(witnesses), files))
@@ -157,9 +170,8 @@ def _graphs(place: str | None) -> Callable[[str], Graph]:
     from graph_net.corpus.shipped import shipped_corpus
 
     root = shipped_corpus() if place is None else Path(place)
-    if root.exists() and (root / "model.py").is_file():
-        return lambda name: open_graph(str(root))[1]
-    return lambda name: open_graph(f"{root}:{name}")[1]
+    # A record says which graph of the place it is of; the place is the user's.
+    return lambda name: open_graph_in(root, name)[1]
 
 
 def _table(clusters: list[Cluster], files: dict[str, Stored]) -> Table:

@@ -32,6 +32,11 @@ def open_graph(place: str) -> tuple[str, Graph]:
         if not head or not Path(head).exists():
             return _from_corpus(place)
         path, name = Path(head), tail
+    return open_graph_in(path, name)
+
+
+def open_graph_in(path: Path, name: str) -> tuple[str, Graph]:
+    """The graph with a name in a pack or a directory; a sample or a file is the graph itself."""
     if path.suffix in _FILES and not path.is_dir():
         return path.stem, _FILES[path.suffix](path)
     if (path / "model.py").is_file():

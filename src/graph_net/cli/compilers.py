@@ -48,7 +48,7 @@ def _row(name: str) -> dict[str, Any]:
         "name": compiler.name,
         "version": compiler.version() if missing is None else None,
         "devices": list(compiler.devices),
-        "options": dict(compiler.defaults),
+        "options": dict(compiler.options),
         "open_options": compiler.open_options,
         "aliases": [alias for alias, of in ALIASES.items() if of == compiler.name],
         "missing": missing,

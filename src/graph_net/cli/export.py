@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from graph_net.cli.common import err
+from graph_net.cli.import_ import SOME_REFUSED
 from graph_net.cli.progress import progress
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.query import select
 from graph_net.formats.graphnet.write import write_sample
+from graph_net.graph import GraphError
 
 
 def export_pack(
@@ -28,6 +30,7 @@ def export_pack(
     """Write the graphs of a pack as GraphNet sample directories.
 
     Existing directories of the same name are replaced; each appears complete or not at all.
+    Exit code: 0 all written, 3 some could not be (the others are there), 1 none.
     """
     opened = Pack(pack)
     names = [row["name"] for row in select(opened, where)]
@@ -36,11 +39,18 @@ def export_pack(
         other = places.setdefault(safe_path(name), name)
         if other != name:
             raise PackError(f"{other!r} and {name!r} would be written to the same directory")
+    refused = 0
     with progress("writing", len(names)) as advance:
         for name, graph in opened.graphs(names):
-            write_sample(graph, output / safe_path(name), device)
+            try:
+                write_sample(graph, output / safe_path(name), device)
+            except GraphError as error:
+                err.print(f"{name} is passed over: {error}", markup=False, highlight=False)
+                refused += 1
             advance()
-    err.print(f"{len(names)} samples written to {output}")
+    err.print(f"{len(names) - refused} samples written to {output}")
+    if refused:
+        raise typer.Exit(SOME_REFUSED if refused < len(names) else 1)
 
 
 def safe_path(name: str) -> Path:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graph_net.cli.common import err
+from graph_net.cli.import_ import SOME_REFUSED
 from graph_net.cli.progress import progress
 
 if TYPE_CHECKING:
     from graph_net.corpus.programs import Added
     from graph_net.corpus.records import RecordStore
-    from graph_net.formats.tuning import Format
+    from graph_net.formats.tuning import Damage, Format, Place
 
 
 def ingest_files(
@@ -39,6 +41,7 @@ def ingest_files(
     """Add records, or tuners' programs, to a directory of records; what it has is passed over.
 
     A file is known by its first lines. Lines that are damaged are counted and passed over.
+    Exit code: 0 all read, 3 some files of records hold no record (the others are in), 1 none does.
     """
     from graph_net.corpus.ingest import add_files
     from graph_net.corpus.programs import Labels
@@ -50,9 +53,10 @@ def ingest_files(
     with store.locked(), progress("files", len(known)) as advance:
         keys = store.final_keys() if any(kind is Format.RECORDS for _, kind in known) else set()
         tuned: list[tuple[Path, Format]] = []
+        useless = 0
         for path, kind in known:
             if kind is Format.RECORDS:
-                _records(store, path, keys)
+                useless += not _records(store, path, keys)
                 advance()
             elif kind is Format.WORKLOADS:
                 _workloads(store, path)
@@ -67,22 +71,19 @@ def ingest_files(
             advance()
         if store.journals():
             store.compact()
+    if useless:
+        raise typer.Exit(SOME_REFUSED if useless < len(known) else 1)
 
 
-def _records(store: RecordStore, path: Path, known: set[str]) -> None:
-    from graph_net.measure.journal import read_journal
+def _records(store: RecordStore, path: Path, known: set[str]) -> bool:
+    """Add the records of a file; whether it had any."""
+    from graph_net.corpus.ingest_records import add_records
 
-    added = passed = 0
-    with store.journal() as journal:
-        for record in read_journal(path):
-            if record.key in known:
-                passed += 1
-                continue
-            journal.add(record)
-            if record.final:
-                known.add(record.key)
-            added += 1
-    err.print(f"{path}: {added} records added, {passed} were there")
+    told = add_records(store, path, known)
+    damaged = f", {told.damaged} lines are damaged" if told.damaged else ""
+    err.print(f"{path}: {told.added} records added, {told.passed} were there{damaged}")
+    _examples(told.examples, told.damaged)
+    return not told.useless
 
 
 def _workloads(store: RecordStore, path: Path) -> None:
@@ -99,8 +100,12 @@ def _told(path: Path, kind: Format, added: Added | None) -> None:
         err.print(f"{path}: {kind}, were there")
         return
     err.print(f"{path}: {kind}, {added.programs} programs added, {added.damaged} damaged")
-    for place, damage in added.examples:
+    _examples(added.examples, added.damaged)
+
+
+def _examples(examples: Sequence[tuple[Place, Damage]], damaged: int) -> None:
+    for place, damage in examples:
         where = f"  line {place.line}, byte {place.offset}: "
         err.print(where + damage.reason)
-    if added.damaged > len(added.examples):
-        err.print(f"  and {added.damaged - len(added.examples)} more")
+    if damaged > len(examples):
+        err.print(f"  and {damaged - len(examples)} more")

@@ -22,7 +22,8 @@ def query_records(
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of rows.")] = False,
 ) -> None:
     """Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
-    from graph_net.corpus.records import RecordStore, query
+    from graph_net.corpus.record_query import query
+    from graph_net.corpus.records import RecordStore
 
     names, rows = query(RecordStore(records), question)
     if json:

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from graph_net.compare.read import Run
 from graph_net.compilers.registry import parse_options
+from graph_net.corpus.latest import latest
+from graph_net.corpus.record_columns import label_of
 from graph_net.record import RecordError
-from graph_net.score.records import latest
 from graph_net.score.samples import Ints
 
 _SELECTOR = re.compile(r"(?P<name>[^\[\]]+?)(?:\[(?P<options>.*)\])?(?:@(?P<version>[^@\[\]]+))?")
@@ -90,16 +91,10 @@ def _configurations(run: Run, *more: str) -> set[str]:
     columns = ["compiler", "options", *more]
     rows = run.table.group_by(columns).aggregate([]).to_pylist()
     return {
-        label(row["compiler"], row["options"])
+        label_of(row["compiler"], row["options"])
         + (f"@{row['version']}" if row.get("version") else "")
         for row in rows
     }
-
-
-def label(compiler: str, options: str) -> str:
-    """``inductor[mode=default]``."""
-    given = ",".join(f"{key}={value}" for key, value in sorted(json.loads(options).items()))
-    return f"{compiler}[{given}]" if given else compiler
 
 
 def labels(run: Run) -> list[str]:
@@ -110,7 +105,7 @@ def labels(run: Run) -> list[str]:
     short = {
         (row["compiler"], row["options"]): row["compiler"]
         if times[row["compiler"]] == 1
-        else label(row["compiler"], row["options"])
+        else label_of(row["compiler"], row["options"])
         for row in distinct
     }
     names = zip(table["compiler"].to_pylist(), table["options"].to_pylist(), strict=True)

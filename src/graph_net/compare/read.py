@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 from graph_net.compare.blocks import ARMS, block_logs
 from graph_net.compare.ranks import Ragged
 from graph_net.corpus.record_columns import SCHEMA, row_of
-from graph_net.corpus.records import PARQUET, RecordStore
+from graph_net.corpus.record_parts import PARQUET
+from graph_net.corpus.records import RecordStore
+from graph_net.corpus.sources import check_columns
 from graph_net.measure.journal import SUFFIX, read_journal
 from graph_net.record import Record, RecordError, Stage, Symptom
 from graph_net.score.faults import Fault
@@ -79,10 +81,8 @@ def _of_store(store: RecordStore) -> Iterator[pa.Table]:
 
 
 def _batches(part: Path) -> Iterator[pa.Table]:
+    check_columns(part, SCHEMA, _READ)
     file = pq.ParquetFile(part)
-    absent = set(_READ) - set(file.schema_arrow.names)
-    if absent:
-        raise RecordError(f"{part} is no part of records: it has no {', '.join(sorted(absent))}")
     for batch in file.iter_batches(_BATCH, columns=_READ):
         yield pa.Table.from_batches([batch]).select(_READ)
 
@@ -145,4 +145,12 @@ def _add_devices(table: pa.Table, devices: dict[str, dict[str, Any]]) -> None:
     for row in first:
         name = table["device"][int(row)].as_py() or ""
         if name not in devices:
-            devices[name] = json.loads(table["rest"][int(row)].as_py()).get("device") or {}
+            devices[name] = _device(table["rest"][int(row)].as_py())
+
+
+def _device(rest: str) -> dict[str, Any]:
+    try:
+        found = json.loads(rest)["device"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}  # a curve of a log has none, and a damaged one says nothing
+    return found if isinstance(found, dict) else {}

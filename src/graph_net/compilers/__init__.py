@@ -1,6 +1,7 @@
 """Compilers: one file each, one protocol, one conformance kit."""
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.registry import available, create, known, usable
 
 __all__ = [
@@ -8,6 +9,7 @@ __all__ = [
     "CompilerError",
     "Job",
     "Json",
+    "Option",
     "Runner",
     "Unsupported",
     "available",

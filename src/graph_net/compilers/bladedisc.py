@@ -13,8 +13,9 @@ from typing import ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import exported, program_of
+from graph_net.compilers.option import Json
 
 
 class BladeDisc(Compiler):

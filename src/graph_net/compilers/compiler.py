@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from graph_net.compilers.option import Json, Option, option_of
 from graph_net.graph import Graph, Level
 from graph_net.isolate import Needs
 
@@ -22,7 +23,6 @@ Runner = Callable[[Sequence[Any]], Any]
 Called under ``torch.inference_mode()`` with tensors of the kind ``Job.inputs`` holds. Inputs that
 the graph changes are changed, as PyTorch would; all others stay as they are.
 """
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 class CompilerError(ValueError):
@@ -64,11 +64,16 @@ class Compiler(ABC):
     """Distributions that must be installed; the first one's version is the compiler's."""
     modules: ClassVar[tuple[str, ...]] = ()
     """What these are imported as, where that is not the distribution's name."""
-    defaults: ClassVar[Mapping[str, Json]] = {}
-    """Every option and its default; a compiler that passes options on sets ``open_options``."""
+    defaults: ClassVar[Mapping[str, Json | Option]] = {}
+    """Every option and its default; a compiler that passes options on sets ``open_options``.
+
+    A value has the type of the default; ``Option`` declares more, such as the choices there are.
+    """
     open_options: ClassVar[bool] = False
     needs: Needs = Needs()
     """What its process must reach beyond the installation and the work directory."""
+    stored_options: ClassVar[Mapping[str, Option]] = {}
+    """Options beside ``defaults`` that a record may set: harmless whatever the value is."""
     levels: ClassVar[tuple[Level, ...]] = (Level.TORCH, Level.ATEN)
     """Whose operators a graph may call: PyTorch's, or those of Paddle as well or instead."""
 
@@ -78,7 +83,14 @@ class Compiler(ABC):
         if unknown and not self.open_options:
             known = ", ".join(self.defaults) or "none"
             raise CompilerError(f"{self.name} has no option {unknown[0]!r}; it has: {known}")
-        self.options: dict[str, Json] = {**self.defaults, **given}
+        declared = {key: option_of(value) for key, value in self.defaults.items()}
+        for key, option in declared.items():
+            if key in given and not option.takes(given[key]):
+                raise CompilerError(f"{self.name}{option.refusal(key, given[key])}")
+        self.options: dict[str, Json] = {
+            **{key: option.default for key, option in declared.items()},
+            **given,
+        }
 
     def check_level(self, graph: Graph) -> None:
         """Raise Unsupported where the graph calls another framework's operators."""

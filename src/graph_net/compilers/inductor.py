@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
+from graph_net.compilers.inductor_options import MODES, STORED
+from graph_net.compilers.option import Json, Option
 from graph_net.isolate import Needs
-
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
 class Inductor(Compiler):
@@ -20,15 +20,13 @@ class Inductor(Compiler):
 
     name = "inductor"
     devices = ("cpu", "cuda")
-    defaults: ClassVar[Mapping[str, Json]] = {"mode": "default"}
+    defaults: ClassVar[Mapping[str, Json | Option]] = {"mode": Option("default", MODES)}
     open_options = True
+    stored_options = STORED
 
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
-        super().__init__(options)
-        if self.options["mode"] not in MODES:
-            raise CompilerError(
-                f"inductor has no mode {self.options['mode']!r}; it has: {', '.join(MODES)}"
-            )
+        # One spelling, so that equal options make equal configurations.
+        super().__init__({key.replace("-", "_"): v for key, v in (options or {}).items()})
         _check(key for key in self.options if key != "mode")
 
     @property
@@ -61,7 +59,7 @@ class Inductor(Compiler):
 
         _probe()  # before the cache moves: what it finds belongs to the machine, not the job
         mode = list_mode_options(str(self.options["mode"]))
-        given = {key.replace("-", "_"): v for key, v in self.options.items() if key != "mode"}
+        given = {key: value for key, value in self.options.items() if key != "mode"}
         # Workers are compiled side by side already, and a pool would outlive them.
         options = {"compile_threads": 1, "cpp.threads": job.threads, **mode, **given}
         compiled = torch.compile(
@@ -107,7 +105,7 @@ def _check(names: Iterator[str]) -> None:
             import torch._inductor.config as config
 
             known = config.get_config_copy()
-        if name.replace("-", "_") not in known:
+        if name not in known:
             near = difflib.get_close_matches(name, known, 3, 0.5)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise CompilerError(

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, cached, exported, program_of
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent
 from graph_net.compilers.stablehlo import stablehlo_file
@@ -24,14 +25,7 @@ class Iree(Compiler):
     name = "iree"
     packages = ("iree-base-compiler", "iree-base-runtime", "torch-mlir")
     modules = ("iree.compiler", "iree.runtime", "torch_mlir")
-    defaults: ClassVar[Mapping[str, Json]] = {"level": "O2"}
-
-    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
-        super().__init__(options)
-        if self.options["level"] not in LEVELS:
-            raise CompilerError(
-                f"iree has no level {self.options['level']!r}; it has: {', '.join(LEVELS)}"
-            )
+    defaults: ClassVar[Mapping[str, Json | Option]] = {"level": Option("O2", LEVELS)}
 
     def compile(self, job: Job) -> Runner:
         """Compile to a module file, kept in the directory, and load it."""

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, program_of
 from graph_net.compilers.onnx_file import onnx_file
+from graph_net.compilers.option import Json, Option
 
 LEVELS = ("disable", "basic", "extended", "layout", "all")
 
@@ -22,14 +23,7 @@ class OnnxRuntime(Compiler):
     name = "onnxruntime"
     devices = ("cpu", "cuda")
     packages = ("onnxruntime", "onnx", "onnxscript")
-    defaults: ClassVar[Mapping[str, Json]] = {"level": "all"}
-
-    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
-        super().__init__(options)
-        if self.options["level"] not in LEVELS:
-            raise CompilerError(
-                f"onnxruntime has no level {self.options['level']!r}; it has: {', '.join(LEVELS)}"
-            )
+    defaults: ClassVar[Mapping[str, Json | Option]] = {"level": Option("all", LEVELS)}
 
     def compile(self, job: Job) -> Runner:
         """Load the ONNX file (written first where the directory has none) into a session."""

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, exported, program_of
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.refused import refused
 
 HINTS = ("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT")
@@ -26,16 +27,10 @@ class OpenVino(Compiler):
 
     name = "openvino"
     packages = ("openvino",)
-    defaults: ClassVar[Mapping[str, Json]] = {"hint": "LATENCY", "precision": "f32"}
-
-    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
-        super().__init__(options)
-        for key, allowed in (("hint", HINTS), ("precision", PRECISIONS)):
-            if self.options[key] not in allowed:
-                given = self.options[key]
-                raise CompilerError(
-                    f"openvino has no {key} {given!r}; it has: {', '.join(allowed)}"
-                )
+    defaults: ClassVar[Mapping[str, Json | Option]] = {
+        "hint": Option("LATENCY", HINTS),
+        "precision": Option("f32", PRECISIONS),
+    }
 
     def compile(self, job: Job) -> Runner:
         """Convert and compile; OpenVINO keeps its own files in the directory."""

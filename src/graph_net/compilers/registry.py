@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Json
+from graph_net.compilers.compiler import Compiler, CompilerError
+from graph_net.compilers.option import Json
 
 GROUP = "graph_net.compilers"
 BUILT_IN = {

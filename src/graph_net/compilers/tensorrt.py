@@ -11,8 +11,9 @@ from typing import ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import exported, program_of
+from graph_net.compilers.option import Json, Option
 
 
 class TensorRT(Compiler):
@@ -21,14 +22,11 @@ class TensorRT(Compiler):
     name = "tensorrt"
     devices = ("cuda",)
     packages = ("torch-tensorrt",)
-    defaults: ClassVar[Mapping[str, Json]] = {"whole": True, "optimization_level": 3}
+    defaults: ClassVar[Mapping[str, Json | Option]] = {
+        "whole": True,
+        "optimization_level": Option(3, least=0, most=5),
+    }
     open_options = True
-
-    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
-        super().__init__(options)
-        level = self.options["optimization_level"]
-        if not isinstance(level, int) or not 0 <= level <= 5:
-            raise CompilerError(f"tensorrt's optimization_level is 0 to 5, not {level!r}")
 
     def compile(self, job: Job) -> Runner:
         """Build an engine; ``whole`` refuses a graph that PyTorch would have to help with."""

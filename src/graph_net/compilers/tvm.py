@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, cached, exported, program_of
 from graph_net.compilers.indices import plain_indices
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.refused import refused
 from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent
@@ -27,13 +28,10 @@ class Tvm(Compiler):
     name = "tvm"
     packages = ("apache-tvm", "apache-tvm-ffi")
     modules = ("tvm", "tvm_ffi")
-    defaults: ClassVar[Mapping[str, Json]] = {"trials": 0, "seed": 0}
-
-    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
-        super().__init__(options)
-        for key, value in self.options.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise CompilerError(f"tvm's {key} is a whole number from 0, not {value!r}")
+    defaults: ClassVar[Mapping[str, Json | Option]] = {
+        "trials": Option(0, least=0, most=1 << 20),
+        "seed": Option(0, least=0, most=(1 << 31) - 1),
+    }
 
     def compile(self, job: Job) -> Runner:
         """Import, tune where asked for, and build a library that is kept in the directory."""

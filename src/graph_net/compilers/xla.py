@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, Job, Json, Runner
+from graph_net.compilers.compiler import Compiler, Job, Runner
 from graph_net.compilers.forms import Function, program_of
+from graph_net.compilers.option import Json, Option
 from graph_net.compilers.stablehlo import stablehlo_file
 
 
@@ -18,7 +19,7 @@ class Xla(Compiler):
 
     name = "xla"
     packages = ("jaxlib", "jax", "torch-mlir")
-    defaults: ClassVar[Mapping[str, Json]] = {"level": -1}
+    defaults: ClassVar[Mapping[str, Json | Option]] = {"level": Option(-1, least=-1, most=3)}
 
     def compile(self, job: Job) -> Runner:
         """Compile the StableHLO text; the text is kept in the directory, the machine code not."""

@@ -9,16 +9,13 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from graph_net.compilers import CompilerError, create
+from graph_net.compilers import CompilerError
+from graph_net.compilers.trusted import trusted_config
 from graph_net.corpus.golden import GoldenError, GoldenRun, GoldenStore
 from graph_net.measure import Limits, Task, measure
-from graph_net.measure.bundle import config_here
 from graph_net.measure.device import describe
 from graph_net.measure.runner import Watch
 from graph_net.record import Config, Device, Json, Record, canonical
-
-TRUSTED_OPTIONS = frozenset({"mode"})
-"""Options that a golden run may set by itself; Inductor's others can name programs to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,7 @@ def run_again(
                 continue
             try:
                 used = config or trusted_config(run.record.config)
-            except (GoldenError, CompilerError) as error:
+            except CompilerError as error:
                 told.append(Again(name, run, problem=str(error)))
                 continue
             task = Task(
@@ -143,29 +140,6 @@ def device_like(kind: str, threads: int = 0) -> Callable[[Device], Device]:
         return describe(kind, threads or (wanted if 0 < wanted <= here.cores else here.cores))
 
     return lambda reference: described(reference.threads)
-
-
-def trusted_config(config: Config) -> Config:
-    """The configuration of a golden run with the version that is here.
-
-    A golden run is data: it must not name a file to import, nor options that start programs.
-    """
-    if ".py" in config.name:
-        raise GoldenError(
-            f"made with a compiler of one's own, {config.name}; give it with --compiler"
-        )
-    usual = create(config.name).options
-    strange = sorted(
-        key
-        for key, value in config.options.items()
-        if key not in TRUSTED_OPTIONS and (key not in usual or usual[key] != value)
-    )
-    if strange:
-        raise GoldenError(
-            f"made with options that are not taken from a file ({', '.join(strange)}); "
-            f"give them with --compiler '{config.label}'"
-        )
-    return config_here(config)
 
 
 def _measured(tasks: Iterator[Task], lanes: Lanes) -> Iterator[Record]:

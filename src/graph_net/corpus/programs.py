@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.parquet_guard import STORE, Guarded
 from graph_net.corpus.program_columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
-from graph_net.corpus.sources import arrow_source, source_hash, written
+from graph_net.corpus.sources import arrow_source, check_columns, source_hash, written
 from graph_net.files import matching
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.formats.tuning.block import Block, block_of, size_of
@@ -59,13 +59,14 @@ class ProgramStore:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """The Parquet files; raises where one is of a layout that is not read any more."""
+        """The Parquet files; raises where one has another layout or other columns."""
         every = matching(self.path, "programs-*.parquet")
         for part in every:
             if not part.name.startswith(f"programs-{LAYOUT}-"):
                 raise TuningError(
                     f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
                 )
+            check_columns(part, SCHEMA, SCHEMA.names)
         return every
 
     def checked(self) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graph_net.record import Record, canonical, from_json, to_json
+from graph_net.record import Config, Record, RecordError, canonical, from_json, to_json
 
 _TEXT = (
     "key graph_id structure graph library model category subcategory compiler version options "
@@ -99,10 +99,25 @@ def _median(values: tuple[float, ...]) -> float:
 
 
 def record_of(row: dict[str, Any]) -> Record:
-    """The record of a row, checked as it is built."""
-    tree = json.loads(row["rest"])
-    if tree.get("timing") is not None:
-        for arm in _ARMS:
-            for kind in ("wall", "device"):
-                tree["timing"][arm][kind] = row[f"{arm}_{kind}"]
-    return from_json(json.dumps(tree))
+    """The record of a row, checked as it is built; raises RecordError where it is none."""
+    try:
+        tree = json.loads(row["rest"])
+        if tree.get("timing") is not None:
+            for arm in _ARMS:
+                for kind in ("wall", "device"):
+                    tree["timing"][arm][kind] = row[f"{arm}_{kind}"]
+        text = json.dumps(tree)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise RecordError(f"no record: {type(error).__name__}: {error}") from error
+    return from_json(text)
+
+
+def label_of(compiler: str, options: str) -> str:
+    """``inductor[mode=default]`` of the columns of a row, as ``Config.label`` has it."""
+    try:
+        found = json.loads(options)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise RecordError(f"the options of {compiler} are no JSON object: {options[:80]!a}")
+    return Config("compiler", compiler, "", found).label

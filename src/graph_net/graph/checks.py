@@ -7,11 +7,12 @@ declared symbols, and every number and text can be stored and read back.
 from __future__ import annotations
 
 import keyword
+import unicodedata
 from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING
 
 from graph_net.graph.errors import GraphError, LimitExceeded
-from graph_net.graph.expr import Expr
+from graph_net.graph.expr import FUNCTIONS, Expr
 from graph_net.graph.limits import DEFAULT_LIMITS, Limits
 from graph_net.graph.paddle_targets import ATTRIBUTES as PADDLE_ATTRIBUTES
 from graph_net.graph.paddle_targets import check_paddle_target
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from graph_net.graph.graph import Graph, Input, Node, Provenance
 
 _NOTHING: frozenset[str] = frozenset()
+_NO_SYMBOLS = FUNCTIONS | {"Symbol", "Expr", "Rel"}
+_NO_PREFIX = "dynamic_dim_constraint_"
 _ATOMS = (NoneType, float, complex, EllipsisType, Dtype, TorchConstant, RunDevice)
 
 
@@ -88,6 +91,9 @@ class _Checker:
         names: set[str] = set()
         for symbol in self.graph.symbols:
             _check_name(symbol.name, names)
+            if symbol.name in _NO_SYMBOLS or symbol.name.startswith(_NO_PREFIX):
+                why = f"{symbol.name[:80]!r} means something else where symbols are declared"
+                raise GraphError(why, node=symbol.name[:80], field="symbols")
             names.add(symbol.name)
             bounds = [bound for bound in (symbol.low, symbol.high) if bound is not None]
             if not all(_is_whole(number) for number in (symbol.example, *bounds)):
@@ -210,10 +216,17 @@ def _check_text(text: str, node: str | None = None, field: str | None = None) ->
 
 
 def _check_identifier(name: str, node: str, field: str) -> None:
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+    if not isinstance(name, str) or not _is_usable(name):
         raise GraphError(f"{name[:80]!r} is not a usable name", node=node[:80], field=field)
     if len(name) > DEFAULT_LIMITS.text:
         raise GraphError("a name is too long", node=node[:80], field=field)
+
+
+def _is_usable(name: str) -> bool:
+    """Whether Python's source can have this name, and reads it as this one."""
+    if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
+        return False
+    return name.isascii() or unicodedata.is_normalized("NFKC", name)
 
 
 def _check_name(name: str, known: set[str]) -> None:
@@ -225,7 +238,8 @@ def _check_name(name: str, known: set[str]) -> None:
 def _check_keywords(node: Node) -> None:
     seen: set[str] = set()
     for key, _ in node.kwargs:
-        if not key.isidentifier():
+        # Some operators have a parameter `from`, so Python's own words are no bad ones.
+        if not key.isidentifier() or not unicodedata.is_normalized("NFKC", key):
             raise GraphError(f"bad keyword {key[:80]!r}", node=node.name, field="kwargs")
         if key in seen:
             raise GraphError(f"the keyword {key!r} is given twice", node=node.name, field="kwargs")

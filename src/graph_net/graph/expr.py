@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,12 +18,16 @@ MAX_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """An expression or relation, as text in Python's own grammar; never executed, only walked."""
+    """An expression or relation, as text in Python's own grammar; never executed, only walked.
+
+    One line without comments, so that it means the same between other words of a file. Brackets
+    and blanks around the whole of it are dropped: no reader would find them again.
+    """
 
     text: str
 
     def __post_init__(self) -> None:
-        _parse(self.text)
+        object.__setattr__(self, "text", _spelled(self.text))
 
     @property
     def symbols(self) -> frozenset[str]:
@@ -113,11 +118,25 @@ _CALLS: dict[str, tuple[int | None, Callable[..., float]]] = {
     "Integer": (1, lambda a: a),
 }
 
+FUNCTIONS = frozenset(_CALLS)
+"""Names that mean a function, so that no symbol has one."""
+
+
+@lru_cache(maxsize=4096)
+def _spelled(text: str) -> str:
+    """The text of an expression without what stands around it."""
+    tree = _parse(text)
+    return text.encode()[tree.col_offset : tree.end_col_offset].decode()
+
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> ast.expr:
     if len(text) > MAX_EXPR_TEXT:
         raise GraphError(f"expression of {len(text)} characters; {MAX_EXPR_TEXT} are allowed")
+    if not text.isprintable() or "#" in text or "\\" in text:
+        raise GraphError(f"no expression on one line without comments: {text[:80]!a}")
+    if not unicodedata.is_normalized("NFKC", text):
+        raise GraphError(f"Python would read other names than these: {text[:80]!a}")
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

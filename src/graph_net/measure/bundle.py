@@ -13,9 +13,10 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from graph_net.compilers.trusted import trusted_config
 from graph_net.measure.device import describe
 from graph_net.measure.journal import Journal, read_journal
 from graph_net.measure.plan import default_jobs, tasks
@@ -23,10 +24,11 @@ from graph_net.measure.protocol import Limits, Protocol
 from graph_net.measure.runner import measure
 from graph_net.measure.task import Task
 from graph_net.printable import printable
-from graph_net.record import Config, Record, RecordError, Stage, Subject
+from graph_net.record import Config, Record, Subject, read_as
 
-PACKAGES = ("graph", "record", "rewrite", "compilers", "measure")
+PACKAGES = ("isolate", "graph", "record", "rewrite", "compilers", "measure")
 MODULES = ("__init__.py", "files.py", "printable.py")
+PLAN = "plan.json"
 _MAIN = """\
 import sys
 
@@ -35,6 +37,17 @@ from graph_net.measure.bundle import main
 
 main(sys.path[0])
 """
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a bundle asks for."""
+
+    subjects: tuple[Subject, ...]
+    configs: tuple[Config, ...]
+    device: str
+    protocol: Protocol
+    limits: Limits
 
 
 def write_bundle(
@@ -46,11 +59,10 @@ def write_bundle(
     limits: Limits,
 ) -> int:
     """Write a bundle; how many graphs it holds."""
-    strange = [config.name for config in configs if ".py" in config.name]
-    if strange:
-        raise RecordError(f"{strange[0]} is a file of this machine; a bundle takes known compilers")
+    for config in configs:
+        trusted_config(config)  # what the other machine would refuse is refused here
     source = Path(__file__).parents[1]
-    subjects: list[dict[str, str]] = []
+    subjects: list[Subject] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("__main__.py", _MAIN)
         for module in MODULES:
@@ -61,15 +73,9 @@ def write_bundle(
                     bundle.write(file, f"graph_net/{file.relative_to(source)}")
         for subject, data in graphs:
             bundle.writestr(f"graphs/{len(subjects)}", data)
-            subjects.append(asdict(subject))
-        plan = {
-            "subjects": subjects,
-            "configs": [asdict(config) for config in configs],
-            "device": device,
-            "protocol": asdict(protocol),
-            "limits": asdict(limits),
-        }
-        bundle.writestr("plan.json", json.dumps(plan))
+            subjects.append(subject)
+        plan = Plan(tuple(subjects), tuple(configs), device, protocol, limits)
+        bundle.writestr(PLAN, json.dumps(asdict(plan)))
     return len(subjects)
 
 
@@ -81,48 +87,43 @@ def main(place: str, arguments: list[str] | None = None) -> None:
     parser.add_argument("--budget", type=float, default=0, help="start nothing after so many s")
     given = parser.parse_args(arguments)
     with zipfile.ZipFile(place) as bundle:
-        plan = json.loads(bundle.read("plan.json"))
+        plan = read_plan(bundle)
         done = set[str]()
         if given.output.exists():
-            done = {record.key for record in read_journal(given.output) if record.final}
+            last = {record.key: record for record in read_journal(given.output)}
+            done = {key for key, record in last.items() if record.final}
         run = measure(
-            until(read_plan(bundle, done), given.budget),
-            jobs=given.jobs or default_jobs(plan["device"]),
-            compilers=[tree["name"] for tree in plan["configs"]],
-            alone=plan["device"] == "cpu",
+            until(planned(bundle, plan, done), given.budget),
+            jobs=given.jobs or default_jobs(plan.device),
+            compilers=[config.name for config in plan.configs],
+            alone=plan.device == "cpu",
         )
         _write(run, given.output)
 
 
-def read_plan(bundle: zipfile.ZipFile, done: Collection[str] = ()) -> Iterator[Task]:
+def read_plan(bundle: zipfile.ZipFile) -> Plan:
+    """The plan of a bundle with the versions that are here; raises where it asks for too much."""
+    plan = read_as(Plan, bundle.read(PLAN), "plan")
+    return replace(plan, configs=tuple(map(trusted_config, plan.configs)))
+
+
+def planned(bundle: zipfile.ZipFile, plan: Plan, done: Collection[str] = ()) -> Iterator[Task]:
     """The tasks of a bundle, for the machine this runs on."""
-    plan = json.loads(bundle.read("plan.json"))
-    limits = plan["limits"]
-    seconds = {Stage(stage): value for stage, value in limits["seconds"].items()}
     return tasks(
-        _graphs(bundle, plan["subjects"]),
-        [config_here(Config(**tree)) for tree in plan["configs"]],
-        describe(plan["device"]),
-        Protocol(**plan["protocol"]),
-        Limits(seconds, limits["memory_bytes"]),
+        _graphs(bundle, plan.subjects),
+        plan.configs,
+        describe(plan.device),
+        plan.protocol,
+        plan.limits,
         done,
     )
 
 
-def config_here(config: Config) -> Config:
-    """The configuration with the version that this machine has."""
-    from graph_net.compilers import create
-
-    compiler = create(config.name, config.options)
-    version = "" if compiler.missing() else compiler.version()
-    return Config(config.kind, config.name, version, config.options)
-
-
 def _graphs(
-    bundle: zipfile.ZipFile, subjects: list[dict[str, str]]
+    bundle: zipfile.ZipFile, subjects: Sequence[Subject]
 ) -> Iterator[tuple[Subject, bytes]]:
-    for number, tree in enumerate(subjects):
-        yield Subject(**tree), bundle.read(f"graphs/{number}")
+    for number, subject in enumerate(subjects):
+        yield subject, bundle.read(f"graphs/{number}")
 
 
 def until(todo: Iterator[Task], seconds: float) -> Iterator[Task]:

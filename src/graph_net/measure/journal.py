@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 
@@ -15,6 +16,7 @@ from graph_net.record import Record, RecordError, from_json, to_json
 
 SUFFIX = ".jsonl"
 CHUNK = 1 << 16
+LONGEST_LINE = 64 << 20
 
 
 class Journal:
@@ -60,8 +62,12 @@ class Journal:
 def read_journal(path: Path) -> Iterator[Record]:
     """The records of a file, in order; a torn last line is no record."""
     with open_regular(path) as file:
-        for number, line in enumerate(file, 1):
+        for number in count(1):
+            line = file.readline(LONGEST_LINE)
             if not line.endswith(b"\n"):
+                if len(line) == LONGEST_LINE:
+                    why = f"longer than the {LONGEST_LINE >> 20} MiB that are read here"
+                    raise RecordError(f"{path.name}, line {number}: {why}")
                 return
             try:
                 yield from_json(line)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from hashlib import sha256
-from pathlib import Path
 
-from graph_net.compilers import create
 from graph_net.compilers.registry import parse_options
-from graph_net.files import read_bytes
+from graph_net.compilers.trusted import config_here
 from graph_net.measure.protocol import Limits, Protocol
 from graph_net.measure.task import Task
 from graph_net.record import Config, Device, Subject
@@ -25,14 +22,7 @@ def parse_compilers(text: str) -> list[Config]:
 
 def config_of(name: str, options: str = "") -> Config:
     """The configuration of one compiler, with its version; its options are checked."""
-    compiler = create(name, parse_options(options))
-    version = "" if compiler.missing() else compiler.version()
-    path = Path(name.partition(":")[0])
-    if path.suffix == ".py":
-        # A user's own file: what it says is its version.
-        name = f"{path.absolute()}{name[len(str(path)) :]}"
-        version = f"{version}+{sha256(read_bytes(path)).hexdigest()[:12]}"
-    return Config("compiler", name, version, dict(compiler.options))
+    return config_here(name, parse_options(options))
 
 
 def _split(text: str) -> Iterator[str]:

@@ -40,7 +40,9 @@ def program_from_json(text: str | bytes) -> Program:
 def read_as(kind: type[Kind], text: str | bytes, what: str) -> Kind:
     """A frozen dataclass out of JSON, every field checked; ``what`` names it in errors."""
     try:
-        made = _build(kind, json.loads(text), what)
+        # Not left to json, which lets bytes that stand for a lone surrogate pass.
+        decoded = text.decode() if isinstance(text, bytes) else text
+        made = _build(kind, json.loads(decoded), what)
     except RecordError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
@@ -53,7 +55,9 @@ def _build(kind: Any, value: Any, place: str) -> Any:
     """A value of a type out of JSON, checked field by field."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType) and len(inner) > 2:
-        return value  # any JSON
+        # Any JSON, if it can be written again: no lone surrogate, no number that is not finite.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        return value
     if origin in (Union, UnionType):
         if value is None and type(None) in inner:
             return None
@@ -63,7 +67,9 @@ def _build(kind: Any, value: Any, place: str) -> Any:
         return tuple(_build(inner[0], item, place) for item in value)
     if origin is not None and issubclass(origin, Mapping):
         _expect(isinstance(value, dict), "an object", place)
-        return {str(key): _build(inner[1], item, f"{place}.{key}") for key, item in value.items()}
+        for key in value:
+            key.encode()
+        return {key: _build(inner[1], item, f"{place}.{key}") for key, item in value.items()}
     if is_dataclass(kind):
         _expect(isinstance(value, dict), "an object", place)
         hints = _hints(kind)  # type: ignore[arg-type]

@@ -61,10 +61,9 @@ def read_entries(
 ) -> list[Entry]:
     """The measurements of a store; of a graph measured again as before, the last."""
     found: dict[tuple[str, str, str], Entry] = {}
-    for record in store.records():
+    for record in store.records():  # in the order of storing
         key = (record.subject.id, record.config.hash, record.device.hash)
-        if key not in found or record.started >= found[key].started:
-            found[key] = entry_of(record, headroom_of(record, rooflines))
+        found[key] = entry_of(record, headroom_of(record, rooflines))
     return sorted(found.values(), key=lambda e: (e.subject.name, e.subject.id, e.config.label))
 
 

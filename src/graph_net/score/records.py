@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from graph_net.corpus.latest import coded, latest, numbered
+from graph_net.corpus.record_columns import label_of
 from graph_net.corpus.records import RecordStore
 from graph_net.record import Stage, Symptom
 from graph_net.score.family import family_of
@@ -22,8 +22,9 @@ from graph_net.score.samples import Floats, Ints, Samples
 
 COLUMNS = (
     "graph_id graph library model category compiler version options config device device_name "
-    "stage symptom t speedup eager_seconds candidate_seconds started"
+    "stage symptom t speedup eager_seconds candidate_seconds"
 ).split()
+KEYS = ("device", "config", "graph_id")
 ENCODED = "graph_id library model category config device stage symptom".split()
 BLAMELESS_FAULT = -1
 """What `faults_of` gives where a failure counts against nobody."""
@@ -32,10 +33,7 @@ BLAMELESS_FAULT = -1
 def read_records(store: RecordStore, paired: bool = False) -> dict[str, Samples]:
     """The samples of a store, by compiler; ``paired`` as for ``sample_of``."""
     store.require()
-    tables = [pq.read_table(part, columns=COLUMNS) for part in store.parts()]
-    if store.journals():
-        tables.append(store.table().select(COLUMNS))
-    return samples_of_table(pa.concat_tables(tables), paired)
+    return samples_of_table(store.table(COLUMNS), paired)
 
 
 def samples_of_table(table: pa.Table, paired: bool = False) -> dict[str, Samples]:
@@ -44,7 +42,7 @@ def samples_of_table(table: pa.Table, paired: bool = False) -> dict[str, Samples
     Of a graph that was measured again under the same configuration the last counts.
     """
     table = _encoded(table)
-    last = latest(table)
+    last = latest(table, KEYS)
     if last is not None:
         table = table.take(pa.array(last))
     _, config = coded(table["config"])
@@ -70,48 +68,11 @@ def _encoded(table: pa.Table) -> pa.Table:
     return table
 
 
-def coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """The distinct texts of a column, and which of them each row has; a null is an empty one."""
-    encoded = column.combine_chunks()
-    if not pa.types.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode("encode")
-    texts = [value or "" for value in encoded.dictionary.to_pylist()]
-    return texts, np.asarray(encoded.indices, dtype=np.int64)
-
-
-def numbered(codes: Ints) -> tuple[int, Ints]:
-    """How many numbers occur, and the same numbers without gaps."""
-    if int(codes.max(initial=0)) > 8 * len(codes):
-        present, places = np.unique(codes, return_inverse=True)
-        return len(present), places
-    places = np.cumsum(np.bincount(codes) > 0)  # where they are dense, quicker than a sort
-    return int(places[-1]), places[codes] - 1
-
-
-def latest(
-    table: pa.Table, keys: Sequence[str] = ("device", "config", "graph_id")
-) -> npt.NDArray[Any] | None:
-    """Which rows are the last of those with the same keys, in order; None where all are."""
-    count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
-    for name in keys:
-        values, codes = coded(table[name])
-        count, key = numbered(key * len(values) + codes)
-    if count == len(key):
-        return None
-    moments, codes = coded(table["started"])
-    order = np.lexsort((np.argsort(np.argsort(np.array(moments)))[codes], key))
-    last = np.append(key[order][1:] != key[order][:-1], True)
-    found: npt.NDArray[Any] = np.sort(order[last])
-    return found
-
-
 def _labels(rows: pa.Table) -> list[str]:
     """A name for each configuration and device, no longer than it takes to tell them apart."""
     names = []
     for row in rows.select(["compiler", "version", "options", "device_name", "device"]).to_pylist():
-        options = json.loads(row["options"] or "{}")
-        given = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
-        short = f"{row['compiler']}[{given}]" if given else str(row["compiler"])
+        short = label_of(str(row["compiler"]), row["options"] or "")
         names.append((short, row["version"] or "", row["device_name"] or "", row["device"] or ""))
     labels = [name[0] for name in names]
     for length in (2, 3, 4):

@@ -12,14 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from graph_net.compilers.trusted import trusted_config
 from graph_net.corpus.golden import GoldenError, GoldenRun, GoldenStore
-from graph_net.corpus.golden_runs import (
-    Again,
-    Lanes,
-    device_like,
-    run_again,
-    trusted_config,
-)
+from graph_net.corpus.golden_runs import Again, Lanes, device_like, run_again
 from graph_net.formats.graphnet import read_sample
 from graph_net.formats.graphnet.device_log import Compared, DeviceWords, target_lines
 from graph_net.formats.graphnet.log import Words

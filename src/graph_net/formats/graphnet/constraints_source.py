@@ -6,10 +6,11 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-from graph_net.formats.graphnet.model_source import parse, readable
+from graph_net.formats.graphnet.parsing import excerpt, is_short, parse, readable
 from graph_net.graph.errors import GraphError
-from graph_net.graph.expr import Dim, Expr
+from graph_net.graph.expr import MAX_EXPR_TEXT, Dim, Expr
 from graph_net.graph.graph import Symbol
+from graph_net.graph.limits import DEFAULT_LIMITS, Limits
 
 _PREFIX = "dynamic_dim_constraint_"
 
@@ -23,18 +24,18 @@ class Constraints:
     shapes: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
 
 
-def read_constraints(source: str) -> Constraints:
+def read_constraints(source: str, limits: Limits = DEFAULT_LIMITS) -> Constraints:
     """What a constraints file says; nothing for an empty one."""
     if not source or source.isspace():
         return Constraints()
     with readable("input_tensor_constraints.py"):
-        return _constraints(source)
+        return _constraints(source, limits)
 
 
-def _constraints(source: str) -> Constraints:
+def _constraints(source: str, limits: Limits) -> Constraints:
     lists: dict[str, ast.expr] = {}
     symbols: dict[str, str] = {}
-    for statement in parse(source, "input_tensor_constraints.py").body:
+    for statement in parse(source, "input_tensor_constraints.py", limits).body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             continue
         match statement:
@@ -47,7 +48,7 @@ def _constraints(source: str) -> Constraints:
                 lists[name.removeprefix(_PREFIX)] = value
             case _:
                 raise GraphError(
-                    f"cannot read {ast.unparse(statement)[:80]!r} as a constraint",
+                    f"cannot read {excerpt(statement)!r} as a constraint",
                     line=statement.lineno,
                 )
     lines = re.split(r"\r\n|\r|\n", source)
@@ -128,7 +129,7 @@ def _shape(tree: ast.expr, lines: list[str]) -> tuple[str, tuple[Dim, ...]]:
         ):
             return name, tuple([_dim(dim, lines) for dim in dims])
         case _:
-            raise GraphError(f"no input shape: {ast.unparse(tree)[:80]!r}", line=tree.lineno)
+            raise GraphError(f"no input shape: {excerpt(tree)!r}", line=tree.lineno)
 
 
 def _dim(tree: ast.expr, lines: list[str]) -> Dim:
@@ -143,8 +144,12 @@ def _expr(tree: ast.expr, lines: list[str]) -> Expr:
         return Expr(tree.id)
     line = lines[tree.lineno - 1]
     try:
-        if tree.end_lineno == tree.lineno and line.isascii():
-            return Expr(line[tree.col_offset : tree.end_col_offset])
+        if tree.end_lineno == tree.lineno:  # columns are counted in bytes
+            text = line if line.isascii() else line.encode()
+            found = text[tree.col_offset : tree.end_col_offset]
+            return Expr(found if isinstance(found, str) else found.decode())
+        if not is_short(tree, 4 * MAX_EXPR_TEXT):
+            raise GraphError(f"an expression of more than {MAX_EXPR_TEXT} characters")
         return Expr(ast.unparse(tree))
     except GraphError as error:
         raise GraphError(error.reason, field="constraints", line=tree.lineno) from error

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from graph_net.formats.graphnet.parsing import excerpt
 from graph_net.graph.devices import without_devices
 from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.graph import Node
@@ -226,7 +227,8 @@ class ExpressionReader:
                 # `os.system` is spelled like an operator of a namespace `os`.
                 why = f"{path[:120]!r} is not on the allow-list of call targets"
                 raise UnknownTarget(why, field="target", line=tree.lineno)
-        kwargs = tuple([(self._keyword(k), self.value(k.value)) for k in tree.keywords])
+        given = [self._keyword(k) for k in tree.keywords]
+        kwargs = tuple([(key, self.value(value)) for key, value in given])
         args = owner + tuple([self.value(argument) for argument in tree.args])
         if not is_allowed(target) and target != "method:cuda":
             return self._special_call(target, args, kwargs, name, tree)
@@ -260,10 +262,14 @@ class ExpressionReader:
         check_target(target, line=tree.lineno)
         raise AssertionError(target)
 
-    def _keyword(self, keyword: ast.keyword) -> str:
-        if keyword.arg is None:
-            raise GraphError("passes **keywords", line=keyword.lineno)
-        return keyword.arg
+    def _keyword(self, keyword: ast.keyword) -> tuple[str, ast.expr]:
+        if keyword.arg is not None:
+            return keyword.arg, keyword.value
+        match keyword.value:
+            case ast.Dict(keys=[ast.Constant(value=str(key))], values=[value]):
+                # How a word of Python's own is passed, such as ``from``.
+                return key, value
+        raise GraphError("passes **keywords", line=keyword.lineno)
 
     def _path(self, tree: ast.expr) -> str | None:
         """The dotted path of a name that is no value of the graph, else None."""
@@ -295,4 +301,4 @@ class ExpressionReader:
     def unreadable(self, tree: ast.AST) -> GraphError:
         line = getattr(tree, "lineno", None)
         kind = type(tree).__name__
-        return GraphError(f"a graph cannot hold this {kind}: {ast.unparse(tree)[:80]}", line=line)
+        return GraphError(f"a graph cannot hold this {kind}: {excerpt(tree)}", line=line)

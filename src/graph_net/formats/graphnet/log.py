@@ -70,7 +70,8 @@ def beginning(record: Record, path: str, words: Words) -> Iterator[str]:
         "compile_framework_version": config.version or "unknown",
     }
     for key, value in settings.items():
-        yield f"{prompt} [Config] {key}: {value}"
+        # A stored text is one line here, or it could write a result of its own.
+        yield f"{prompt} [Config] {key}: {' '.join(str(value).split())}"
 
 
 def _noisy(record: Record) -> bool:

@@ -6,7 +6,7 @@ import ast
 import math
 from typing import Any
 
-from graph_net.formats.graphnet.model_source import parse, readable
+from graph_net.formats.graphnet.parsing import class_pieces, excerpt, parse, readable
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.json_codec import recipe_from_json
@@ -27,15 +27,30 @@ FLOAT_TEXT = 64
 
 def read_meta(source: str, file: str, limits: Limits) -> dict[str, Meta]:
     """The attributes of every metadata class, by the name of the tensor it describes."""
-    with readable(file):
-        return _classes(source, file, limits)
+    found: dict[str, Meta] = {}
+    if not source or source.isspace():
+        return found
+    for lines, piece in class_pieces(source):
+        try:
+            with readable(file):
+                found |= _classes(piece, file, limits)
+        except GraphError as error:
+            if not lines or error.line is None:
+                raise
+            place = error.line + lines
+            raise type(error)(
+                error.reason, node=error.node, field=error.field, line=place
+            ) from error
+        if len(found) > limits.inputs:
+            raise LimitExceeded(
+                f"{file} has more than the {limits.inputs} tensors that are allowed"
+            )
+    return found
 
 
 def _classes(source: str, file: str, limits: Limits) -> dict[str, Meta]:
     found: dict[str, Meta] = {}
-    if not source or source.isspace():
-        return found
-    for statement in parse(source, file).body:
+    for statement in parse(source, file, limits).body:
         if statement.__class__ is not ast.ClassDef:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 continue
@@ -58,8 +73,6 @@ def _classes(source: str, file: str, limits: Limits) -> dict[str, Meta]:
         if not isinstance(name, str):
             raise GraphError(f"{file}: a metadata class has no name", line=statement.lineno)
         found[name] = attributes
-    if len(found) > limits.inputs:
-        raise LimitExceeded(f"{len(found)} tensors; {limits.inputs} are allowed")
     return found
 
 
@@ -198,4 +211,4 @@ def _literal(tree: ast.expr, limits: Limits) -> Any:
                 return complex(*parts)
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]):
             return float_of(word, tree.lineno)
-    raise GraphError(f"no literal: {ast.unparse(tree)[:80]}", line=tree.lineno)
+    raise GraphError(f"no literal: {excerpt(tree)}", line=tree.lineno)

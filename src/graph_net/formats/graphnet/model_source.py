@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from graph_net.formats.graphnet.expressions import BINARY, ExpressionReader
+from graph_net.formats.graphnet.parsing import parse, readable
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Node
 from graph_net.graph.limits import Limits
@@ -36,28 +35,7 @@ class Body:
 def read_model(source: str, limits: Limits) -> Body:
     """The body of the ``forward`` method in the source of a ``model.py``."""
     with readable("model.py"):
-        return ModelReader(limits).read(parse(source, "model.py"))
-
-
-@contextmanager
-def readable(file: str) -> Iterator[None]:
-    """Turns what Python raises on absurdly deep or long source into a GraphError."""
-    try:
-        yield
-    except GraphError:
-        raise
-    except (RecursionError, ValueError, OverflowError) as error:
-        raise LimitExceeded(f"{file} is nested too deeply or holds too long a number") from error
-
-
-def parse(source: str, file: str) -> ast.Module:
-    """The syntax tree of a source file."""
-    try:
-        return ast.parse(source)
-    except SyntaxError as error:
-        raise GraphError(f"{file} is not valid Python: {error.msg}", line=error.lineno) from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise GraphError(f"{file} cannot be parsed: {error}") from error
+        return ModelReader(limits).read(parse(source, "model.py", limits))
 
 
 class ModelReader(ExpressionReader):

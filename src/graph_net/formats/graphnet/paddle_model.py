@@ -19,8 +19,9 @@ import ast
 from dataclasses import replace
 
 from graph_net.formats.graphnet.meta_source import float_of
-from graph_net.formats.graphnet.model_source import Body, ModelReader, parse, readable
+from graph_net.formats.graphnet.model_source import Body, ModelReader
 from graph_net.formats.graphnet.paddle_types import results_in
+from graph_net.formats.graphnet.parsing import parse, readable
 from graph_net.graph.errors import GraphError
 from graph_net.graph.limits import Limits
 from graph_net.graph.paddle_targets import ATTRIBUTES, CPU, OPS, check_paddle_target
@@ -39,7 +40,7 @@ _RUN_PLACE = "paddle.framework._current_expected_place"
 def read_paddle_model(source: str, limits: Limits) -> Body:
     """The body of the ``forward`` method in the source of a Paddle ``model.py``."""
     with readable("model.py"):
-        return _PaddleReader(limits, source).read(parse(source, "model.py"))
+        return _PaddleReader(limits, source).read(parse(source, "model.py", limits))
 
 
 class _PaddleReader(ModelReader):
@@ -178,7 +179,8 @@ class _PaddleReader(ModelReader):
             return RunDevice()
         check_paddle_target(path, line=tree.lineno)
         args = tuple([self._argument(path, argument) for argument in tree.args])
-        kwargs = tuple([(self._keyword(k), self._argument(path, k.value)) for k in tree.keywords])
+        given = [self._keyword(k) for k in tree.keywords]
+        kwargs = tuple([(key, self._argument(path, value)) for key, value in given])
         return self.node(path, args, kwargs, name, tree)
 
     def _argument(self, target: str, tree: ast.expr) -> Value:

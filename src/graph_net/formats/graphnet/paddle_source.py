@@ -38,14 +38,16 @@ _INFIX = {
     "le": "<=", "gt": ">", "ge": ">=",
 }  # fmt: skip
 _PREFIX = {"neg": "-", "invert": "~"}
-_RESERVED = frozenset(["self", "paddle", "float", "isinstance", "list", "tuple", "out", "super"])
+PADDLE_RESERVED = frozenset(
+    ["self", "paddle", "float", "isinstance", "list", "tuple", "out", "super"]
+)
 _GETITEM = "operator.getitem"
 
 
 def paddle_source(graph: Graph) -> str:
     """The text of ``model.py``: one Layer with one method that computes the graph."""
     for name in graph.index:
-        if name in _RESERVED:
+        if name in PADDLE_RESERVED:
             raise GraphError("the source of this graph needs that name itself", node=name)
     head = [
         "import paddle\n\n",

@@ -52,7 +52,7 @@ def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph
         weights = read_meta(_text(directory / "weight_meta.py", limits), "weight_meta.py", limits)
         metas = read_meta(_text(directory / "input_meta.py", limits), "input_meta.py", limits)
         metas = weights | metas
-        rules = read_constraints(_text(directory / "input_tensor_constraints.py", limits))
+        rules = read_constraints(_text(directory / "input_tensor_constraints.py", limits), limits)
         specs: dict[tuple[Any, ...], TensorSpec] = {}
         if paddle:
             names = [argument.name for argument in body.arguments]

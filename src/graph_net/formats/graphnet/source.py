@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node, Role, default_local
@@ -29,6 +30,9 @@ _INFIX = {
     "matmul": "@", "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
 }  # fmt: skip
+_ALWAYS = frozenset({"self", "slice", "complex", *BUILTINS})
+RESERVED = _ALWAYS | {"torch", "device", "inf", "operator", "math"}
+"""Every name that some source needs; which ones this one does, ``needed_names`` says."""
 _PREFIX = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
 _COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
 _AUGMENTED = {
@@ -59,6 +63,20 @@ def model_source(graph: Graph, device: str = "cpu") -> str:
     """The text of ``model.py``: one class with one method that computes the graph."""
     emitter = _Emitter(graph, device)
     text = "\n".join(emitter.lines())
+    imports = _imports(text)
+    needed = _needed(imports)
+    for name in (*graph.index, *emitter.locals.values()):
+        if name in needed:
+            raise GraphError("the source of this graph needs that name itself", node=name)
+    return "\n\n".join(imports) + "\n\n\nclass GraphModule(torch.nn.Module):\n" + text + "\n"
+
+
+def needed_names(graph: Graph, device: str = "cpu") -> frozenset[str]:
+    """The names that the source of a graph needs itself."""
+    return _needed(_imports("\n".join(_Emitter(graph, device).lines())))
+
+
+def _imports(text: str) -> list[str]:
     imports = ["import torch"]
     if "device(" in text:
         imports.append("from torch import device")
@@ -68,11 +86,11 @@ def model_source(graph: Graph, device: str = "cpu") -> str:
         imports.append("import operator")
     if "math." in text:
         imports.append("import math")
-    globals_ = {"self", "slice", "complex", *BUILTINS, *(line.split()[-1] for line in imports)}
-    for name in (*graph.index, *emitter.locals.values()):
-        if name in globals_:
-            raise GraphError("the source of this graph needs that name itself", node=name)
-    return "\n\n".join(imports) + "\n\n\nclass GraphModule(torch.nn.Module):\n" + text + "\n"
+    return imports
+
+
+def _needed(imports: Sequence[str]) -> frozenset[str]:
+    return frozenset({*_ALWAYS, *(line.split()[-1] for line in imports)})
 
 
 def annotation(entry: Input) -> str:
@@ -279,7 +297,9 @@ def mapped(items: Sequence[tuple[str, Piece]]) -> Piece:
 
 
 def keyword(key: str, piece: Piece) -> Piece:
-    """``key=…`` in a call."""
+    """``key=…`` in a call, or ``**{"key": …}`` where the key is a word of Python's own."""
+    if iskeyword(key) or key == "__debug__":
+        return _Call("**{", (_pair(key, piece),), "}")
     if isinstance(piece, str):
         return f"{key}={piece}"
     return _Call(f"{key}={piece.opening}", piece.parts, piece.closing, piece.one_comma)

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.formats.graphnet.paddle_meta import paddle_metas
-from graph_net.formats.graphnet.paddle_source import paddle_source
+from graph_net.formats.graphnet.paddle_source import PADDLE_RESERVED, paddle_source
 from graph_net.formats.graphnet.read import MARKER
+from graph_net.formats.graphnet.rename import without_names
 from graph_net.formats.graphnet.source import (
+    RESERVED,
     Piece,
     bracketed,
     layout,
     literal,
     model_source,
+    needed_names,
     quoted,
 )
 from graph_net.graph.expr import Dim, Expr
@@ -31,11 +34,13 @@ from graph_net.graph.values import DictValue, ListValue, Value
 def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> None:
     """Write the six files (five for Paddle); a new directory appears complete or not at all.
 
+    Inputs and calls whose names the source needs itself (``torch``, ``max``) get longer ones.
     In an existing directory the files of the same name are replaced, the marker last; whatever
     else lies there (subgraphs, say) stays.
     """
     directory = Path(directory)
     given = graph.provenance.option("graph_hash")
+    graph = _nameable(graph, device)
     files = _paddle_files(graph) if graph.level is Level.PADDLE else _files(graph, device)
     digest = sha256(files["model.py"].encode()).hexdigest()
     files["graph_hash.txt"] = given if isinstance(given, str) else digest
@@ -52,6 +57,15 @@ def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> No
     for name in files:  # the marker is the last of them
         (aside / name).replace(directory / name)
     aside.rmdir()
+
+
+def _nameable(graph: Graph, device: str) -> Graph:
+    if graph.level is Level.PADDLE:
+        return without_names(graph, PADDLE_RESERVED)
+    locals_ = {entry.local for entry in graph.inputs}
+    if RESERVED.isdisjoint(graph.index) and RESERVED.isdisjoint(locals_):
+        return graph  # as nearly all are, so that the source is written once
+    return without_names(graph, needed_names(graph, device))
 
 
 def _files(graph: Graph, device: str) -> dict[str, str]:
@@ -95,7 +109,7 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
     lines += [
         f"    shape = {sizes}",
         f'    dtype = "torch.{dtype}"',
-        f'    device = "{device}"',
+        f"    device = {quoted(device)}",
         f"    mean = {_number(mean)}",
         f"    std = {_number(std)}",
     ]

@@ -1,0 +1,73 @@
+"""An option of a compiler: its default, and which other values it takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One declared option; its values have the type of the default.
+
+    ``choices`` lists the values there are; ``least`` and ``most`` bound a number. A compiler that
+    writes a plain default instead declares ``Option(default)``.
+    """
+
+    default: Json
+    choices: tuple[Json, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+    def takes(self, value: Json) -> bool:
+        """Whether a user may set this value."""
+        if self.choices:
+            return any(type(value) is type(one) and value == one for one in self.choices)
+        if self.default is None:
+            return True  # it says nothing about the type
+        return self._has_type(value) and self._is_within(value)
+
+    def takes_stored(self, value: Json) -> bool:
+        """Whether a file may set this value: one of a list, a truth value, or a number.
+
+        A free text or structure may reach a command line or a path, so of those a file can only
+        repeat the default.
+        """
+        if self.choices or isinstance(self.default, (bool, int, float)):
+            return self.takes(value)
+        return type(value) is type(self.default) and value == self.default
+
+    def refusal(self, key: str, value: Json) -> str:
+        """Why a value is not taken, to follow the compiler's name."""
+        if self.choices:
+            return f" has no {key} {value!r}; it has: {', '.join(map(str, self.choices))}"
+        return f"'s {key} is {self._expected()}, not {value!r}"
+
+    def _expected(self) -> str:
+        if isinstance(self.default, bool):
+            return "true or false"
+        if not isinstance(self.default, (int, float)):
+            return f"a {type(self.default).__name__}"
+        kind = "a whole number" if isinstance(self.default, int) else "a number"
+        start = "" if self.least is None else f" from {self.least}"
+        return kind + start + ("" if self.most is None else f" to {self.most}")
+
+    def _has_type(self, value: Json) -> bool:
+        if isinstance(self.default, float):
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return number and math.isfinite(value)  # type: ignore[arg-type]
+        return type(value) is type(self.default)
+
+    def _is_within(self, value: Json) -> bool:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return True
+        below = self.least is not None and value < self.least
+        above = self.most is not None and value > self.most
+        return not below and not above
+
+
+def option_of(declared: Option | Json) -> Option:
+    """The option that a compiler declares, be it by a plain default."""
+    return declared if isinstance(declared, Option) else Option(declared)

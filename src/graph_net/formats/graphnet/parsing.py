@@ -1,0 +1,74 @@
+"""Source of a sample as syntax trees of bounded size; nothing is executed.
+
+A tree takes about half a kilobyte for each token of its source, so tokens are counted before any
+tree is made: 4 MB of ``1,1,1`` would fill 2 GB.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice, pairwise
+
+from graph_net.graph.errors import GraphError, LimitExceeded
+from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+
+PIECE = 1 << 20
+"""Letters of the metadata classes that are one tree."""
+QUOTED = 200
+"""So many nodes a tree may have to be quoted in an error."""
+_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
+_CLASS = re.compile(r"^class\b", re.MULTILINE)
+
+
+@contextmanager
+def readable(file: str) -> Iterator[None]:
+    """Turns what Python raises on absurdly deep or long source into a GraphError."""
+    try:
+        yield
+    except GraphError:
+        raise
+    except (RecursionError, ValueError, OverflowError) as error:
+        raise LimitExceeded(f"{file} is nested too deeply or holds too long a number") from error
+
+
+def parse(source: str, file: str, limits: Limits = DEFAULT_LIMITS) -> ast.Module:
+    """The syntax tree of a source file; raises LimitExceeded before one too large is made."""
+    if 2 * len(source) > limits.tokens and _cost(source, limits.tokens) > limits.tokens:
+        raise LimitExceeded(f"{file} has more than {limits.tokens} words in one piece")
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise GraphError(f"{file} is not valid Python: {error.msg}", line=error.lineno) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise GraphError(f"{file} cannot be parsed: {error}") from error
+
+
+def _cost(source: str, most: int) -> int:
+    """The tokens of a source, up to some; the end of a statement counts twice, as it costs."""
+    ends = source.count("\n") + source.count(";")
+    return ends + sum(1 for _ in islice(_TOKEN.finditer(source), most + 1))
+
+
+def class_pieces(source: str) -> Iterator[tuple[int, str]]:
+    """A source that is classes alone in pieces of some of them, with the lines before each."""
+    begin = lines = 0
+    starts = [found.start() for found in _CLASS.finditer(source)] if len(source) > PIECE else []
+    for start, following in pairwise([*starts, len(source)]):
+        if start > begin and following - begin > PIECE:
+            yield lines, source[begin:start]
+            lines += source.count("\n", begin, start)
+            begin = start
+    yield lines, source[begin:]
+
+
+def is_short(tree: ast.AST, nodes: int) -> bool:
+    """Whether a tree has at most so many nodes."""
+    return sum(1 for _ in islice(ast.walk(tree), nodes + 1)) <= nodes
+
+
+def excerpt(tree: ast.AST) -> str:
+    """The beginning of what a tree was parsed from, for an error."""
+    return ast.unparse(tree)[:80] if is_short(tree, QUOTED) else f"a long {type(tree).__name__}"

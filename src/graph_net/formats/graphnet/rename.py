@@ -1,0 +1,47 @@
+"""A graph whose names leave those free that the source of a sample needs itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from graph_net.graph.graph import Graph, Input, Node, default_local
+from graph_net.graph.values import Ref, Value, map_refs
+
+
+def without_names(graph: Graph, needed: Collection[str]) -> Graph:
+    """The same computation; inputs and calls that have one of these names get longer ones."""
+    taken = {*graph.index, *needed}
+    new: dict[str, str] = {}
+    for name in graph.index:
+        if name in needed:
+            longer = name
+            while longer in taken or default_local(longer) in taken:
+                longer += "_"
+            taken.add(longer)
+            new[name] = longer
+    locals_ = any(entry.local in needed for entry in graph.inputs)
+    if not new and not locals_:
+        return graph
+
+    def ref(old: Ref) -> Value:
+        return Ref(new.get(old.name, old.name))
+
+    def entry_of(entry: Input) -> Input:
+        local = None if entry.local in needed else entry.local
+        return replace(entry, name=new.get(entry.name, entry.name), local=local)
+
+    def node_of(node: Node) -> Node:
+        return replace(
+            node,
+            name=new.get(node.name, node.name),
+            args=tuple(map_refs(value, ref) for value in node.args),
+            kwargs=tuple((key, map_refs(value, ref)) for key, value in node.kwargs),
+        )
+
+    return replace(
+        graph,
+        inputs=tuple(map(entry_of, graph.inputs)),
+        nodes=tuple(map(node_of, graph.nodes)),
+        output=map_refs(graph.output, ref),
+    )

@@ -1,0 +1,111 @@
+"""Parquet files with other columns than ours are named in one sentence by whatever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from corpus.test_records import about, slow, store_of
+from graph_net.cli.main import main
+from graph_net.compare import compare
+from graph_net.corpus.program_columns import LAYOUT
+from graph_net.corpus.program_columns import SCHEMA as PROGRAMS
+from graph_net.corpus.records import RecordStore
+from graph_net.record import RecordError
+from graph_net.score import load
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Path:
+    store = store_of(tmp_path, [about("a"), slow("b")])
+    store.compact()
+    return store.parts()[0]
+
+
+def changed(part: Path, name: str, values: Any) -> None:
+    table = pq.read_table(part)
+    place = table.column_names.index(name)
+    pq.write_table(table.set_column(place, name, pa.array(values)), part)
+
+
+READERS = {
+    "query": lambda place: ["query", "SELECT * FROM records", "-r", str(place)],
+    "score": lambda place: ["score", str(place)],
+    "compare": lambda place: ["compare", str(place), str(place)],
+    "bisect": lambda place: ["bisect", "--records", str(place)],
+}
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("symptom", [1, 2]),
+        ("speedup", ["fast", None]),
+        ("device", [[1], [2]]),
+        ("rest", [b"", b""]),
+    ],
+)
+def test_a_column_of_another_type_is_named(
+    part: Path,
+    capsys: pytest.CaptureFixture[str],
+    reader: Callable[[Path], list[str]],
+    name: str,
+    values: Any,
+) -> None:
+    changed(part, name, values)
+    if reader is READERS["score"] and name == "rest":
+        pytest.skip("score does not read it")
+    with pytest.raises(SystemExit) as caught:
+        main(reader(part.parent))
+    assert caught.value.code
+    said = capsys.readouterr().err
+    assert f"{part.name} is damaged: its column {name} is " in " ".join(said.split())
+    assert "Traceback" not in said
+
+
+def test_a_column_that_is_absent_is_named(part: Path) -> None:
+    pq.write_table(pq.read_table(part).drop_columns(["symptom"]), part)
+    with pytest.raises(RecordError, match="it has no column symptom"):
+        RecordStore(part.parent).final_keys()
+
+
+def test_a_file_that_is_no_parquet_is_named(part: Path) -> None:
+    part.write_bytes(b"PAR1" + bytes(100))
+    with pytest.raises(RecordError, match=r"part-00000\.parquet is no Parquet file"):
+        RecordStore(part.parent).final_keys()
+
+
+@pytest.mark.parametrize(
+    "rest", ["", "[]", "3", '{"timing": 1}', '{"timing": {}}', "[" * 9999, "{"]
+)
+def test_a_row_that_is_no_record_is_named(part: Path, rest: str) -> None:
+    changed(part, "rest", [rest, rest])
+    with pytest.raises(RecordError, match=r"part-00000\.parquet, record 1: "):
+        list(RecordStore(part.parent).records())
+
+
+@pytest.mark.parametrize("options", ["", "[1]", "3", "null", "{", "[" * 9999])
+def test_options_that_are_no_object_are_named(part: Path, options: str) -> None:
+    changed(part, "options", [options, options])
+    for ask in (lambda: load([part.parent]), lambda: compare(part, between=("inductor", "tvm"))):
+        with pytest.raises(RecordError, match="the options of inductor are no JSON object"):
+            ask()
+
+
+def test_programs_with_a_column_of_another_type_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = PROGRAMS.empty_table()
+    place = PROGRAMS.names.index("total")
+    wrong = table.set_column(place, "total", pa.array([], pa.string()))
+    pq.write_table(wrong, tmp_path / f"programs-{LAYOUT}-x.parquet")
+    with pytest.raises(SystemExit):
+        main(["query", "SELECT count(*) FROM programs", "-r", str(tmp_path)])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "is damaged: its column total is string, not int64" in said
