@@ -68,7 +68,8 @@ untyped_storage _typed_storage storage_type share_memory_ backward register_hook
 register_post_accumulate_grad_hook apply_ map_ map2_ set_ module_load record_stream as_subclass
 _make_subclass reinforce names rename rename_ align_to align_as refine_names cuda xpu ipu
 pin_memory is_shared is_pinned mtia const_data_ptr dim_order _clear_non_serializable_cached_data
-_autocast_to_full_precision _autocast_to_reduced_precision __index__ __contains__ __complex__ __reversed__ __len__ tofile
+_autocast_to_full_precision _autocast_to_reduced_precision __index__ __contains__ __complex__
+__reversed__ __len__ tofile
 new
 """.split()
 )
