@@ -95,7 +95,10 @@ REFUSED = (
     # Lengths and offsets that kernels do not check against their data.
     r"segment_reduce|native_norm|ctc_loss|fractional_max_pool\w*|histogramdd|"
     r"flatten_dense_tensors|unflatten_dense_tensors|batch_norm_(backward|elemt|gather|stats|update)"
-    r"\w*|unsafe_chunk|unsafe_split_with_sizes|infinitely_differentiable\w*|value_selecting\w*|\w+_jvp",
+    r"\w*|unsafe_chunk|unsafe_split_with_sizes|infinitely_differentiable\w*|value_selecting\w*|\w+_jvp|"
+    r"conv_tbc_backward|multi(label)?_margin_loss_backward",
+    # Loops as long as a value among their arguments says.
+    r"binomial|(special_)?\w+_polynomial_\w+",
     # TorchScript's own: conversions, containers, strings.
     r"Bool|Int|Float|Complex|\w+Implicit|as_tensor|tensor|dict|len|remove|count|sorted|test_\w+",
 )

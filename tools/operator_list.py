@@ -58,7 +58,9 @@ def _reviewed() -> list[tuple[str, str]]:
         name = f"{packet}.{schema.overload_name or 'default'}"
         if space != "aten" or not may_be_listed(name) or not _exists(name):
             continue
-        if _is_plain(schema, packet):
+        # What the dispatcher does not know belongs to TorchScript alone.
+        known = torch._C._dispatch_has_kernel(f"aten::{name.removesuffix('.default')}")
+        if known and _is_plain(schema, packet):
             listed.append((name, _family(packet) or _by_tags(packet, schema)))
     return listed
 

@@ -1,27 +1,27 @@
 """What a kernel's arguments must satisfy beyond their types, by the packet's name.
 
 A rule takes the arguments by their names in the schema and raises RefusedCall. The rules here bound
-what a call makes (bytes, pieces, iterations); ``kernel_shapes`` has those for kernels that trust an
-index, a length or a shape they are given. ``tools/fuzz_operators.py`` looks for what is missing.
+what a call makes (bytes, pieces, iterations); ``kernel_shapes`` and ``kernel_gradients`` have those
+for kernels that trust an index, a length or a shape they are given. ``tools/fuzz_operators.py``
+looks for what is missing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
 from graph_net.graph.errors import RefusedCall
+from graph_net.graph.kernel_checks import Bound, Rule, check_bytes
+from graph_net.graph.kernel_gradients import GRADIENT_RULES
 from graph_net.graph.kernel_shapes import SHAPE_RULES
 from graph_net.graph.limits import DEFAULT_LIMITS
 
-Bound = Mapping[str, Any]
-Rule = Callable[[Bound], None]
-
+MOST_COUNTED = 1 << 28
+"""Elements that a call may ask for by one number."""
 _WIDEST = 16
 """Bytes of the widest element, complex128."""
 
@@ -30,18 +30,9 @@ _WIDEST = 16
 def rules_of(overload: OpOverload) -> tuple[Rule, ...]:
     """The rules for an overload; none for most."""
     packet = overload._schema.name.partition("::")[2].removesuffix("_")
-    return tuple(table[packet] for table in (SIZE_RULES, SHAPE_RULES) if packet in table)
-
-
-def check_bytes(sizes: Iterable[Any], item_bytes: int) -> None:
-    """Raise unless a tensor of these sizes is one that a call may make."""
-    sizes = [int(size) for size in sizes]
-    made = math.prod(max(size, 0) for size in sizes) * item_bytes
-    if made > DEFAULT_LIMITS.call_bytes:
-        raise RefusedCall(
-            f"a tensor of sizes {str(sizes)[:80]}, {made} bytes; "
-            f"a call may make {DEFAULT_LIMITS.call_bytes}"
-        )
+    return tuple(
+        table[packet] for table in (SIZE_RULES, SHAPE_RULES, GRADIENT_RULES) if packet in table
+    )
 
 
 def _item(bound: Bound) -> int:
@@ -72,8 +63,9 @@ def _counted(*names: str) -> Rule:
 
     def rule(bound: Bound) -> None:
         for name in names:
-            if bound.get(name) is not None:
-                check_bytes([bound[name]], _WIDEST)
+            count = bound.get(name)
+            if isinstance(count, int) and count > MOST_COUNTED:
+                raise RefusedCall(f"{name} of {count}; a call may ask for {MOST_COUNTED}")
 
     return rule
 
@@ -84,6 +76,10 @@ def _stepped(bound: Bound) -> None:
     if not all(math.isfinite(number) for number in numbers) or numbers[2] == 0:
         raise RefusedCall(f"a range from {start} to {end} by {step}")
     check_bytes([min((numbers[1] - numbers[0]) / numbers[2], 2.0**63)], _item(bound))
+
+
+def _gammas(bound: Bound) -> None:
+    check_bytes([max(bound["self"].numel(), 1), max(int(bound["p"]), 0)], _WIDEST << 10)
 
 
 def _triangle(bound: Bound) -> None:
@@ -174,7 +170,7 @@ SIZE_RULES: dict[str, Rule] = {
     **dict.fromkeys(
         """
 empty zeros ones full rand randn randint empty_permuted new_empty new_zeros new_ones new_full
-_efficientzerotensor normal trace_backward
+_efficientzerotensor normal
 """.split(),
         _created,
     ),
@@ -205,6 +201,7 @@ _efficientzerotensor normal trace_backward
         "dsplit".split(),
         _pieces,
     ),
+    **dict.fromkeys(("mvlgamma", "special_multigammaln"), _gammas),
     "eye": _square,
     "repeat_interleave": _interleaved,
     "linspace": _counted("steps"),

@@ -76,6 +76,11 @@ def _tables() -> tuple[frozenset[str], dict[str, str]]:
     return frozenset(names), aliases
 
 
+def allowed_functions() -> frozenset[str]:
+    """Every function and method that a graph may call, operators aside."""
+    return _tables()[0]
+
+
 @lru_cache(maxsize=8192)
 def canonical_target(name: str) -> str:
     """The public spelling of a call target, whether or not it is allowed."""
