@@ -21,6 +21,7 @@ from graph_net.graph.kernel_checks import (
 )
 from graph_net.graph.kernel_shapes import (
     check_attention,
+    check_floating,
     check_group_norm,
     check_weight_norm,
     convolved,
@@ -183,6 +184,10 @@ GRADIENT_RULES: dict[str, Rule] = {
     **dict.fromkeys(
         ("_softmax_backward_data", "_log_softmax_backward_data"),
         same_shape("grad_output", "output"),
+    ),
+    **dict.fromkeys(
+        (f"{kind}_loss_backward" for kind in ("smooth_l1", "huber", "mse", "soft_margin")),
+        check_floating,
     ),
     "unfold_backward": _unfold_backward,
     **dict.fromkeys((f"grid_sampler_{n}d_backward" for n in (2, 3)), _grid_backward),

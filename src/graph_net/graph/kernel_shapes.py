@@ -138,7 +138,7 @@ def _grouped(bound: Bound) -> None:
 def check_weight_norm(bound: Bound) -> None:
     weight, scale, dim = bound["v"], bound["g"], int(bound.get("dim", 0))
     refuse_unless(
-        dim in (0, weight.dim() - 1) and weight.dim() > 0,
+        dim in (0, weight.dim() - 1) and weight.numel() > 0,
         f"a weight norm along dimension {dim} of {weight.dim()}",
     )
     refuse_unless(scale.numel() == weight.shape[dim], f"g of {scale.numel()} elements")
@@ -177,6 +177,13 @@ def padding_rule(axes: int) -> Rule:
             refuse_unless(list(grad.shape) == made, f"a gradient of {tuple(grad.shape)}")
 
     return rule
+
+
+def check_floating(bound: Bound) -> None:
+    """Raise unless the values are fractions: on whole numbers the formula divides by zero."""
+    given = [value for value in bound.values() if isinstance(value, torch.Tensor)]
+    wide = all(tensor.is_floating_point() or tensor.is_complex() for tensor in given)
+    refuse_unless(wide, "a loss of whole numbers")
 
 
 def convolved(bound: Bound) -> tuple[int, ...]:
@@ -234,6 +241,7 @@ _batch_norm_with_update_functional
 """.split(),
         _batch_norm,
     ),
+    **dict.fromkeys(("smooth_l1_loss", "huber_loss"), check_floating),
     "_grouped_mm": _grouped,
     "_weight_norm_interface": check_weight_norm,
 }
