@@ -290,6 +290,16 @@ LYING = {
     ),
     "unfold": ("aten.unfold_backward.default", (ones(64, 64), [4], 0, 2, 1)),
     "padding": ("aten.reflection_pad2d_backward.default", (ones(2, 2), ones(1, 2, 2), [])),
+    "states": (
+        "aten.lstm.input",
+        (ones(1, 1, 2), [ones(4, 1, 2), ones(1, 1, 2)], [ones(8, 2)] * 2, False, 1, 0.0, False,
+         False, True),
+    ),
+    "weights": (
+        "torch.gru",
+        (ones(1, 1, 2), ones(3, 1, 2), [ones(6, 2)] * 2, False, 3, 0.0, False, False, True),
+    ),
+    "packed": ("torch.gru", (ones(1, 2), ones(1), ones(1, 1, 2), [ones(6, 2)] * 2, False, 1)),
     "distances": ("aten._pdist_backward.default", (ones(1), ones(9, 2), 2.0, ones(1))),
 }  # fmt: skip
 

@@ -24,6 +24,7 @@ from graph_net.graph.argument_types import check_arguments
 from graph_net.graph.errors import UnknownTarget
 from graph_net.graph.kernel_rules import rules_of
 from graph_net.graph.plain_calls import check_method, check_plain
+from graph_net.graph.recurrent_calls import RECURRENT, check_recurrent
 from graph_net.graph.resolve import name_of, resolve
 from graph_net.graph.targets import check_target
 
@@ -44,6 +45,8 @@ def check_call(
     target: str, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
     """Raise RefusedCall unless a call may be made, as far as its arguments tell."""
+    if target in RECURRENT:
+        check_recurrent(target, args, kwargs)
     if isinstance(function, OpOverload):
         check_arguments(function, args, kwargs)
     elif target.startswith("method:"):
