@@ -10,6 +10,7 @@ the seed that repeats it; the command fails if there is one.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import random
 import resource
@@ -105,6 +106,7 @@ def _in_child(batch: Sequence[Call], seconds: int) -> tuple[int, str | None]:
 def _serve(batch: Sequence[Call], writer: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.disable()
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)

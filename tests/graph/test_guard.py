@@ -229,6 +229,16 @@ def test_the_one_quotient_that_traps_the_processor_is_refused() -> None:
         run(graph)
 
 
+def test_it_is_refused_in_lowering_too_where_torch_computes_with_literals() -> None:
+    nodes = (
+        Node("a", "torch.tensor", (-(2**63),)),
+        Node("b", "torch.tensor", (-1,)),
+        Node("c", "torch.div", (Ref("a"), Ref("b")), (("rounding_mode", "trunc"),)),
+    )
+    with pytest.raises(RefusedCall, match=r"divided by -1 has no answer.*node c"):
+        to_aten(Graph((X,), nodes, Ref("c")))
+
+
 @pytest.mark.parametrize("target", ["torch.remainder", "operator.floordiv", "aten.fmod.Tensor"])
 def test_whole_tensors_by_zero_are_an_error_of_torch(target: str) -> None:
     inputs = (integers("a", 1), integers("b", 0))

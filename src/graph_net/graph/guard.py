@@ -4,8 +4,9 @@ Two checks stand in it. Arguments are compared with the schema (or, for Python's
 bounded) before the call. Then, while the call runs, each kernel that it reaches is shown to the
 rules of ``kernel_rules``, whichever function, method or composite operator led there.
 
-Under fake tensors or a tracer no kernel runs, and only the first check is made. A compiled program
-is out of reach of the second: what is measured has passed an eager run with the same values first.
+Under fake tensors or a tracer no kernel runs, and only the first check is made, except that torch
+computes with literals all the same; such a call is rehearsed. A compiled program is out of reach of
+the second check: what is measured has passed an eager run with the same values first.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import torch
 from torch._C import DispatchKey
 from torch._ops import OpOverload, OpOverloadPacket
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from graph_net.graph.argument_types import check_arguments
-from graph_net.graph.errors import UnknownTarget
+from graph_net.graph.errors import RefusedCall, UnknownTarget
 from graph_net.graph.kernel_rules import rules_of
 from graph_net.graph.plain_calls import check_method, check_plain
 from graph_net.graph.recurrent_calls import RECURRENT, check_recurrent
@@ -37,6 +39,8 @@ def guarded_call(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     if isinstance(function, OpOverloadPacket):
         function = _chosen(function, args, kwargs)
     check_call(target, function, args, kwargs)
+    if _is_fake():
+        _rehearse(function, args, kwargs)
     with watched_kernels():
         return function(*args, **kwargs)
 
@@ -57,15 +61,41 @@ def check_call(
 
 @contextmanager
 def watched_kernels() -> Iterator[None]:
-    """Show every kernel that is called inside to its rules.
-
-    Where another mode is in force already (fake tensors, a tracer, this one) it stays alone.
-    """
-    if _get_current_dispatch_mode() is not None:
+    """Show every kernel that is called inside to its rules; under fake tensors none is."""
+    if _is_fake() or isinstance(_get_current_dispatch_mode(), KernelGuard):
         yield
     else:
         with KernelGuard():
             yield
+
+
+def _is_fake() -> bool:
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+
+
+def _rehearse(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Make a call on copies of the literals that fake tensors stand for, if all of them do."""
+    leaves = tree_leaves((args, kwargs))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    if not tensors or any(getattr(tensor, "constant", None) is None for tensor in tensors):
+        return
+    # Heavy to import, and loaded long since where tensors are fake.
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+    from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+    with disable_proxy_modes_tracing(), unset_fake_temporarily(), torch.random.fork_rng(devices=[]):
+        given = tree_map_only(torch.Tensor, _copy_of_constant, (args, dict(kwargs)))
+        try:
+            with KernelGuard():
+                function(*given[0], **given[1])
+        except RefusedCall:
+            raise
+        except Exception:
+            return  # the call itself will tell
+
+
+def _copy_of_constant(tensor: Any) -> torch.Tensor:
+    return tensor.constant.clone()  # type: ignore[no-any-return]
 
 
 class KernelGuard(TorchDispatchMode):
