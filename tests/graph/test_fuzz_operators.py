@@ -11,7 +11,7 @@ from tools import fuzz_operators
 from tools.fuzz_operators import Call, calls, fuzz, targets
 from tools.hostile_arguments import arguments_for
 
-ROUNDS = 6
+ROUNDS = 4
 """Calls of each target; ``python -m tools.fuzz_operators`` makes as many as there is time for."""
 
 

@@ -22,6 +22,8 @@ from graph_net.graph.limits import DEFAULT_LIMITS
 
 MOST_COUNTED = 1 << 28
 """Elements that a call may ask for by one number."""
+_EXACT = 1 << 53
+"""Whole numbers up to here are floats too."""
 _WIDEST = 16
 """Bytes of the widest element, complex128."""
 
@@ -80,6 +82,12 @@ def _stepped(bound: Bound) -> None:
 
 def _gammas(bound: Bound) -> None:
     check_bytes([max(bound["self"].numel(), 1), max(int(bound["p"]), 0)], _WIDEST << 10)
+
+
+def _drawn(bound: Bound) -> None:
+    ends = [bound[name] for name in ("from", "to") if bound.get(name) is not None]
+    if any(abs(int(end)) > _EXACT for end in ends):
+        raise RefusedCall(f"whole numbers drawn between {ends}; torch searches for ends that fit")
 
 
 def _triangle(bound: Bound) -> None:
@@ -202,6 +210,7 @@ _efficientzerotensor normal
         _pieces,
     ),
     **dict.fromkeys(("mvlgamma", "special_multigammaln"), _gammas),
+    "random": _drawn,
     "eye": _square,
     "repeat_interleave": _interleaved,
     "linspace": _counted("steps"),
