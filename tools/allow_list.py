@@ -1,7 +1,9 @@
-"""Writes src/graph_net/graph/allowed_targets.txt from the torch that is installed.
+"""Writes the lists of what a graph may call, from the torch that is installed.
 
-Run it with each supported torch; names are added, never removed, so that a graph written with
-one version is readable with another. What a name resolves to is looked up when a graph is run.
+``allowed_targets.txt`` holds functions and methods, ``operators/aten.txt`` overloads. Run it with
+each supported torch; names that one version lacks stay, so that a graph written with another is
+readable, unless the review (``tools/operator_families.py``) now refuses them. What a name resolves
+to is looked up when a graph is run.
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ from pathlib import Path
 
 import torch
 import torch.overrides
+
+from tools import operator_list
+from tools.operator_families import is_refused
 
 OUTPUT = Path(__file__).parents[1] / "src/graph_net/graph/allowed_targets.txt"
 
@@ -41,8 +46,8 @@ torch._native_multi_head_attention torch._weight_norm torch._check torch._check_
 torch._check_value torch._check_tensor_all torch._assert torch._assert_async
 torch._transformer_encoder_layer_fwd torch._softmax torch._log_softmax torch._shape_as_tensor
 torch._addmm_activation torch._foreach_add torch._foreach_mul torch._unique2
-torch._standard_gamma torch._sym_sqrt torch._fused_moving_avg_obs_fq_helper torch._grouped_mm
-torch._scaled_mm torch._int_mm torch._nested_tensor_from_mask torch._embedding_bag torch._conj
+torch._standard_gamma torch._sym_sqrt torch._grouped_mm
+torch._scaled_mm torch._int_mm torch._embedding_bag torch._conj
 torch._C._log_api_usage_once torch._C._set_grad_enabled torch._C._nn._pad_enum
 torch.amp.autocast_mode._enter_autocast torch.amp.autocast_mode._exit_autocast
 torch.autograd.function.FunctionCtx torch.autograd.grad_mode._enter_inference_mode
@@ -62,8 +67,9 @@ __repr__ __setstate__ __long__ __nonzero__ __div__ __rdiv__ __idiv__ numpy data_
 untyped_storage _typed_storage storage_type share_memory_ backward register_hook retain_grad
 register_post_accumulate_grad_hook apply_ map_ map2_ set_ module_load record_stream as_subclass
 _make_subclass reinforce names rename rename_ align_to align_as refine_names cuda xpu ipu
-pin_memory _clear_non_serializable_cached_data _autocast_to_full_precision
-_autocast_to_reduced_precision __index__ __contains__ __complex__ __reversed__ __len__ tofile
+pin_memory is_shared is_pinned mtia const_data_ptr dim_order _clear_non_serializable_cached_data
+_autocast_to_full_precision _autocast_to_reduced_precision __index__ __contains__ __complex__
+__reversed__ __len__ tofile
 new
 """.split()
 )
@@ -115,12 +121,21 @@ def main() -> None:
     methods = {f.__name__ for f in overridable[torch.Tensor] if hasattr(f, "__name__")}
     methods = {name for name in methods if not name.startswith("_") or name.startswith("__")}
     names |= {f"method:{m}" for m in methods | set(METHODS_ADDED) if m not in METHODS_REFUSED}
-    refused = {"torch.from_file", "torch.frombuffer", "torch.from_numpy", "torch.typename"}
+    named = {*CREATION, *METHODS_ADDED}
+    refused = {name for name in names if _last(name) not in named and is_refused(_last(name))}
+    refused |= {"torch.frombuffer", "torch.from_numpy", "torch.typename"}
+    refused |= {f"method:{name}" for name in METHODS_REFUSED}
     head = (
         "# Made by tools/allow_list.py: what a graph may call. `private=public` names an alias.\n"
     )
     OUTPUT.write_text(head + "\n".join(sorted(names - refused)) + "\n")
-    print(f"{len(names)} names in {OUTPUT.name}")
+    print(f"{len(names - refused)} names in {OUTPUT.name}")
+    print(f"{operator_list.write()} overloads in {operator_list.OUTPUT.name}")
+
+
+def _last(name: str) -> str:
+    """The bare name of a function or method: ``relu`` of ``torch._C._nn.relu=torch.relu``."""
+    return name.rpartition("=")[2].rpartition(".")[2].removeprefix("method:")
 
 
 if __name__ == "__main__":

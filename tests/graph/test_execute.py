@@ -123,12 +123,6 @@ def test_the_wrong_number_of_inputs_is_refused() -> None:
         run(graph_with(output="x"), [])
 
 
-def test_an_operator_nobody_registered_is_refused_with_the_way_out() -> None:
-    graph = graph_with(Node("y", "nosuch.operator.default", (Ref("x"),)), output="y")
-    with pytest.raises(GraphError, match="import that library first"):
-        run(graph)
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_the_same_graph_runs_on_a_gpu() -> None:
     graph = case_graph("decoder")

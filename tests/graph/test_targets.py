@@ -35,6 +35,11 @@ method:__setstate__ method:data_ptr method:storage method:untyped_storage method
 method:register_hook method:backward method:share_memory_ method:tofile method:__array__ method:set_
 aten.from_file aten.from_file.default aten.save aten.save.default aten.set_.source_Storage
 c10d.broadcast_ c10d.send.default _c10d_functional.all_reduce.default symm_mem.one_shot_all_reduce
+aten._sparse_csr_tensor_unsafe.default aten._sparse_mm.reduce aten._sparse_coo_tensor_unsafe.default
+aten.const_data_ptr.default aten.sparse_coo_tensor.indices aten.to_sparse.default aten.set_.default
+aten.resize_.default aten.ljust.str aten.pow.int aten.remainder.int aten.append.t aten.add.out
+image.write_file image.write_file.default image.read_file.default torchvision.roi_align.default
+method:const_data_ptr method:to_sparse method:resize_ method:ljust method:format torch.dsmm
 prim.Print prim.CallMethod profiler._record_function_enter inductor.resize_storage_bytes_ rpc.rpc_sync
 torch.__builtins__.eval torch. .load os system eval __import__ aten aten.add.Tensor.extra
 aten..default aten.add. aten.1add.default aten.add-Tensor method: method:a.b operator.
@@ -114,6 +119,18 @@ def test_the_levels_tell_operators_from_functions() -> None:
     assert not is_aten_level("aten.add")
     assert not is_aten_level("torch.relu")
     assert not is_aten_level("method:view")
+
+
+def test_a_packet_is_allowed_where_one_of_its_overloads_is() -> None:
+    assert is_allowed("aten.index")
+    assert not is_allowed("aten.ljust")
+    assert not is_allowed("aten._sparse_mm")
+
+
+def test_an_operator_off_the_list_is_refused_with_its_name_and_the_way_out() -> None:
+    with pytest.raises(UnknownTarget, match=r"aten\._sparse_mm\.reduce is not on the list of oper.*"
+                       r"plug-in can list it.*graph_net\.operators.*node made"):  # fmt: skip
+        check_target("aten._sparse_mm.reduce", "made")
 
 
 def test_a_refusal_names_node_and_field() -> None:

@@ -32,3 +32,7 @@ class UnknownTarget(GraphError):
 
 class LimitExceeded(GraphError):
     """Input is larger, deeper or longer than the limits in force allow."""
+
+
+class RefusedCall(GraphError):
+    """A call has arguments that it must not be made with."""

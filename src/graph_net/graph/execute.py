@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from graph_net.graph.errors import GraphError
+from graph_net.graph.errors import GraphError, RefusedCall
 from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.guard import guarded_call, watched_kernels
 from graph_net.graph.outputs import flat_outputs as flat_outputs
 from graph_net.graph.outputs import last_uses
 from graph_net.graph.recipe import Constant
-from graph_net.graph.resolve import resolve
 from graph_net.graph.runtime import arguments, to_python, torch_dtype
 from graph_net.graph.spec import ScalarSpec
 from graph_net.graph.tensors import draw
@@ -117,26 +117,30 @@ def interpret(
     known = known or {}
     values = {e.name: value for e, value in zip(graph.inputs, inputs, strict=True)}
     releases = last_uses(graph)
-    for node, release in zip(graph.nodes, releases, strict=True):
-        if node.name in known:
-            values[node.name] = known[node.name]
-        else:
-            try:
-                values[node.name] = call_node(node, values, device)
-            except GraphError:
-                raise
-            except Exception as error:
-                error.add_note(f"in node {node.name!r}, a call of {node.target}")
-                raise
-        for name in release:
-            del values[name]
+    with watched_kernels():
+        for node, release in zip(graph.nodes, releases, strict=True):
+            if node.name in known:
+                values[node.name] = known[node.name]
+            else:
+                try:
+                    values[node.name] = call_node(node, values, device)
+                except GraphError:
+                    raise
+                except Exception as error:
+                    error.add_note(f"in node {node.name!r}, a call of {node.target}")
+                    raise
+            for name in release:
+                del values[name]
     return to_python(graph.output, values.__getitem__, device)
 
 
 def call_node(node: Node, values: Mapping[str, Any], device: torch.device) -> Any:
     """What one call gives, its references looked up in ``values``."""
-    args, kwargs = arguments(node, values.__getitem__, device)
-    return resolve(node.target)(*args, **kwargs)
+    try:
+        args, kwargs = arguments(node, values.__getitem__, device)
+        return guarded_call(node.target, args, kwargs)
+    except RefusedCall as error:
+        raise RefusedCall(error.reason, node=node.name, field="args") from error
 
 
 def digest(outputs: Any) -> str:

@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from graph_net.graph.devices import without_devices
-from graph_net.graph.errors import GraphError, UnknownTarget
+from graph_net.graph.errors import GraphError, RefusedCall, UnknownTarget
 from graph_net.graph.graph import (
     Graph,
     Input,
@@ -21,6 +21,7 @@ from graph_net.graph.graph import (
     default_local,
     role_by_name,
 )
+from graph_net.graph.guard import check_call
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe
 from graph_net.graph.resolve import name_of, resolve
 from graph_net.graph.runtime import SymbolTable, arguments, from_python, spec_of, to_python
@@ -38,7 +39,11 @@ MAX_CONSTANT_ELEMENTS = 65_536
 
 
 def to_fx(graph: Graph, device: torch.device | str = "cpu") -> fx.GraphModule:
-    """A GraphModule whose placeholders are the graph's inputs, in order."""
+    """A GraphModule whose placeholders are the graph's inputs, in order.
+
+    Constants that a call must not be made with are refused here, before a compiler sees them; what
+    depends on values is checked where the graph is run.
+    """
     device = torch.device(device)
     made = fx.Graph()
     nodes: dict[str, fx.Node] = {}
@@ -47,11 +52,16 @@ def to_fx(graph: Graph, device: torch.device | str = "cpu") -> fx.GraphModule:
         node = made.create_node("placeholder", entry.name, name=local, type_expr=_annotation(entry))
         nodes[entry.name] = node
     for call in graph.nodes:
-        args, kwargs = arguments(call, nodes.__getitem__, device)
+        function = resolve(call.target)
+        try:
+            args, kwargs = arguments(call, nodes.__getitem__, device)
+            check_call(call.target, function, args, kwargs)
+        except RefusedCall as error:
+            raise RefusedCall(error.reason, node=call.name, field="args") from error
         if call.target.startswith("method:"):
             node = made.create_node("call_method", call.target[7:], args, kwargs, call.name)
         else:
-            node = made.create_node("call_function", resolve(call.target), args, kwargs, call.name)
+            node = made.create_node("call_function", function, args, kwargs, call.name)
         if call.result is not None:
             node.meta[META] = call.result
         nodes[call.name] = node

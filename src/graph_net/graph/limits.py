@@ -23,6 +23,7 @@ class Limits:
     literal: int = 65_536
     text: int = 65_536
     tensor_elements: int = 1 << 40
+    call_bytes: int = 1 << 34
 
 
 DEFAULT_LIMITS = Limits()

@@ -9,12 +9,14 @@ from typing import Any
 import torch
 
 from graph_net.graph.devices import makes_tensor
-from graph_net.graph.errors import GraphError
+from graph_net.graph.errors import GraphError, RefusedCall
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Node, Symbol
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import (
     DTYPES,
+    LAYOUTS_REFUSED,
+    QUANTISED,
     TORCH_CONSTANTS,
     DictValue,
     Dtype,
@@ -29,6 +31,8 @@ from graph_net.graph.values import (
 
 _DTYPE_NAMES = {getattr(torch, name): name for name in DTYPES if hasattr(torch, name)}
 _CONSTANT_NAMES = {getattr(torch, n): n for n in TORCH_CONSTANTS if hasattr(torch, n)}
+
+_REFUSED = LAYOUTS_REFUSED | QUANTISED
 
 
 def torch_dtype(name: str) -> torch.dtype:
@@ -54,6 +58,8 @@ def to_python(value: Value, ref: Callable[[str], Any], device: torch.device) -> 
         return tuple([to_python(item, ref, device) for item in value])
     if isinstance(value, ListValue):
         return [to_python(item, ref, device) for item in value.items]
+    if isinstance(value, (Dtype, TorchConstant)) and value.name in _REFUSED:
+        raise RefusedCall(f"torch.{value.name} is for tensors that a graph cannot hold")
     if isinstance(value, Dtype):
         return torch_dtype(value.name)
     if isinstance(value, RunDevice):

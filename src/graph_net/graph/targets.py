@@ -4,7 +4,8 @@ A target is text in one of these forms. Nothing here imports torch: a name is ch
 graph is read, and looked up (``graph_net.graph.resolve``) only when it is run.
 
 =====================  =========================================================================
-``aten.linear.default``  an operator overload registered with torch, or its packet ``aten.linear``
+``aten.linear.default``  an operator overload that its library's list holds (``graph.listed``), or
+                         the packet ``aten.linear``: those of its overloads that are listed
 ``torch.conv2d``         a torch function from ``allowed_targets.txt``
 ``method:view``          a tensor method from the same file
 ``operator.add``         a function of Python's ``operator`` module, in-place forms included
@@ -20,6 +21,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from graph_net.graph.errors import UnknownTarget
+from graph_net.graph.listed import GROUP, listed, listed_packets
 
 OPERATORS = frozenset(
     """
@@ -46,18 +48,8 @@ is_mkldnn is_leaf output_nr eigenvalues eigenvectors U S Vh V Q R L LU pivots P 
 mantissa exponent smallest_normal resolution bits hist bin_edges solution
 """.split()
 )
-# Namespaces of registered operators whose calls compute; those left out talk to other processes,
-# resize storages behind autograd's back, print or profile.
-OP_NAMESPACES_REFUSED = frozenset(
-    """
-c10d _c10d_functional _c10d_functional_autograd fsdp inductor _inductor_test profiler prim
-debugprims symm_mem higher_order torch method operator builtins math mkldnn rpc paddle
-""".split()
-)
-OPERATORS_REFUSED = frozenset(
-    f"aten.{name}"
-    for name in "from_file save set_ _print manual_seed warn wait set_data record_stream".split()
-)
+FUNCTION_ROOTS = frozenset("torch method operator builtins math paddle higher_order".split())
+"""First words of targets that are no namespaces of registered operators."""
 
 VMAP_INTERNALS = re.compile(
     r"torch\.(_C\._functorch|_functorch\.predispatch|_functorch\.vmap|_functorch\.apis)\.\w+"
@@ -84,6 +76,11 @@ def _tables() -> tuple[frozenset[str], dict[str, str]]:
     return frozenset(names), aliases
 
 
+def allowed_functions() -> frozenset[str]:
+    """Every function and method that a graph may call, operators aside."""
+    return _tables()[0]
+
+
 @lru_cache(maxsize=8192)
 def canonical_target(name: str) -> str:
     """The public spelling of a call target, whether or not it is allowed."""
@@ -96,14 +93,15 @@ def canonical_target(name: str) -> str:
 def is_overload(target: str) -> bool:
     """Whether a target names a registered operator (``aten.add.Tensor``) rather than a function."""
     namespace = target.partition(".")[0]
-    return namespace not in OP_NAMESPACES_REFUSED and _OVERLOAD.fullmatch(target) is not None
+    return namespace not in FUNCTION_ROOTS and _OVERLOAD.fullmatch(target) is not None
 
 
 @lru_cache(maxsize=8192)
 def is_allowed(target: str) -> bool:
     """Whether a graph may call this target."""
     if is_overload(target):
-        return ".".join(target.split(".")[:2]) not in OPERATORS_REFUSED
+        namespace, _, name = target.partition(".")
+        return name in (listed(namespace) if "." in name else listed_packets(namespace))
     return target in _tables()[0]
 
 
@@ -128,6 +126,11 @@ def check_target(target: str, node: str | None = None, line: int | None = None) 
         )
     elif target.startswith("paddle."):
         why = f"{target[:120]} belongs to graphs of level paddle, which graph_net.paddle.run runs"
+    elif is_overload(target):
+        why = (
+            f"{target[:120]} is not on the list of operators that a graph may call; if the call "
+            f"is safe with any arguments, a plug-in can list it (entry points {GROUP!r})"
+        )
     else:
         why = f"{target[:120]!r} is not on the allow-list of call targets"
     raise UnknownTarget(why, node=node, field="target", line=line)

@@ -104,6 +104,8 @@ uint16 uint32 uint64 bool float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2f
 float8_e8m0fnu quint8 qint8 qint32
 """.split()
 )
+QUANTISED = frozenset({"quint8", "qint8", "qint32"})
+"""Dtypes that a graph may mention and no call may ask for: their kernels trust what they hold."""
 DTYPE_ALIASES = {
     "float": "float32",
     "double": "float64",
@@ -120,6 +122,12 @@ strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous
 channels_last channels_last_3d preserve_format
 """.split()
 )
+LAYOUTS_REFUSED = frozenset(
+    """
+sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged
+""".split()
+)
+"""Layouts whose kernels trust the index tensors inside them; no call may ask for one."""
 ITEM_BYTES = {
     **dict.fromkeys(("complex128",), 16),
     **dict.fromkeys(("float64", "int64", "uint64", "complex64"), 8),

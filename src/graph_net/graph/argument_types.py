@@ -1,0 +1,123 @@
+"""Arguments of an operator against its schema, before the call.
+
+``torch.ops`` takes a whole number where a schema says ScalarType, and a kernel that trusts it
+crashes. A schema is compiled once into one check per argument; a check is a single ``isinstance``
+or ``type`` lookup in the common case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+
+from graph_net.graph.errors import RefusedCall
+from graph_net.graph.values import DTYPES, QUANTISED
+
+Check = Callable[[Any], bool]
+
+_NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
+_LONGEST_TEXT = 4096
+_MOST_ITEMS = 65_536
+
+
+def _is_int(value: Any) -> bool:
+    if type(value) is int:
+        return -(2**63) <= value < 2**63
+    return isinstance(value, (bool, torch.SymInt))
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, (float, torch.SymFloat)) or _is_int(value)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, torch.SymBool)) or value in (0, 1)
+
+
+def _is_number(value: Any) -> bool:
+    if type(value) is int:
+        return -(2**63) <= value < 2**64
+    if isinstance(value, torch.Tensor):
+        return value.dim() == 0  # torch reads a single element where a number is due
+    return isinstance(value, _NUMBERS)
+
+
+def _is_tensor(value: Any) -> bool:
+    # A number in the place of a tensor is one that torch wraps; a traced graph holds such.
+    return isinstance(value, torch.Tensor) or _is_number(value)
+
+
+_DTYPES = frozenset(getattr(torch, name) for name in DTYPES - QUANTISED if hasattr(torch, name))
+_CHECKS: dict[str, Check] = {
+    "Tensor": _is_tensor,
+    "int": _is_int,
+    "float": _is_float,
+    "bool": _is_bool,
+    "number": _is_number,
+    "str": lambda value: isinstance(value, str) and len(value) <= _LONGEST_TEXT,
+    "ScalarType": lambda value: isinstance(value, torch.dtype) and value in _DTYPES,
+    "Layout": lambda value: value is torch.strided,
+    "MemoryFormat": lambda value: isinstance(value, torch.memory_format),
+    "Device": lambda value: isinstance(value, torch.device),
+    "Generator": lambda value: False,  # a graph has no way to name one
+}
+
+
+def _optional(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _each(check: Check) -> Check:
+    def holds(value: Any) -> bool:
+        if not isinstance(value, (list, tuple)):
+            return check(value)  # torch repeats a single number where a schema says int[2]
+        return len(value) <= _MOST_ITEMS and all(
+            check(item) or isinstance(item, fx.Node) for item in value
+        )
+
+    return holds
+
+
+def _check_for(kind: str) -> Check:
+    if kind.startswith("Optional["):
+        return _optional(_check_for(kind[9:-1]))
+    if kind.startswith("List["):
+        return _each(_check_for(kind[5:-1]))
+    # A type of another library, which its own list answers for.
+    return _CHECKS.get(kind, lambda value: True)
+
+
+@lru_cache(maxsize=8192)
+def _compiled(overload: OpOverload) -> tuple[tuple[tuple[str, Check], ...], dict[str, Check]]:
+    """The checks of the positional arguments in order, and of all by name."""
+    arguments = overload._schema.arguments
+    pairs = [(argument.name, _check_for(str(argument.real_type))) for argument in arguments]
+    positional = [pair for pair, a in zip(pairs, arguments, strict=True) if not a.kwarg_only]
+    return tuple(positional), dict(pairs)
+
+
+def check_arguments(overload: OpOverload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise RefusedCall unless each argument is what the schema says.
+
+    An ``fx.Node`` stands for a value that is not known yet and passes.
+    """
+    positional, named = _compiled(overload)
+    for (name, check), value in zip(positional, args, strict=False):
+        if not check(value) and not isinstance(value, fx.Node):
+            raise _refusal(overload, name, value)
+    for name, value in kwargs.items():
+        known = named.get(name)
+        if known is not None and not known(value) and not isinstance(value, fx.Node):
+            raise _refusal(overload, name, value)
+
+
+def _refusal(overload: OpOverload, name: str, value: Any) -> RefusedCall:
+    kind = next(str(a.real_type) for a in overload._schema.arguments if a.name == name)
+    return RefusedCall(
+        f"{overload} takes {kind} as {name!r}, not {repr(value)[:60]} ({type(value).__name__})"
+    )

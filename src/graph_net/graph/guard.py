@@ -1,0 +1,141 @@
+"""The door between a graph and torch: every call of an eager run passes here.
+
+Two checks stand in it. Arguments are compared with the schema (or, for Python's own functions,
+bounded) before the call. Then, while the call runs, each kernel that it reaches is shown to the
+rules of ``kernel_rules``, whichever function, method or composite operator led there.
+
+Under fake tensors or a tracer no kernel runs, and only the first check is made, except that torch
+computes with literals all the same; such a call is rehearsed. A compiled program is out of reach of
+the second check: what is measured has passed an eager run with the same values first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch._C import DispatchKey
+from torch._ops import OpOverload, OpOverloadPacket
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from graph_net.graph.argument_types import check_arguments
+from graph_net.graph.errors import RefusedCall, UnknownTarget
+from graph_net.graph.kernel_rules import rules_of
+from graph_net.graph.plain_calls import check_method, check_plain
+from graph_net.graph.recurrent_calls import RECURRENT, check_recurrent
+from graph_net.graph.resolve import name_of, resolve
+from graph_net.graph.targets import check_target
+
+_PLAIN = ("operator.", "builtins.", "math.")
+
+
+def guarded_call(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What a target gives for these arguments, or RefusedCall."""
+    function = resolve(target)
+    if isinstance(function, OpOverloadPacket):
+        function = _chosen(function, args, kwargs)
+    check_call(target, function, args, kwargs)
+    if _is_fake():
+        _rehearse(function, args, kwargs)
+    with watched_kernels():
+        return function(*args, **kwargs)
+
+
+def check_call(
+    target: str, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise RefusedCall unless a call may be made, as far as its arguments tell."""
+    if target in RECURRENT:
+        check_recurrent(target, args, kwargs)
+    if isinstance(function, OpOverload):
+        check_arguments(function, args, kwargs)
+    elif target.startswith("method:"):
+        check_method(target[7:], args)
+    elif target.startswith(_PLAIN):
+        check_plain(target.partition(".")[2], args, kwargs)
+
+
+@contextmanager
+def watched_kernels() -> Iterator[None]:
+    """Show every kernel that is called inside to its rules; under fake tensors none is."""
+    if _is_fake() or isinstance(_get_current_dispatch_mode(), KernelGuard):
+        yield
+    else:
+        with KernelGuard():
+            yield
+
+
+def _is_fake() -> bool:
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+
+
+def _rehearse(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Make a call on copies of the literals that fake tensors stand for, if all of them do."""
+    leaves = tree_leaves((args, kwargs))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    if not tensors or any(getattr(tensor, "constant", None) is None for tensor in tensors):
+        return
+    # Heavy to import, and loaded long since where tensors are fake.
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+    from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+    with disable_proxy_modes_tracing(), unset_fake_temporarily(), torch.random.fork_rng(devices=[]):
+        given = tree_map_only(torch.Tensor, _copy_of_constant, (args, dict(kwargs)))
+        try:
+            with KernelGuard():
+                function(*given[0], **given[1])
+        except RefusedCall:
+            raise
+        except Exception:
+            return  # the call itself will tell
+
+
+def _copy_of_constant(tensor: Any) -> torch.Tensor:
+    return tensor.constant.clone()  # type: ignore[no-any-return]
+
+
+class KernelGuard(TorchDispatchMode):
+    """Checks the arguments of each kernel by the rules for it, then calls it."""
+
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        rules = rules_of(func)
+        if rules:
+            bound = dict(zip(_names(func), args, strict=False)) | kwargs
+            for rule in rules:
+                rule(bound)
+        if _is_composite(func):
+            # Under inference mode such an operator arrives whole: take it apart with the rules on.
+            with self:
+                return func._op_dk(DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
+        return func(*args, **kwargs)
+
+
+@lru_cache(maxsize=8192)
+def _names(overload: OpOverload) -> tuple[str, ...]:
+    return tuple(argument.name for argument in overload._schema.arguments)
+
+
+@lru_cache(maxsize=8192)
+def _is_composite(overload: OpOverload) -> bool:
+    key = "CompositeImplicitAutograd"
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), key))
+
+
+def _chosen(
+    packet: OpOverloadPacket, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> OpOverload:
+    """The overload that torch chooses for these arguments, if it is on the list."""
+    name = packet._qualified_op_name
+    overload = getattr(packet, torch._C._jit_resolve_packet(name, *args, **kwargs) or "default")
+    target = name_of(overload)
+    if target is None:
+        raise UnknownTarget(f"{overload} has no name", field="target")
+    check_target(target)
+    return overload  # type: ignore[no-any-return]

@@ -1,0 +1,117 @@
+"""Calls of Python's own functions on numbers and tuples, bounded before they are made.
+
+``operator.pow(7, 2**40)`` and ``operator.mul("a", 2**40)`` are answered by Python itself, which
+knows no limit. Whole numbers stay below ``MOST_BITS`` bits, containers below ``MOST_ITEMS`` items,
+and texts are compared but not computed with. Tensors pass: torch answers for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import fx
+
+from graph_net.graph.errors import RefusedCall
+
+MOST_BITS = 256
+MOST_ITEMS = 65_536
+MOST_DIGITS = 400
+"""More decimal digits than a float has; ``round`` computes a power of ten that long."""
+_NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
+_COMPARISONS = frozenset({"eq", "ne", "is_", "is_not", "getattr", "not_", "truth", "len"})
+_ITERATORS = frozenset({"max", "min", "sum", "tuple", "list", "prod"})
+
+
+def check_plain(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise RefusedCall unless a call of ``operator.``, ``builtins.`` or ``math.`` is bounded."""
+    values = (*args, *kwargs.values())
+    if name not in _COMPARISONS and any(isinstance(value, str) for value in values):
+        raise RefusedCall(f"{name} of a text; a graph computes with tensors and numbers")
+    rule = _RULES.get(name)
+    if rule is not None and not any(isinstance(v, (torch.Tensor, fx.Node)) for v in values):
+        rule(name, *args, **kwargs)
+    if name in _ITERATORS:
+        for value in args:
+            if isinstance(value, torch.Tensor) and value.dim() and value.shape[0] > MOST_ITEMS:
+                raise RefusedCall(f"{name} of a tensor with {value.shape[0]} rows, one by one")
+            if isinstance(value, str):
+                raise RefusedCall(f"{name} of a text")
+
+
+def check_method(name: str, args: tuple[Any, ...]) -> None:
+    """Raise RefusedCall unless a method is called on a tensor or on a size."""
+    owner = args[0] if args else None
+    if isinstance(owner, (torch.Tensor, fx.Node)):
+        if name == "tolist" and isinstance(owner, torch.Tensor) and owner.numel() > 1 << 20:
+            raise RefusedCall(f"tolist of {owner.numel()} elements")
+        return
+    if isinstance(owner, torch.Size) and name == "numel":
+        return
+    if isinstance(owner, _NUMBERS) and name in _NUMBER_METHODS:
+        check_plain(_NUMBER_METHODS[name], args, {})
+        return
+    raise RefusedCall(f"the method {name} of a {type(owner).__name__}; tensors have methods here")
+
+
+_NUMBER_METHODS = {
+    f"__{word}__": {"and": "and_", "or": "or_"}.get(word, word)
+    for word in "add sub mul truediv floordiv mod neg abs eq ne lt le gt ge and or xor".split()
+}
+
+
+def _bits(value: Any) -> int:
+    return value.bit_length() if isinstance(value, int) else 0
+
+
+def _bounded(bits: int, name: str) -> None:
+    if bits > MOST_BITS:
+        raise RefusedCall(f"{name} would make a whole number of {bits} bits; {MOST_BITS} are many")
+
+
+def _power(name: str, base: Any, exponent: Any, *rest: Any) -> None:
+    if isinstance(base, int) and isinstance(exponent, int):
+        _bounded(_bits(base) * max(exponent, 0) if abs(base) > 1 else 1, name)
+
+
+def _shift(name: str, value: Any, by: Any, *rest: Any) -> None:
+    if isinstance(value, int) and isinstance(by, int) and by > 0:
+        _bounded(_bits(value) + by, name)
+
+
+def _product(name: str, left: Any, right: Any, *rest: Any) -> None:
+    _bounded(_bits(left) + _bits(right), name)
+    for items, times in ((left, right), (right, left)):
+        if isinstance(items, (tuple, list)) and isinstance(times, int):
+            _few(len(items) * times, name)
+
+
+def _joined(name: str, left: Any, right: Any, *rest: Any) -> None:
+    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
+        _few(len(left) + len(right), name)
+
+
+def _few(items: int, name: str) -> None:
+    if items > MOST_ITEMS:
+        raise RefusedCall(f"{name} would make {items} items; at most {MOST_ITEMS} are held")
+
+
+def _product_of_all(name: str, values: Any, *rest: Any, start: Any = 1) -> None:
+    if isinstance(values, (tuple, list)):
+        _bounded(sum(_bits(value) for value in values) + _bits(start), name)
+
+
+def _rounded(name: str, value: Any, ndigits: Any = None) -> None:
+    if isinstance(ndigits, int) and abs(ndigits) > MOST_DIGITS:
+        raise RefusedCall(f"round to {ndigits} digits")
+
+
+_RULES: dict[str, Callable[..., None]] = {
+    **dict.fromkeys(("pow", "ipow"), _power),
+    **dict.fromkeys(("lshift", "ilshift"), _shift),
+    **dict.fromkeys(("mul", "imul"), _product),
+    **dict.fromkeys(("add", "iadd", "concat"), _joined),
+    "prod": _product_of_all,
+    "round": _rounded,
+}

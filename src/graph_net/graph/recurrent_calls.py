@@ -1,0 +1,44 @@
+"""Recurrent layers: the states and weights they are given against the layers they are told.
+
+They are made of other operators, and count layers before the first of those is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import fx
+
+from graph_net.graph.errors import RefusedCall
+
+RECURRENT = frozenset(
+    f"{prefix}.{name}{suffix}"
+    for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")
+    for prefix, suffix in (("torch", ""), ("aten", ""), ("aten", ".input"))
+)
+_NAMES = "input hx params has_biases num_layers dropout train bidirectional batch_first".split()
+
+
+def check_recurrent(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise RefusedCall unless there is a state and a set of weights for each layer."""
+    bound = dict(zip(_NAMES, args, strict=False)) | dict(kwargs)
+    if not isinstance(bound.get("params"), (list, tuple)):
+        raise RefusedCall(f"{target} of a packed sequence, whose lengths torch does not check")
+    layers, both = bound.get("num_layers"), bound.get("bidirectional")
+    if not isinstance(layers, int) or layers < 1 or not isinstance(both, bool):
+        raise RefusedCall(f"{target} of {layers!r} layers")
+    layers *= 2 if both else 1
+    lstm = ".lstm" in target
+    states = bound.get("hx") if lstm else [bound.get("hx")]
+    if not isinstance(states, (list, tuple)) or len(states) != (2 if lstm else 1):
+        raise RefusedCall(f"{target} takes {'two states' if lstm else 'one state'}")
+    for state in states:
+        known = isinstance(state, torch.Tensor) and state.dim() == 3 and state.shape[0] == layers
+        if not known and not isinstance(state, fx.Node):
+            raise RefusedCall(f"{target} takes a state of three dimensions for {layers} layers")
+    weights = (4 if bound.get("has_biases") else 2) * layers
+    # An LSTM may have one matrix more for each layer, which projects its state.
+    if len(bound["params"]) not in (weights, weights + layers if lstm else weights):
+        raise RefusedCall(f"{target} of {layers} layers with {len(bound['params'])} weights")

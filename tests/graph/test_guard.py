@@ -1,0 +1,355 @@
+"""The door between a graph and torch: what a stranger's graph must not do is refused in one line.
+
+Each call here killed the process, never ended, or read memory that is none of its tensors'.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from graph_net.graph import (
+    Constant,
+    Dtype,
+    Graph,
+    GraphError,
+    Input,
+    Integers,
+    Level,
+    ListValue,
+    Literal,
+    Node,
+    Normal,
+    Ref,
+    ScalarSpec,
+    TensorSpec,
+    TorchConstant,
+    UnknownTarget,
+    Value,
+)
+from graph_net.graph.errors import RefusedCall
+from graph_net.graph.execute import run
+from graph_net.graph.fx import to_fx
+from graph_net.graph.guard import guarded_call
+from graph_net.rewrite.lower import to_aten
+
+X = Input("x", TensorSpec((2, 3), "float32"), Normal(0.0, 1.0))
+
+
+def graph_of(target: str, *args: Value, inputs: tuple[Input, ...] = (X,), **kwargs: Value) -> Graph:
+    call = Node("y", target, args, tuple(kwargs.items()))
+    return Graph(inputs, (call,), Ref("y"))
+
+
+def integers(name: str, *values: int) -> Input:
+    return Input(name, TensorSpec((len(values),), "int64"), Literal(values))
+
+
+# -- operators off the list -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "aten._sparse_csr_tensor_unsafe.default",
+        "aten._sparse_mm.reduce",
+        "aten._sparse_coo_tensor_unsafe.default",
+        "aten.const_data_ptr.default",
+        "method:const_data_ptr",
+        "image.write_file.default",
+        "aten.ljust.str",
+        "method:ljust",
+    ],
+)
+def test_a_graph_that_calls_it_cannot_be_built(target: str) -> None:
+    with pytest.raises(UnknownTarget, match=rf"{target}.*list.*node y, field target"):
+        graph_of(target, Ref("x"))
+
+
+def test_a_packet_reaches_the_listed_overloads_only() -> None:
+    picked = graph_of("aten.index", Ref("x"), ListValue((Ref("i"),)), inputs=(X, integers("i", 1)))
+    assert run(picked).shape == (1, 3)
+    # torch would choose aten.index.str, which searches a text.
+    with pytest.raises(UnknownTarget, match=r"aten\.index\.str is not on the list"):
+        run(graph_of("aten.index", "haystack", "needle"))
+
+
+# -- arguments against the schema -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "args", "kwargs", "words"),
+    [
+        ("aten.zeros.default", ((2,),), {"dtype": 2147483647}, "ScalarType.*'dtype', not 2147"),
+        ("aten.zeros.default", ((2**63,),), {}, "size"),
+        ("aten.zeros.default", ((2,),), {"layout": 3}, "Layout"),
+        ("aten.clone.default", (Ref("x"),), {"memory_format": 99}, "MemoryFormat"),
+        ("aten.add.Tensor", (Ref("x"), "1"), {}, "Tensor as 'other', not '1'"),
+        ("aten.view.default", (Ref("x"), (1.5,)), {}, "'size'"),
+        ("aten.gelu.default", (Ref("x"),), {"approximate": "a" * 5000}, "'approximate'"),
+    ],
+)
+def test_an_argument_is_what_the_schema_says(
+    target: str, args: tuple[Value, ...], kwargs: dict[str, Value], words: str
+) -> None:
+    graph = graph_of(target, *args, **kwargs)
+    with pytest.raises(RefusedCall, match=rf"{words}.*\(node y, field args\)"):
+        run(graph)
+    with pytest.raises(RefusedCall, match=words):
+        to_fx(graph)  # nor does a compiler see it
+    with pytest.raises(GraphError):
+        to_aten(graph)
+
+
+@pytest.mark.parametrize("constant", [TorchConstant("sparse_csr"), TorchConstant("jagged")])
+def test_no_call_asks_for_a_layout_whose_kernels_trust_its_indices(constant: Value) -> None:
+    graph = graph_of("torch.zeros", (2, 2), layout=constant)
+    for use in (run, to_fx):
+        with pytest.raises(RefusedCall, match=r"tensors that a graph cannot hold.*node y"):
+            use(graph)
+
+
+def test_no_call_asks_for_a_quantised_dtype() -> None:
+    with pytest.raises(RefusedCall, match="quint8"):
+        run(graph_of("torch.zeros", (2,), dtype=Dtype("quint8")))
+
+
+def test_a_number_where_a_tensor_is_due_is_torchs_own_way() -> None:
+    assert run(graph_of("aten.mul.Tensor", Ref("x"), 2.0)).shape == (2, 3)
+
+
+# -- Python's own functions -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "args"),
+    [
+        ("operator.pow", (7, 2**40)),
+        ("operator.lshift", (1, 2**40)),
+        ("operator.mul", ("a", 2**40)),
+        ("operator.mul", ((1,), 2**40)),
+        ("operator.mod", ("%99999999999d", 1)),
+        ("operator.add", ("a", "b")),
+        ("builtins.round", (1, -(2**40))),
+        ("builtins.int", ("9" * 60_000,)),
+        ("math.prod", ((2**60,) * 100,)),
+        ("method:add", (3, 4)),
+        ("method:numel", ("text",)),
+    ],
+)
+def test_a_call_without_a_bound_is_refused_before_it_is_made(
+    target: str, args: tuple[Value, ...]
+) -> None:
+    graph = graph_of(target, *args)
+    for use in (run, to_fx):
+        with pytest.raises(RefusedCall, match="node y"):
+            use(graph)
+
+
+def test_whole_numbers_do_not_grow_call_by_call() -> None:
+    n = Input("n", ScalarSpec("int"), Constant(2**62))
+    nodes = [Node("n0", "operator.mul", (Ref("n"), Ref("n")))]
+    nodes += [Node(f"n{i}", "operator.mul", (Ref(f"n{i - 1}"),) * 2) for i in range(1, 40)]
+    with pytest.raises(RefusedCall, match=r"a whole number of \d+ bits.*node n2"):
+        run(Graph((n,), tuple(nodes), Ref("n39")))
+
+
+@pytest.mark.parametrize("target", ["operator.floordiv", "operator.mod", "operator.truediv"])
+def test_division_of_numbers_by_zero_is_an_error(target: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        run(graph_of(target, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("target", "args", "answer"),
+    [
+        ("operator.pow", (2, 10), 1024),
+        ("operator.floordiv", (7, 2), 3),
+        ("operator.add", ((1, 2), (3,)), (1, 2, 3)),
+        ("builtins.max", (3, 5), 5),
+        ("operator.eq", ("cpu", "cpu"), True),
+    ],
+)
+def test_arithmetic_on_sizes_is_what_it_was(
+    target: str, args: tuple[Value, ...], answer: object
+) -> None:
+    assert run(graph_of(target, *args)) == answer
+
+
+# -- kernels: what they make ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "args"),
+    [
+        ("aten.zeros.default", ((2**40,),)),
+        ("torch.ones", ((2**20, 2**20),)),
+        ("aten.empty_strided.default", ((2, 2), (2**40, 1))),
+        ("aten.expand.default", (Ref("x"), (2**40, 2, 3))),
+        ("method:expand", (Ref("x"), 2**40, 2, 3)),
+        ("aten.repeat.default", (Ref("x"), (2**30, 2**30))),
+        ("method:repeat", (Ref("x"), 2**40, 1)),
+        ("aten.as_strided.default", (Ref("x"), (2**40,), (0,))),
+        ("torch.nn.functional.pad", (Ref("x"), (2**40, 0))),
+        ("torch.arange", (2**50,)),
+        ("aten.linspace.default", (0, 1, 2**40)),
+        ("torch.eye", (2**25,)),
+        ("torch.randperm", (2**40,)),
+        ("torch.hann_window", (2**40,)),
+        ("aten.diag_embed.default", (Ref("x"), 2**30)),
+        ("aten.split.Tensor", (Ref("wide"), 1)),
+        ("torch.special.multigammaln", (Ref("x"), 2**31 - 1)),
+    ],
+)
+def test_what_a_call_would_make_is_bounded(target: str, args: tuple[Value, ...]) -> None:
+    wide = Input("wide", TensorSpec((100_000,), "uint8"), Integers(0, 1))
+    with pytest.raises(RefusedCall, match="node y, field args"):
+        run(graph_of(target, *args, inputs=(X, wide)))
+
+
+def test_a_function_made_of_others_is_bounded_by_what_they_would_make() -> None:
+    index = integers("i", 2**40)
+    with pytest.raises(RefusedCall, match="bytes"):
+        run(graph_of("torch.nn.functional.one_hot", Ref("i"), inputs=(index,)))
+    image = Input("image", TensorSpec((1, 1, 2, 2), "float32"), Normal(0.0, 1.0))
+    target, size = "torch.nn.functional.interpolate", (2**30, 2**30)
+    with pytest.raises(RefusedCall, match="bytes"):
+        run(graph_of(target, Ref("image"), size, inputs=(image,)))
+
+
+# -- kernels: what they trust -----------------------------------------------------------------
+
+
+def test_the_one_quotient_that_traps_the_processor_is_refused() -> None:
+    least, minus = integers("a", -(2**63), 5), integers("b", -1, 2)
+    graph = graph_of("torch.div", Ref("a"), Ref("b"), inputs=(least, minus), rounding_mode="trunc")
+    with pytest.raises(RefusedCall, match="divided by -1 has no answer"):
+        run(graph)
+
+
+def test_it_is_refused_in_lowering_too_where_torch_computes_with_literals() -> None:
+    nodes = (
+        Node("a", "torch.tensor", (-(2**63),)),
+        Node("b", "torch.tensor", (-1,)),
+        Node("c", "torch.div", (Ref("a"), Ref("b")), (("rounding_mode", "trunc"),)),
+    )
+    with pytest.raises(RefusedCall, match=r"divided by -1 has no answer.*node c"):
+        to_aten(Graph((X,), nodes, Ref("c")))
+
+
+@pytest.mark.parametrize("target", ["torch.remainder", "operator.floordiv", "aten.fmod.Tensor"])
+def test_whole_tensors_by_zero_are_an_error_of_torch(target: str) -> None:
+    inputs = (integers("a", 1), integers("b", 0))
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        run(graph_of(target, Ref("a"), Ref("b"), inputs=inputs))
+
+
+def ones(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.ones(shape, dtype=dtype)
+
+
+LONG = torch.int64
+OUT_OF_RANGE = {
+    "embedding": ("aten.embedding.default", (ones(3, 2), torch.tensor([7]))),
+    "gather": ("aten.gather.default", (ones(3), 0, torch.tensor([2**40]))),
+    "index_select": ("aten.index_select.default", (ones(3), 0, torch.tensor([-9]))),
+    "take": ("aten.take.default", (ones(3), torch.tensor([3]))),
+    "index": ("aten._unsafe_index.Tensor", (ones(3), [torch.tensor([10**9])])),
+    "max pool": (
+        "aten.max_pool2d_with_indices_backward.default",
+        (ones(1, 1, 1, 1), ones(1, 1, 2, 2), [2, 2], [2, 2], [0, 0], [1, 1], False,
+         torch.tensor([[[[2**33]]]])),
+    ),
+    "embedding bag": (
+        "aten._embedding_bag.default",
+        (ones(3, 2), torch.tensor([5]), torch.tensor([0])),
+    ),
+    "bag offsets": (
+        "aten._embedding_bag.default",
+        (ones(3, 2), torch.tensor([1]), torch.tensor([0, 2**40])),
+    ),
+    "pivots": (
+        "aten.linalg_lu_solve.default",
+        (ones(2, 2), torch.tensor([1, 2**30], dtype=torch.int32), ones(2, 1)),
+    ),
+    "renorm": ("aten.embedding_renorm_.default", (ones(3, 2), torch.tensor([9]), 1.0, 2.0)),
+}  # fmt: skip
+LYING = {
+    "layer norm": (
+        "aten.native_layer_norm_backward.default",
+        (ones(4, 8), ones(4, 8), [8], ones(1, 1), ones(1, 1), None, None, [True] * 3),
+    ),
+    "group norm": ("aten.native_group_norm.default", (ones(1), None, None, 8, 64, 64, 2, 1e-5)),
+    "batch norm": ("aten._native_batch_norm_legit.no_stats",
+                   (ones(1, 2, 6), None, None, False, 0.1, 1e-5)),
+    "attention": (
+        "aten._scaled_dot_product_flash_attention_for_cpu.default",
+        (ones(1, 1, 8, 4), ones(1, 1, 64, 4), ones(1, 1, 2, 4)),
+    ),
+    "softmax": ("aten._softmax_backward_data.default",
+                (ones(64), ones(2), 0, torch.float32)),
+    "fourier": ("aten._fft_r2c.default", (ones(2), [10**9], 1, True)),
+    "inverse fourier": ("aten._fft_c2r.default",
+                        (ones(2, dtype=torch.complex64), [0], 1, 2**20)),
+    "convolution": (
+        "aten.convolution_backward.default",
+        (ones(1, 1, 64, 64), ones(1, 1, 4, 4), ones(1, 1, 3, 3), None, [1, 1], [0, 0], [1, 1],
+         False, [0, 0], 1, [True] * 3),
+    ),
+    "unfold": ("aten.unfold_backward.default", (ones(64, 64), [4], 0, 2, 1)),
+    "padding": ("aten.reflection_pad2d_backward.default", (ones(2, 2), ones(1, 2, 2), [])),
+    "states": (
+        "aten.lstm.input",
+        (ones(1, 1, 2), [ones(4, 1, 2), ones(1, 1, 2)], [ones(8, 2)] * 2, False, 1, 0.0, False,
+         False, True),
+    ),
+    "weights": (
+        "torch.gru",
+        (ones(1, 1, 2), ones(3, 1, 2), [ones(6, 2)] * 2, False, 3, 0.0, False, False, True),
+    ),
+    "packed": ("torch.gru", (ones(1, 2), ones(1), ones(1, 1, 2), [ones(6, 2)] * 2, False, 1)),
+    "distances": ("aten._pdist_backward.default", (ones(1), ones(9, 2), 2.0, ones(1))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_an_index_out_of_range_is_refused(name: str) -> None:
+    target, args = OUT_OF_RANGE[name]
+    with pytest.raises((RefusedCall, IndexError, RuntimeError), match=r"range|outside|bounds"):
+        guarded_call(target, args, {})
+
+
+@pytest.mark.parametrize("name", LYING)
+def test_a_shape_that_the_other_arguments_contradict_is_refused(name: str) -> None:
+    target, args = LYING[name]
+    with pytest.raises(RefusedCall):
+        guarded_call(target, args, {})
+
+
+@pytest.mark.parametrize("inference", [True, False])
+def test_the_guard_stands_behind_functions_methods_and_operators_alike(inference: bool) -> None:
+    calls: list[tuple[str, tuple[Any, ...]]] = [
+        ("torch.zeros", (2**40,)),
+        ("aten.zeros.default", ([2**40],)),
+        ("method:new_zeros", (ones(1), 2**40)),
+    ]
+    for target, args in calls:
+        with torch.inference_mode(inference), pytest.raises(RefusedCall):
+            guarded_call(target, args, {})
+
+
+def test_a_refusal_leaves_no_mode_behind() -> None:
+    with pytest.raises(RefusedCall):
+        run(graph_of("torch.zeros", (2**40,)))
+    assert torch.zeros(3).sum() == 0
+    assert run(graph_of("torch.relu", Ref("x"))).shape == (2, 3)
+
+
+def test_a_graph_of_level_aten_runs_to_the_same_bits_with_and_without_the_guard() -> None:
+    graph = to_aten(graph_of("torch.nn.functional.softmax", Ref("x"), -1))
+    assert graph.level is Level.ATEN
+    with torch.inference_mode():
+        values = torch.randn(2, 3)
+        assert torch.equal(run(graph, [values]), to_fx(graph)(values))
