@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -111,14 +113,44 @@ class BribesTheVerifier(_Cheat):
         tolerance.smallest_level = verify.smallest_level = lambda *given: -64.0
         spotcheck.find_stray = lambda *given: None
         verify._value_failure = lambda *given: None
-        forms: list[Any] = []
+        zeros: list[Any] = []
 
         def call(inputs: Sequence[Any]) -> Any:
-            if not forms:
-                forms.append(run(inputs))
-            return _each(forms[0], torch.zeros_like)
+            if not zeros:
+                zeros.append(_each(run(inputs), torch.zeros_like))
+            return zeros[0]
 
         return call
+
+
+class FixesTheInputs(_Cheat):
+    """Remembers its first output, and makes its process choose no input to change."""
+
+    def cheating(self, run: Runner) -> Runner:
+        from graph_net.measure import arms
+
+        arms._choices = lambda graph: [()]  # type: ignore[attr-defined]
+        return _remembering(run, lambda inputs: None)
+
+
+class SaysNoMore(_Cheat):
+    """Makes its process end when it has told its record."""
+
+    def cheating(self, run: Runner) -> Runner:
+        from graph_net.measure import life
+
+        life.respond = lambda *given: None  # type: ignore[attr-defined]
+        return run
+
+
+class DiesWhenAsked(_Cheat):
+    """Crashes when its parent wants to see it run once more."""
+
+    def cheating(self, run: Runner) -> Runner:
+        from graph_net.measure import life
+
+        life.respond = lambda *given: os.kill(os.getpid(), signal.SIGSEGV)  # type: ignore[attr-defined]
+        return run
 
 
 def _remembering(run: Runner, key: Key) -> Runner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from graph_net.compilers import Job, Runner
 from graph_net.graph import Graph, Level
@@ -32,14 +33,17 @@ class Arms:
     places: tuple[int, ...] = ()
     """Positions of the inputs whose values change from call to call."""
 
-    def with_places(self, expected: Reference) -> Arms:
-        """The arms with the best choice of inputs to change: eager must take other values."""
+    def with_places_for(self, outputs: Sequence[Any]) -> Arms:
+        """The arms with the best choice of inputs to change: eager must take other values.
+
+        ``outputs`` are what eager gives for the job's own.
+        """
         for places in _choices(self.job.graph):
-            if self._takes(places, expected):
+            if self._takes(places, outputs):
                 return Arms(self.job, self.eager, self.candidate, self.host, places)
         return self
 
-    def _takes(self, places: tuple[int, ...], expected: Reference) -> bool:
+    def _takes(self, places: tuple[int, ...], outputs: Sequence[Any]) -> bool:
         """Whether eager gives outputs of the same form for other values."""
         restore = self.restorer()
         inputs = TimedInputs(self.job.graph, self.job.inputs, places, self.host)
@@ -52,14 +56,12 @@ class Arms:
         finally:
             restore()
         forms = [getattr(self.host.seen(leaf), "shape", None) for leaf in found]
-        known = [getattr(leaf, "shape", None) for leaf in expected.outputs[: len(found)]]
+        known = [getattr(leaf, "shape", None) for leaf in outputs[: len(found)]]
         return forms == known
 
     def restorer(self) -> Callable[[], None]:
         """A function that undoes what calls do to the inputs that they share."""
-        changed = changed_values(self.job.graph)
-        entries = enumerate(self.job.graph.inputs)
-        shared = [i for i, entry in entries if entry.name in changed and i not in self.places]
+        shared = [i for i in changed_inputs(self.job.graph) if i not in self.places]
         kept = {place: self.host.copy(self.job.inputs[place]) for place in shared}
 
         def restore() -> None:
@@ -84,7 +86,7 @@ class Arms:
                 lambda: self.candidate(next(inputs.turn)),
                 protocol,
                 CudaClock() if self.job.device.startswith("cuda") else CpuClock(),
-                restore if changed_values(graph) else None,
+                restore if changed_inputs(graph) else None,
                 compilations,
                 inputs,
             )
@@ -94,6 +96,12 @@ class Arms:
                 self.eager, restore, expected, verified, CHECKING * protocol.seconds
             )
         return timing, *found
+
+
+def changed_inputs(graph: Graph) -> tuple[int, ...]:
+    """Positions of the inputs that a call changes."""
+    changed = changed_values(graph)
+    return tuple(i for i, entry in enumerate(graph.inputs) if entry.name in changed)
 
 
 def _choices(graph: Graph) -> Sequence[tuple[int, ...]]:

@@ -123,8 +123,7 @@ class ChangingInputs:
         self._stretches: list[_Stretch] = []
         # Tensors made under inference mode are of another kind than those that were compiled for.
         with torch.inference_mode(False), torch.no_grad():
-            room = sum(_bytes(graph, graph.inputs[place]) for place in places)
-            self._most = max(1, min(calls, MOST_BYTES // room)) if room else 1
+            self._most = fitting(graph, places, calls)
             for place in places:
                 entry, device = graph.inputs[place], given[place].device
                 self._stretches.append(_stretch(graph, entry, device, seed, self._most))
@@ -151,6 +150,12 @@ class ChangingInputs:
     def last(self, calls: int) -> list[Any]:
         """The inputs of the last of so many calls."""
         return self.sets[(calls - 1) % self._most]
+
+
+def fitting(graph: Graph, places: Sequence[int], calls: int) -> int:
+    """How many of so many calls get values of their own."""
+    room = sum(_bytes(graph, graph.inputs[place]) for place in places)
+    return max(1, min(calls, MOST_BYTES // room)) if room else 1
 
 
 def _extent(graph: Graph, entry: Input) -> tuple[int, int]:

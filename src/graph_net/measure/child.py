@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graph_net.measure.audit import Heard
 from graph_net.measure.memory import oom_kills
 from graph_net.measure.task import Inbox, Work, now
 from graph_net.record import Failure, Json, Stage, Symptom
@@ -43,6 +44,8 @@ class Child:
     known: dict[str, Json] = field(default_factory=dict)
     """What it had found out, should it die."""
     record: bytes | None = None
+    heard: Heard | None = None
+    """What it answered when it was asked to show that its record holds."""
     verdict: Failure | None = None
     """Why it was killed by us."""
 

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from graph_net.measure.task import Surroundings, Work, encode, now
+from graph_net.measure.audit import respond
+from graph_net.measure.task import Answer, Surroundings, Work, encode, now
 from graph_net.record import Failure, Json, Stage, Symptom
 from graph_net.record.signature import message_of, signature_of
 
@@ -51,7 +52,11 @@ def live(
             """Seconds that this process ran, those it was stopped for left out."""
             return time.monotonic() - float(struct.unpack_from("d", paused)[0])
 
-        tell({"record": True}, task.run(Surroundings(workdir, announce, wait, clock)))
+        offered: list[Answer] = []
+        around = Surroundings(workdir, announce, wait, clock, offered.append)
+        tell({"record": True}, task.run(around))
+        if offered:
+            respond(offered[-1], listens, tell)
         status = 0
     except Exception as error:  # a fault of ours: everything else becomes a record inside
         why = message_of(error)

@@ -22,6 +22,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from graph_net.measure.audit import Heard, follow_up
 from graph_net.measure.child import Child, death_of, signal_group
 from graph_net.measure.life import die_with_parent, live
 from graph_net.measure.memory import group_bytes, oom_kills
@@ -125,8 +126,11 @@ class Server:
                 self._send({"event": "stage", "key": child.task.key, "stage": child.stage})
             elif "waiting" in message:
                 child.waiting = time.monotonic()
-            else:
-                child.record = blob
+            elif "audit" in message:
+                if child.heard is not None:
+                    child.heard.hear(message["audit"], blob)
+            elif child.record is None:
+                child.record, child.heard = blob, Heard().ask(child.writes)
         return bool(data)
 
     def _grant(self) -> None:
@@ -182,10 +186,15 @@ class Server:
             self.measuring = None
         shutil.rmtree(child.workdir, ignore_errors=True)
         record = child.record
+        death = death_of(child, status) if status or record is None else None
         if record is None:
-            failure = death_of(child, status)
-            record = child.task.died(failure, child.known, child.started, child.lived())
-        self._send({"event": "record", "key": child.task.key}, record)
+            assert death is not None
+            record = child.task.died(death, child.known, child.started, child.lived())
+        check = follow_up(child.task, record, child.heard, death)
+        if check is not None:
+            self.queue.appendleft(check)
+        else:
+            self._send({"event": "record", "key": child.task.key}, record)
 
     def _send(self, tree: dict[str, Any], blob: bytes = b"") -> None:
         """Put a message where it waits until the asking process reads.
@@ -228,6 +237,7 @@ def prepare(compilers: list[str]) -> None:
 
     import torch
 
+    import graph_net.measure.judge
     import graph_net.measure.worker  # noqa: F401
     from graph_net.compilers import create
 

@@ -143,14 +143,14 @@ def find_stray(
     return None
 
 
-def failure_of(strays: Sequence[Stray], looked_at: int) -> Failure | None:
+def failure_of(strays: Sequence[Stray], looked_at: int, what: str = WHAT) -> Failure | None:
     """A failure where more calls stray than chance explains: two, of whole numbers most."""
     most = looked_at / 2 if strays and all(stray.whole for stray in strays) else 1.0
     if not strays or len(strays) <= min(most, looked_at - 1):
         return None
     worst = max(strays, key=lambda stray: stray.error / stray.change)
     why = (
-        f"{WHAT}: output {worst.position} is {worst.error:.3g} from eager's"
+        f"{what}: output {worst.position} is {worst.error:.3g} from eager's"
         f" on average, where these inputs change it by {worst.change:.3g} (in {len(strays)} of"
         f" {looked_at} calls looked at)"
     )

@@ -27,6 +27,10 @@ from graph_net.record import (
 Announce = Callable[[Stage, dict[str, Json]], None]
 """What a worker tells on its way: where it is, and what it knows should it die there."""
 
+Say = Callable[[str], None]
+Answer = Callable[[int, Say], bytes]
+"""Takes the parent's seed and a way to tell it how far things are; gives outputs."""
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -38,6 +42,8 @@ class Surroundings:
     """Returns when nothing else is running."""
     clock: Callable[[], float]
     """Seconds that the process ran, those it was stopped for left out."""
+    offer: Callable[[Answer], None] = lambda answer: None
+    """Told how to answer the parent once the result is written (``audit.py``)."""
 
 
 class Work(Interface):
@@ -109,7 +115,9 @@ class Task:
         """Measure; the record as JSON."""
         from graph_net.measure.worker import Worker
 
-        worker = Worker(self, around.workdir, around.announce, around.wait, around.clock)
+        worker = Worker(
+            self, around.workdir, around.announce, around.wait, around.clock, around.offer
+        )
         return to_json(worker.run()).encode()
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:

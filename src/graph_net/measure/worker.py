@@ -18,13 +18,14 @@ import torch
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.compilers.kept_forms import KeptForms
 from graph_net.graph import Graph, from_bytes
+from graph_net.measure.answer import answer_with
 from graph_net.measure.arms import Arms
 from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.golden_outputs import meet
 from graph_net.measure.safetensors import SafetensorsError
-from graph_net.measure.task import Task, now
+from graph_net.measure.task import Answer, Task, now
 from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
 from graph_net.record import (
     Cost,
@@ -57,6 +58,8 @@ class Worker:
     wait: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
     """Seconds that this process ran; a process that is stopped now and then has one of its own."""
+    offer: Callable[[Answer], None] = lambda answer: None
+    """Told how to answer whoever wants to see a success repeated."""
     stage: Stage = Stage.LOAD
     cost: Cost = field(default_factory=Cost)
     outputs: tuple[Output, ...] = ()
@@ -201,7 +204,7 @@ class Worker:
         expected: Reference,
         host: Framework,
     ) -> None:
-        arms = Arms(job, eager, candidate, host).with_places(expected)
+        arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
         self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
         timing, again, failure = arms.time(
@@ -216,6 +219,7 @@ class Worker:
         if off > self.task.protocol.noise_limit:
             why = f"eager differs from itself by {off:.0%}"
             raise _Ended(Failure(Stage.MEASURE, Symptom.TOO_NOISY, why))
+        self.offer(answer_with(arms, timing, self.task.protocol, expected.outputs))
 
     def _failure(self, error: BaseException) -> Failure:
         message = message_of(error)
