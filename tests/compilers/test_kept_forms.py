@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graph_net.compilers import Job
-from graph_net.compilers.kept_forms import KeptForms, kept
+from graph_net.compilers.kept_forms import KeptForms, form_key, kept, take_forms
 from graph_net.measure.worker import Worker
 from graph_net.testing.compiler_graphs import GRAPHS
 from measure.asking import small_graph, task
+
+GRAPH = b"the bytes of a graph"
+KEY = form_key(GRAPH, "cpu")
 
 
 def job(where: Path, forms: KeptForms | None) -> Job:
     where.mkdir(parents=True, exist_ok=True)
     return Job(GRAPHS["matmul"](), (), "cpu", where, 1, forms)
+
+
+def forms_of(root: Path) -> KeptForms:
+    return KeptForms(root / "forms", root / "outbox")
 
 
 class Maker:
@@ -30,18 +38,24 @@ class Maker:
         path.write_bytes(self.data)
 
 
-def ask(root: Path, number: int, make: Maker, forms: KeptForms | None, word: str = "k") -> bytes:
-    """The form as a measurement with a directory of its own gets it."""
+def ask(
+    root: Path, number: int, make: Maker, forms: KeptForms | None, graph: bytes = GRAPH
+) -> bytes:
+    """The form as a measurement with a directory of its own gets it, and leaves it."""
     asked = job(root / f"work{number}", forms)
-    return kept(asked, asked.workdir / f"{word}.onnx", ("torch",), make).read_bytes()
+    place = asked.workdir / f"{form_key(graph, 'cpu')}.onnx"
+    found = kept(asked, place, ("torch",), make).read_bytes()
+    if forms is not None:
+        take_forms(forms.outbox, forms.root, graph, "cpu", limit=2600)
+    return found
 
 
 def test_a_second_measurement_finds_the_form(tmp_path: Path) -> None:
     make, ticks = Maker(), iter(range(100))
-    forms = KeptForms(tmp_path / "forms", clock=lambda: float(next(ticks)))
+    forms = replace(forms_of(tmp_path), clock=lambda: float(next(ticks)))
     assert ask(tmp_path, 1, make, forms) == b"a form"
     assert (forms.spared, forms.used) == (0.0, [])
-    again = KeptForms(tmp_path / "forms")
+    again = forms_of(tmp_path)
     assert ask(tmp_path, 2, make, again) == b"a form"
     assert (make.made, again.spared, again.used) == (1, 1.0, ["onnx"])
 
@@ -55,7 +69,7 @@ def test_without_a_place_nothing_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty", "no json", "other json"])
 def test_a_damaged_entry_is_made_again(tmp_path: Path, harm: str) -> None:
-    make, forms = Maker(), KeptForms(tmp_path / "forms")
+    make, forms = Maker(), forms_of(tmp_path)
     ask(tmp_path, 1, make, forms)
     (entry,) = (tmp_path / "forms").iterdir()
     data = entry.read_bytes()
@@ -75,14 +89,27 @@ def test_a_damaged_entry_is_made_again(tmp_path: Path, harm: str) -> None:
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
-    make, forms = Maker(b"x" * 1000), KeptForms(tmp_path / "forms", limit=2600)
-    for number, word in enumerate("ab"):
-        ask(tmp_path, number, make, forms, word)
+    make, forms = Maker(b"x" * 1000), forms_of(tmp_path)
+    for number, graph in enumerate((b"a", b"b")):
+        ask(tmp_path, number, make, forms, graph)
     for entry in (tmp_path / "forms").iterdir():
-        os.utime(entry, (1, 1) if entry.name.startswith("b") else (2, 2))
-    ask(tmp_path, 3, make, forms, "a")  # used again
-    ask(tmp_path, 4, make, forms, "c")
-    assert sorted(entry.name[0] for entry in (tmp_path / "forms").iterdir()) == ["a", "c"]
+        os.utime(entry, (1, 1))
+    ask(tmp_path, 3, make, forms, b"a")  # used again
+    ask(tmp_path, 4, make, forms, b"c")
+    left = {entry.name.partition("-")[0] for entry in (tmp_path / "forms").iterdir()}
+    assert left == {form_key(b"a", "cpu"), form_key(b"c", "cpu")}
+
+
+def test_a_worker_leaves_forms_of_its_own_graph_only(tmp_path: Path) -> None:
+    outbox, root = tmp_path / "outbox", tmp_path / "forms"
+    outbox.mkdir()
+    (tmp_path / "secret").write_text("of the user")
+    (outbox / f"{form_key(b'another graph', 'cpu')}-1.onnx").write_bytes(b"poison")
+    (outbox / "..onnx").write_bytes(b"no form")
+    (outbox / f"{KEY}-1.onnx").symlink_to(tmp_path / "secret")
+    (outbox / f"{KEY}-2.onnx").write_bytes(b"its own")
+    take_forms(outbox, root, GRAPH, "cpu")
+    assert [entry.name for entry in root.iterdir()] == [f"{KEY}-2.onnx"]
 
 
 def test_a_form_that_fails_to_be_made_leaves_nothing(tmp_path: Path) -> None:
@@ -90,7 +117,7 @@ def test_a_form_that_fails_to_be_made_leaves_nothing(tmp_path: Path) -> None:
         path.write_bytes(b"half")
         raise RuntimeError("no")
 
-    asked = job(tmp_path / "work", KeptForms(tmp_path / "forms"))
+    asked = job(tmp_path / "work", forms_of(tmp_path))
     with pytest.raises(RuntimeError):
         kept(asked, asked.workdir / "k.onnx", (), fails)
     assert not (tmp_path / "forms").exists()
@@ -100,7 +127,9 @@ def test_a_form_that_fails_to_be_made_leaves_nothing(tmp_path: Path) -> None:
 def test_a_record_counts_the_conversion_that_it_was_spared(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     asked = task("onnxruntime", small_graph(), forms=str(tmp_path / "forms"))
-    first, second = (Worker(asked, tmp_path / word).run() for word in ("one", "two"))
+    first = Worker(asked, tmp_path / "one").run()
+    asked.keep(tmp_path / "one")
+    second = Worker(asked, tmp_path / "two").run()
     assert first.failure is None
     assert second.failure is None
     assert "converted_before" not in first.environment

@@ -7,12 +7,17 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported
 from graph_net.graph.fx import to_fx
+from graph_net.isolate import Needs
+
+PLACE = "SOME_COMPILERS_PLACE"
+"""The variable that names a directory in which compilers tell the tests something."""
 
 
 class _Eager(Compiler):
@@ -65,12 +70,14 @@ class Hangs(_Eager):
 class HangsInAChild(_Eager):
     """Starts a process that would outlive the worker."""
 
+    needs = Needs(writes=(Path(os.environ.get(PLACE, "/nowhere")),))
+
     def compile(self, job: Job) -> Runner:
         child = os.fork()
         if child == 0:
             time.sleep(600)
             os._exit(0)
-        (job.workdir.parent / "child").write_text(str(child))
+        (Path(os.environ[PLACE]) / "child").write_text(str(child))
         while True:
             time.sleep(1)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graph_net.graph import Graph, Level
+from graph_net.isolate import Needs
 
 if TYPE_CHECKING:
     from graph_net.compilers.kept_forms import KeptForms
@@ -66,6 +67,8 @@ class Compiler(ABC):
     defaults: ClassVar[Mapping[str, Json]] = {}
     """Every option and its default; a compiler that passes options on sets ``open_options``."""
     open_options: ClassVar[bool] = False
+    needs: Needs = Needs()
+    """What its process must reach beyond the installation and the work directory."""
     levels: ClassVar[tuple[Level, ...]] = (Level.TORCH, Level.ATEN)
     """Whose operators a graph may call: PyTorch's, or those of Paddle as well or instead."""
 

@@ -10,7 +10,6 @@ Whatever takes seconds to make is kept in the job's directory, an ONNX file beyo
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any, cast
 import torch
 
 from graph_net.compilers.compiler import Job, Runner, Unsupported
+from graph_net.compilers.kept_forms import form_key
 from graph_net.compilers.replacing import replacing
 from graph_net.graph import Graph, GraphError
 from graph_net.graph.binary import to_bytes
@@ -179,10 +179,8 @@ def export_now(program: Program, device: torch.device) -> torch.export.ExportedP
 
 def cached(job: Job, suffix: str) -> Path:
     """Where the job's directory keeps one form of this very graph."""
-    key = hashlib.sha256(to_bytes(job.graph))
-    key.update(f"{torch.__version__} {torch.device(job.device).type}".encode())
     job.workdir.mkdir(parents=True, exist_ok=True)
-    return job.workdir / f"{key.hexdigest()[:20]}.{suffix}"
+    return job.workdir / f"{form_key(to_bytes(job.graph), job.device)}.{suffix}"
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

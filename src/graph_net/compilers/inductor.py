@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Json, Runner, Unsupported
+from graph_net.isolate import Needs
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
@@ -30,18 +31,20 @@ class Inductor(Compiler):
             )
         _check(key for key in self.options if key != "mode")
 
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """The headers that are compiled once for all."""
+        from graph_net.compilers.inductor_headers import shared_headers
+
+        shared = shared_headers()
+        return Needs(reads=() if shared is None else (shared,))
+
     def prepare(self) -> None:
-        """Probe the processor once; otherwise every worker compiles programs to find out."""
-        import torch._inductor.config as config
+        """Probe the processor and compile the headers once, not in every worker."""
+        from graph_net.compilers.inductor_headers import make_headers
 
-        # More threads, and importing the rest would start a pool of processes. It also asks
-        # whether there is a GPU, after which forks could not use it unless NVML answers.
-        nvml = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
-        with _environment(nvml), config.patch(compile_threads=1):
-            import torch._inductor.compile_fx  # noqa: F401
-            from torch._inductor.cpu_vec_isa import pick_vec_isa
-
-            pick_vec_isa()
+        _probe()
+        make_headers()
 
     def compile(self, job: Job) -> Runner:
         """Compile and load now: ``torch.compile`` alone would wait for the first call."""
@@ -53,9 +56,10 @@ class Inductor(Compiler):
         from torch._inductor import list_mode_options
 
         from graph_net.compilers.forms import copies
+        from graph_net.compilers.inductor_headers import private_headers
         from graph_net.graph.fx import to_fx
 
-        self.prepare()  # before the cache moves: what it finds belongs to the machine, not the job
+        _probe()  # before the cache moves: what it finds belongs to the machine, not the job
         mode = list_mode_options(str(self.options["mode"]))
         given = {key.replace("-", "_"): v for key, v in self.options.items() if key != "mode"}
         # Workers are compiled side by side already, and a pool would outlive them.
@@ -64,7 +68,8 @@ class Inductor(Compiler):
             to_fx(job.graph, job.device).forward, fullgraph=True, dynamic=False, options=options
         )
         patch = torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True)
-        with _environment(_places(job.workdir)), patch, torch.inference_mode():
+        headers = private_headers(job.workdir)
+        with _environment(_places(job.workdir)), headers, patch, torch.inference_mode():
             try:
                 compiled(*copies(job.inputs))
             except Exception as error:
@@ -79,6 +84,20 @@ class Inductor(Compiler):
             return compiled(*inputs)
 
         return run
+
+
+def _probe() -> None:
+    """Find out which vector instructions there are; otherwise a worker compiles to find out."""
+    import torch._inductor.config as config
+
+    # More threads, and importing the rest would start a pool of processes. It also asks
+    # whether there is a GPU, after which forks could not use it unless NVML answers.
+    nvml = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+    with _environment(nvml), config.patch(compile_threads=1):
+        import torch._inductor.compile_fx  # noqa: F401
+        from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+        pick_vec_isa()
 
 
 def _check(names: Iterator[str]) -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import stat
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,6 +25,8 @@ from graph_net.compilers.replacing import replacing
 
 LIMIT = 2 << 30
 """Bytes that all entries take together at most; those not used for longest go first."""
+OUTBOX = "forms"
+"""The folder of a work directory in which a worker leaves new entries."""
 
 
 @dataclass
@@ -34,8 +38,9 @@ class KeptForms:
     """
 
     root: Path
+    outbox: Path
+    """Where new entries go; ``take_forms`` brings them into the root."""
     clock: Callable[[], float] = time.monotonic
-    limit: int = LIMIT
     spared: float = 0.0
     spared_cpu: float = 0.0
     used: list[str] = field(default_factory=list)
@@ -54,8 +59,6 @@ class KeptForms:
             return False
         with replacing(path) as aside:
             aside.write_bytes(data)
-        with suppress(OSError):
-            os.utime(entry)  # used now
         self.spared, self.spared_cpu = self.spared + seconds, self.spared_cpu + cpu
         self.used.append(name.partition(".")[2])
         return True
@@ -63,27 +66,61 @@ class KeptForms:
     def store(self, name: str, path: Path, seconds: float, cpu: float) -> None:
         """Keep what was made; a full disk is no reason to fail a measurement."""
         data = path.read_bytes()
-        if len(data) > self.limit:
-            return
         told = {"sha256": hashlib.sha256(data).hexdigest(), "seconds": seconds, "cpu_seconds": cpu}
         with suppress(OSError):
-            self.root.mkdir(parents=True, exist_ok=True)
-            with replacing(self.root / name) as aside:
+            self.outbox.mkdir(parents=True, exist_ok=True)
+            with replacing(self.outbox / name) as aside:
                 aside.write_bytes(json.dumps(told).encode() + b"\n" + data)
-            self._shrink()
 
-    def _shrink(self) -> None:
-        found = []
-        for entry in self.root.iterdir():
-            with suppress(FileNotFoundError):  # another worker shrinks too
-                about = entry.stat()
-                found.append((about.st_mtime, about.st_size, entry))
-        total = sum(size for _, size, _ in found)
-        for _, size, entry in sorted(found, key=lambda known: known[0]):
-            if total <= self.limit:
-                return
-            entry.unlink(missing_ok=True)
-            total -= size
+
+def take_forms(outbox: Path, root: Path, graph: bytes, device: str, limit: int = LIMIT) -> None:
+    """Bring the entries that a worker made of its own graph into the directory of all.
+
+    A worker writes nothing there itself: it could give another graph a form of its choice.
+    """
+    key = form_key(graph, device)
+    with suppress(OSError):
+        for entry in root.glob(f"{key}-*"):
+            os.utime(entry)  # used now
+        own = sorted(outbox.glob(f"{key}-*"))
+        for entry in own:
+            if entry.lstat().st_size <= limit:
+                take(entry, root / entry.name)
+        if own:
+            _shrink(root, limit)
+
+
+def take(source: Path, target: Path) -> None:
+    """Move a file that a worker left behind, if it is a file and not a way to another."""
+    try:
+        if not stat.S_ISREG(source.lstat().st_mode):
+            return
+    except OSError:  # it left none
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as aside:
+        shutil.move(source, aside)
+
+
+def form_key(graph: bytes, device: str) -> str:
+    """What the names of a graph's forms begin with: torch converts, for one kind of device."""
+    key = hashlib.sha256(graph)
+    key.update(f"{version('torch')} {device.partition(':')[0]}".encode())
+    return key.hexdigest()[:20]
+
+
+def _shrink(root: Path, limit: int) -> None:
+    found = []
+    for entry in root.iterdir():
+        with suppress(FileNotFoundError):  # another run shrinks too
+            about = entry.stat()
+            found.append((about.st_mtime, about.st_size, entry))
+    total = sum(size for _, size, _ in found)
+    for _, size, entry in sorted(found, key=lambda known: known[0]):
+        if total <= limit:
+            return
+        entry.unlink(missing_ok=True)
+        total -= size
 
 
 def kept(job: Job, path: Path, packages: Sequence[str], make: Callable[[Path], None]) -> Path:

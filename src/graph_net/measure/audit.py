@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
+from graph_net.isolate import Sandbox
 from graph_net.measure.protocol import Limits
 from graph_net.measure.task import Answer, Surroundings, Task, Work
 from graph_net.record import Failure, Json, RecordError, Stage, Symptom, from_json, to_json
@@ -104,6 +106,17 @@ class Audit:
         """Those of the measurement."""
         return self.task.limits
 
+    def sandbox(self, workdir: Path) -> Sandbox:
+        """Its work directory: it runs eager, and nothing of the compiler's."""
+        return Sandbox(workdir, device=self.task.device.kind)
+
+    def check(self, result: bytes) -> None:
+        """Raise ValueError unless these bytes are a record of the task."""
+        self.task.check(result)
+
+    def keep(self, workdir: Path) -> None:
+        """Nothing is kept of a check."""
+
     def run(self, around: Surroundings) -> bytes:
         """The record, as a success or as what is wrong with it."""
         from graph_net.measure.judge import judged
@@ -111,8 +124,6 @@ class Audit:
         around.announce(Stage.VERIFY, {})
         try:
             record = from_json(self.record)
-            if record.key != self.key or record.timing is None:
-                raise RecordError("the worker sent another task's record")
         except RecordError as error:
             return self._failed(Symptom.EXCEPTION, message_of(error))
         try:

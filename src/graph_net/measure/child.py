@@ -10,11 +10,17 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graph_net.isolate.call import name_of
+from graph_net.isolate.tree import kill_all
 from graph_net.measure.audit import Heard
 from graph_net.measure.memory import oom_kills
-from graph_net.measure.task import Inbox, Work, now
+from graph_net.measure.task import BadMessage, Inbox, Work, now
 from graph_net.record import Failure, Json, Stage, Symptom
 from graph_net.record.signature import signature_of
+
+MOST_TEXT, MOST_RECORD = 1 << 24, 1 << 26
+"""Bytes of what a worker may say in one message, and of its record."""
+ORDER = {stage: place for place, stage in enumerate(Stage)}
 
 
 @dataclass
@@ -40,9 +46,12 @@ class Child:
     waiting: float | None = None
     """Since when it has waited for the measuring lane."""
     started: str = field(default_factory=now)
-    inbox: Inbox = field(default_factory=Inbox)
+    inbox: Inbox = field(default_factory=lambda: Inbox(MOST_TEXT, MOST_RECORD))
     known: dict[str, Json] = field(default_factory=dict)
     """What it had found out, should it die."""
+    entered: bool = False
+    granted: bool = False
+    """Whether it has had its turn in the measuring lane."""
     record: bytes | None = None
     heard: Heard | None = None
     """What it answered when it was asked to show that its record holds."""
@@ -62,6 +71,12 @@ class Child:
         return 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
 
     def enter(self, stage: Stage) -> None:
+        """Begin a stage; none comes twice, or its time would begin anew."""
+        if ORDER[stage] < ORDER[self.stage]:
+            raise BadMessage(f"is at {stage} after {self.stage}")
+        if stage is self.stage and self.entered:
+            return
+        self.entered = True
         self.stage, self.began, self.stopped_for = stage, time.monotonic(), 0.0
         if self.stopped_at is not None:
             self.stopped_at = self.began
@@ -80,10 +95,16 @@ class Child:
             struct.pack_into("d", self.paused, 0, self.stopped_in_all)
             signal_group(self.pid, signal.SIGCONT)
 
+    def fault(self, why: str) -> Failure:
+        """A failure that has no record: ours before anything foreign ran, the compiler's after."""
+        ours = self.stage in (Stage.LOAD, Stage.EAGER)
+        symptom = Symptom.INFRASTRUCTURE if ours else Symptom.EXCEPTION
+        return Failure(self.stage, symptom, why, signature_of(why))
+
     def kill(self, failure: Failure) -> None:
         if self.verdict is None:
             self.verdict = failure
-            signal_group(self.pid, signal.SIGKILL)
+            kill_all([self.pid])
 
 
 def signal_group(pid: int, number: int) -> None:
@@ -103,10 +124,8 @@ def death_of(child: Child, status: int) -> Failure:
         return child.verdict
     if not os.WIFSIGNALED(status):
         # Ours would have said what happened: from compiling on, somebody called exit().
-        theirs = child.stage not in (Stage.LOAD, Stage.EAGER)
-        why = f"the process ended with status {os.waitstatus_to_exitcode(status)} and no record"
-        symptom = Symptom.EXCEPTION if theirs else Symptom.INFRASTRUCTURE
-        return Failure(child.stage, symptom, why, signature_of(why))
+        status = os.waitstatus_to_exitcode(status)
+        return child.fault(f"the process ended with status {status} and no record")
     number = os.WTERMSIG(status)
     if number == signal.SIGKILL and oom_kills() > child.oom_kills:
         why = "the machine ran out of memory"
@@ -114,6 +133,7 @@ def death_of(child: Child, status: int) -> Failure:
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         why = f"killed from outside by {signal.Signals(number).name}"
         return Failure(child.stage, Symptom.INFRASTRUCTURE, why, why)
-    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    why = f"died of {name} at {child.stage}"
+    why = f"died of {name_of(number)} at {child.stage}"
+    if number == signal.SIGSYS:
+        why = f"sent itself a signal that ends it, at {child.stage}"
     return Failure(child.stage, Symptom.CRASH, why, why, number)

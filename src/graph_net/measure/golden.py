@@ -8,6 +8,8 @@ from pathlib import Path
 
 ENVIRONMENT = "golden"
 """Where a record's environment holds what came of it."""
+GOLDEN_FILE = "golden.safetensors"
+"""What a worker calls the file in its work directory; whoever holds the workers moves it."""
 CHUNK = 1 << 22
 
 

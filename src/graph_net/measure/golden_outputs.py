@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from graph_net.measure.golden import Golden, hash_of
+from graph_net.measure.golden import GOLDEN_FILE, Golden, hash_of
 from graph_net.measure.safetensors import (
     SafetensorsError,
     bytes_of,
@@ -30,11 +30,13 @@ from graph_net.record import Failure, Json
 _SCALARS = {"int": int, "float": float, "complex": complex, "str": str}
 
 
-def meet(golden: Golden, leaves: Sequence[Any], expected: Reference) -> dict[str, Json]:
-    """Write or compare, as a task asks, and say what came of it."""
+def meet(
+    golden: Golden, workdir: Path, leaves: Sequence[Any], expected: Reference
+) -> dict[str, Json]:
+    """Write to the work directory, or compare, as a task asks, and say what came of it."""
     if golden.compare:
         return compared(leaves, Path(golden.path), expected)
-    return write_leaves(Path(golden.path), leaves)
+    return write_leaves(workdir / GOLDEN_FILE, leaves)
 
 
 def write_leaves(path: Path, leaves: Sequence[Any]) -> dict[str, Json]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import os
+import resource
 import signal
 import struct
 import time
 from pathlib import Path
 from typing import Any
 
+from graph_net.isolate import confine
+from graph_net.isolate.descriptors import keep_only
+from graph_net.isolate.limits import lower
+from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.measure.audit import respond
-from graph_net.measure.task import Answer, Surroundings, Work, encode, now
-from graph_net.record import Failure, Json, Stage, Symptom
-from graph_net.record.signature import message_of, signature_of
+from graph_net.measure.memory import address_space
+from graph_net.measure.task import Answer, Surroundings, Work, encode
+from graph_net.record import Json, Stage
+from graph_net.record.signature import message_of
 
-_PR_SET_PDEATHSIG = 1
+AT_ONCE = 4
+"""Times the limit of memory that a worker may ask for at once, between two looks at what it has."""
 
 
 def live(
@@ -32,13 +38,17 @@ def live(
 
     try:
         die_with_parent(parent)
+        Path("/proc/self/oom_score_adj").write_text("500", "ascii")  # it, not who holds it
+        adopt_orphans()  # what its own processes leave behind stays below it, and is counted
         os.setpgid(0, 0)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(quiet, stream)
+        keep_only({listens, tells})
         workdir.mkdir(parents=True, exist_ok=True)
+        sandbox = task.sandbox(workdir)
+        if sandbox.device == "cpu":  # a driver reserves more addresses than there is memory
+            lower(resource.RLIMIT_AS, address_space() + AT_ONCE * task.limits.memory_bytes)
+        confinement = str(confine(sandbox))
 
         def wait() -> None:
             tell({"waiting": True})
@@ -53,22 +63,13 @@ def live(
             return time.monotonic() - float(struct.unpack_from("d", paused)[0])
 
         offered: list[Answer] = []
-        around = Surroundings(workdir, announce, wait, clock, offered.append)
+        around = Surroundings(workdir, announce, wait, clock, confinement, offered.append)
         tell({"record": True}, task.run(around))
         if offered:
             respond(offered[-1], listens, tell)
         status = 0
-    except Exception as error:  # a fault of ours: everything else becomes a record inside
-        why = message_of(error)
-        failure = Failure(Stage.LOAD, Symptom.INFRASTRUCTURE, why, signature_of(why))
-        tell({"record": True}, task.died(failure, {}, now(), 0.0))
+    except Exception as error:  # everything that is foreseen becomes a record inside
+        tell({"fault": message_of(error)})
     finally:
         # Compilers leave threads and handlers behind that hang or crash at an ordinary exit.
         os._exit(status)
-
-
-def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent dies; it may be dead by now."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from graph_net.isolate.tree import descendants
+
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def group_bytes(pid: int) -> int:
     """Resident memory that a process and its descendants do not share with others, in bytes."""
-    return sum(_private_bytes(member) for member in _descendants(pid))
+    return sum(_private_bytes(member) for member in descendants(pid))
+
+
+def address_space() -> int:
+    """Bytes of addresses that this process has asked for."""
+    return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * _PAGE
 
 
 def _private_bytes(pid: int) -> int:
@@ -19,19 +26,6 @@ def _private_bytes(pid: int) -> int:
         return (int(words[1]) - int(words[2])) * _PAGE
     except (OSError, IndexError, ValueError):  # it ended meanwhile
         return 0
-
-
-def _descendants(pid: int) -> list[int]:
-    found, seen = [pid], 0
-    while seen < len(found):
-        member = found[seen]
-        seen += 1
-        try:
-            text = Path(f"/proc/{member}/task/{member}/children").read_text("ascii")
-        except OSError:
-            continue
-        found.extend(int(word) for word in text.split())
-    return found
 
 
 def oom_kills() -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,14 +15,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from graph_net.isolate import landlock
+from graph_net.isolate.privileges import adopting_orphans
+from graph_net.isolate.sandbox import is_off
+from graph_net.isolate.tree import kill_confined_strays, state_of
 from graph_net.measure.task import Inbox, Task, encode
 from graph_net.record import Failure, Record, RecordError, Stage, Symptom, from_json
 from graph_net.record.signature import signature_of
 
 PATIENCE = 5.0
 """Seconds the lanes have to end their workers when they are told to end."""
-TRIES = 2
-"""How often a task is handed out before the death of the lanes is called its fault."""
+ALONE = 2
+"""How often the lanes must die with nothing in them but one task before it is called its doing."""
+SILENT = 3
+"""How often the lanes may die before they have said anything."""
+LOOK = 1.0
+"""Seconds of silence after which the state of the lanes is looked at."""
+STOPS = 3
+"""How often lanes that somebody stopped are woken before they are started again."""
 Watch = Callable[[str, str, str], None]
 """Told (event, key, stage) as things happen: start, stage, record."""
 
@@ -62,7 +74,7 @@ def lanes(
 
     Inside, call what is given with tasks; the next call may come when all records of one are read.
     """
-    with _workspace(work) as root:
+    with _workspace(work) as root, adopting_orphans():
         run = _Run(jobs, [*compilers], alone, watch, root)
         try:
             yield run.records
@@ -95,9 +107,13 @@ class _Run:
         ]
         self.server: subprocess.Popen[bytes] | None = None
         self.inbox = Inbox()
-        self.again: deque[Task] = deque()
+        self.suspects: deque[Task] = deque()
+        """Tasks during which the lanes died: each is handed out again with nothing beside it."""
         self.out: dict[str, Task] = {}
-        self.tries: dict[str, int] = {}
+        self.deaths: dict[str, int] = {}
+        """How often the lanes died while a task was alone in them."""
+        self.alone = False
+        self.silent = self.stops = 0
         self.stages: dict[str, Stage] = {}
         self.more = False
         self.heard = False
@@ -113,15 +129,22 @@ class _Run:
                 yield from self._take(message, blob)
 
     def _feed(self) -> bool:
-        """Keep a few tasks ahead of the workers; whether any are out."""
-        while len(self.out) < 2 * self.jobs + 1:
-            task = self.again.popleft() if self.again else self._next()
+        """Keep a few tasks ahead of the workers, or one suspect alone; whether any are out."""
+        if self.alone and self.out:
+            return True
+        self.alone = bool(self.suspects) and not self.out
+        if self.alone:
+            self._hand_out(self.suspects.popleft())
+        while not self.suspects and not self.alone and len(self.out) < 2 * self.jobs + 1:
+            task = self._next()
             if task is None:
                 break
-            self.out[task.key] = task
-            self.tries[task.key] = self.tries.get(task.key, 0) + 1
-            self._send(task)
+            self._hand_out(task)
         return bool(self.out)
+
+    def _hand_out(self, task: Task) -> None:
+        self.out[task.key] = task
+        self._send(task)
 
     def _next(self) -> Task | None:
         while self.more:
@@ -135,53 +158,68 @@ class _Run:
     def _send(self, task: Task) -> None:
         pipe = self._running().stdin
         assert pipe is not None
+        data = memoryview(encode(task.header(), task.graph))
         try:
-            pipe.write(encode(task.header(), task.graph))
-            pipe.flush()
+            while data:
+                if self._watched([], [pipe.fileno()]):
+                    data = data[os.write(pipe.fileno(), data) :]
         except BrokenPipeError:  # reading tells the same, and recovers
             return
 
     def _read(self) -> bytes:
         pipe = self._running().stdout
         assert pipe is not None
+        while not self._watched([pipe.fileno()], []):
+            pass
         return os.read(pipe.fileno(), 1 << 20)
+
+    def _watched(self, reads: list[int], writes: list[int]) -> bool:
+        """Wait a little for a pipe; lanes that somebody stopped are woken, or started again."""
+        if any(select.select(reads, writes, [], LOOK)):
+            return True
+        server = self._running()
+        if state_of(server.pid) == "T":
+            self.stops += 1
+            server.send_signal(signal.SIGKILL if self.stops > STOPS else signal.SIGCONT)
+        return False
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self.server is None:
-            self.inbox, self.heard = Inbox(), False
+            self.inbox, self.heard, self.stops = Inbox(), False, 0
             self.server = subprocess.Popen(  # noqa: S603 - our own module
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
             )
+            assert self.server.stdin is not None
+            os.set_blocking(self.server.stdin.fileno(), False)
         return self.server
 
     def _take(self, message: dict[str, Any], blob: bytes) -> Iterator[Record]:
-        self.heard = True
+        self.heard, self.silent = True, 0
         key, event = message["key"], message["event"]
         if event == "stage":
             self.stages[key] = Stage(message["stage"])
         self.watch(event, key, message.get("stage", ""))
         if event == "record" and self.out.pop(key, None) is not None:
             self.stages.pop(key, None)
-            self.tries.pop(key, None)
+            self.deaths.pop(key, None)
             yield from_json(blob)
 
     def _recover(self) -> Iterator[Record]:
-        """The lanes died: hand their tasks out again, or say so where that was done before."""
-        never_began = not self.heard
+        """The lanes died: each task in them is tried alone, which tells whose doing it was."""
+        self.silent += not self.heard
         self.end()
-        if never_began and all(self.tries[key] >= TRIES for key in self.out):
+        if self.silent >= SILENT:
             raise RecordError("the process that holds the workers cannot start; see above")
         for key, task in list(self.out.items()):
             del self.out[key]
-            if self.tries[key] < TRIES:
-                self.again.append(task)
+            self.deaths[key] = self.deaths.get(key, 0) + self.alone
+            if self.deaths[key] < ALONE:
+                self.suspects.append(task)
                 continue
             stage = self.stages.pop(key, Stage.LOAD)
-            why = f"the process that holds the workers died {TRIES} times, the last at {stage}"
-            failure = Failure(stage, Symptom.INFRASTRUCTURE, why, signature_of(why))
-            self.tries.pop(key)
+            del self.deaths[key]
             self.watch("record", key, "")
-            yield task.failed(failure)
+            yield task.failed(_blame(stage))
 
     def end(self) -> None:
         if self.server is None:
@@ -197,6 +235,18 @@ class _Run:
             self.server.kill()
             self.server.wait()
         self.server = None
+        kill_confined_strays()  # what its workers had started is ours since they died
+
+
+def _blame(stage: Stage) -> Failure:
+    """The lanes died whenever a task was in them alone.
+
+    Where signals are scoped no worker can do that, and whoever did is none of ours.
+    """
+    why = f"the process that holds the workers died {ALONE} times with this alone in it, at {stage}"
+    theirs = not is_off() and landlock.abi() >= landlock.SCOPED_SIGNALS
+    symptom = Symptom.INFRASTRUCTURE if theirs else Symptom.CRASH
+    return Failure(stage, symptom, why, signature_of(why))
 
 
 def _environment() -> dict[str, str]:

@@ -18,22 +18,25 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from graph_net.isolate.privileges import adopt_orphans, die_with_parent
+from graph_net.isolate.tree import children_of, descendants, kill_all, kill_strays, state_of
 from graph_net.measure.audit import Heard, follow_up
 from graph_net.measure.child import Child, death_of, signal_group
-from graph_net.measure.life import die_with_parent, live
+from graph_net.measure.life import live
 from graph_net.measure.memory import group_bytes, oom_kills
-from graph_net.measure.task import Inbox, Task, Work, encode
+from graph_net.measure.task import BadMessage, Inbox, Task, Work, encode
 from graph_net.record import Failure, Stage, Symptom
-from graph_net.record.signature import signature_of
+from graph_net.record.signature import printable, signature_of
 
 TICK = 0.25
 """Seconds between looks at clocks and memory."""
 ON_DEVICE = frozenset({Stage.LOAD, Stage.EAGER, Stage.FIRST_RUN, Stage.VERIFY})
 """Stages that compute on the device, beside the measuring itself."""
+MOST_PROCESSES = 512
+"""How many a worker may have below it; a compiler's own pool has one for each core."""
 
 
 class Server:
@@ -50,6 +53,9 @@ class Server:
         self.selector = selectors.DefaultSelector()
         self.selector.register(source, selectors.EVENT_READ, None)
         os.set_blocking(sink, False)
+        adopt_orphans()
+        self.kin = set(children_of(os.getpid()))
+        """Processes of who made this server, which are none of its business."""
 
     def serve(self) -> None:
         """Take tasks, run them, send records."""
@@ -98,9 +104,6 @@ class Server:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            others = [(c.reads, c.writes, c.death) for c in self.children.values()]
-            for descriptor in (reads, writes, self.source, self.sink, *chain(*others)):
-                os.close(descriptor)
             live(task, workdir, listens, tells, paused, parent)
         os.close(tells)
         os.close(listens)
@@ -117,21 +120,40 @@ class Server:
             return False
         if not data and child.reads in self.selector.get_map():
             self.selector.unregister(child.reads)
-        for message, blob in child.inbox.feed(data):
-            if "stage" in message:
-                child.enter(Stage(message["stage"]))
-                child.known = message["known"]
-                if self.measuring not in (None, child) and child.stage in ON_DEVICE:
-                    child.stop()
-                self._send({"event": "stage", "key": child.task.key, "stage": child.stage})
-            elif "waiting" in message:
-                child.waiting = time.monotonic()
-            elif "audit" in message:
-                if child.heard is not None:
-                    child.heard.hear(message["audit"], blob)
-            elif child.record is None:
-                child.record, child.heard = blob, Heard().ask(child.writes)
+        try:
+            for message, blob in child.inbox.feed(data):
+                self._hear(child, message, blob)
+        except (ValueError, KeyError, TypeError) as error:
+            self._silence(child, f"its process wrote something that is no message: {error}")
+            return False
         return bool(data)
+
+    def _hear(self, child: Child, message: dict[str, Any], blob: bytes) -> None:
+        """Believe a worker what it may say, in the order in which it may."""
+        if "stage" in message:
+            child.enter(Stage(message["stage"]))
+            child.known = dict(message["known"])
+            if self.measuring not in (None, child) and child.stage in ON_DEVICE:
+                child.stop()
+            self._send({"event": "stage", "key": child.task.key, "stage": child.stage})
+        elif "waiting" in message and not child.granted:
+            child.waiting = time.monotonic()
+        elif "fault" in message:
+            child.verdict = child.verdict or child.fault(printable(str(message["fault"])))
+        elif "record" in message and child.record is None:
+            child.task.check(blob)
+            child.record, child.heard = blob, Heard().ask(child.writes)
+        elif "audit" in message and child.heard is not None:
+            child.heard.hear(message["audit"], blob)
+        else:
+            raise BadMessage(f"{printable(str(message))[:200]}")
+
+    def _silence(self, child: Child, why: str) -> None:
+        """End a worker that cannot be understood, and hear no more of it."""
+        child.record = None
+        child.kill(child.fault(printable(why)))
+        if child.reads in self.selector.get_map():
+            self.selector.unregister(child.reads)
 
     def _grant(self) -> None:
         """Let the worker that has waited longest measure, if nobody does."""
@@ -149,7 +171,7 @@ class Server:
             else:
                 child.go_on()
         self.measuring = waiting
-        waiting.waiting = None
+        waiting.waiting, waiting.granted = None, True
         waiting.enter(Stage.MEASURE)
         try:
             os.write(waiting.writes, b"g")
@@ -157,13 +179,19 @@ class Server:
             return
 
     def _check_limits(self) -> None:
+        kill_strays(self.kin | self.children.keys())
         for child in self.children.values():
-            if child.waiting is not None or child.stopped_at is not None:
+            if child.stopped_at is not None:
                 continue
+            if state_of(child.pid) == "T":  # not by us: one worker is not to hold up another
+                signal_group(child.pid, signal.SIGCONT)
             most = child.task.limits.seconds[child.stage]
-            if child.used() > most:
+            if child.waiting is None and child.used() > most:
                 why = f"{child.stage} took more than {most:g} s"
                 child.kill(Failure(child.stage, Symptom.TIMEOUT, why, signature_of(why)))
+            if len(descendants(child.pid)) > MOST_PROCESSES:
+                why = f"started more than {MOST_PROCESSES} processes"
+                child.kill(Failure(child.stage, Symptom.CRASH, why, why))
             held = group_bytes(child.pid)
             if held > child.task.limits.memory_bytes:
                 limit = child.task.limits.memory_bytes
@@ -171,30 +199,40 @@ class Server:
                 child.kill(Failure(child.stage, Symptom.OUT_OF_MEMORY, why, signature_of(why)))
 
     def _finish(self, child: Child) -> None:
-        while self._read_child(child):
+        while child.reads in self.selector.get_map() and self._read_child(child):
             pass
         for descriptor in (child.reads, child.death):
             if descriptor in self.selector.get_map():
                 self.selector.unregister(descriptor)
         _, status = os.waitpid(child.pid, 0)
-        signal_group(child.pid, signal.SIGKILL)  # whatever it started goes with it
+        # Whatever it started is ours now, and goes with it.
+        kill_strays(self.kin | (self.children.keys() - {child.pid}))
         for descriptor in (child.reads, child.writes, child.death):
             os.close(descriptor)
         child.paused.close()
         del self.children[child.pid]
         if self.measuring is child:
             self.measuring = None
-        shutil.rmtree(child.workdir, ignore_errors=True)
         record = child.record
         death = death_of(child, status) if status or record is None else None
         if record is None:
             assert death is not None
-            record = child.task.died(death, child.known, child.started, child.lived())
+            record = self._obituary(child, death)
+        else:
+            with suppress(OSError):
+                child.task.keep(child.workdir)
+        shutil.rmtree(child.workdir, ignore_errors=True)
         check = follow_up(child.task, record, child.heard, death)
         if check is not None:
             self.queue.appendleft(check)
         else:
             self._send({"event": "record", "key": child.task.key}, record)
+
+    def _obituary(self, child: Child, failure: Failure) -> bytes:
+        try:
+            return child.task.died(failure, child.known, child.started, child.lived())
+        except (ValueError, TypeError):  # what it said it knew cannot be stored
+            return child.task.died(failure, {}, child.started, child.lived())
 
     def _send(self, tree: dict[str, Any], blob: bytes = b"") -> None:
         """Put a message where it waits until the asking process reads.
@@ -223,8 +261,8 @@ def main(arguments: list[str]) -> None:
 
     def terminate(number: int, frame: object) -> None:
         """Kill every worker with what it started: they would compute on, or stay stopped."""
-        for pid in server.children:
-            signal_group(pid, signal.SIGKILL)
+        kill_all(server.children)
+        kill_strays(server.kin)
         os._exit(1)
 
     signal.signal(signal.SIGTERM, terminate)

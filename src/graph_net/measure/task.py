@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from graph_net.measure.golden import Golden
+from graph_net.compilers.kept_forms import OUTBOX, take, take_forms
+from graph_net.isolate import Needs, Sandbox
+from graph_net.measure.golden import GOLDEN_FILE, Golden
 from graph_net.measure.protocol import Limits, Protocol
 from graph_net.record import (
     Config,
@@ -20,6 +23,7 @@ from graph_net.record import (
     Record,
     Stage,
     Subject,
+    from_json,
     key_of,
     to_json,
 )
@@ -42,6 +46,8 @@ class Surroundings:
     """Returns when nothing else is running."""
     clock: Callable[[], float]
     """Seconds that the process ran, those it was stopped for left out."""
+    confinement: str = ""
+    """What confines the process, as the record tells it."""
     offer: Callable[[Answer], None] = lambda answer: None
     """Told how to answer the parent once the result is written (``audit.py``)."""
 
@@ -62,8 +68,20 @@ class Work(Interface):
         """What it may cost."""
         ...
 
+    def sandbox(self, workdir: Path) -> Sandbox:
+        """What its process may reach; asked in that process, before it is confined."""
+        ...
+
     def run(self, around: Surroundings) -> bytes:
         """Do it, in a process of its own."""
+        ...
+
+    def check(self, result: bytes) -> None:
+        """Raise ValueError unless these bytes, which a process gave, are a result of this work."""
+        ...
+
+    def keep(self, workdir: Path) -> None:
+        """Take what was left in the work directory to be kept; its process is gone."""
         ...
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
@@ -111,6 +129,22 @@ class Task:
             golden=None if tree["golden"] is None else Golden(**tree["golden"]),
         )
 
+    def sandbox(self, workdir: Path) -> Sandbox:
+        """Its work directory, what its compiler needs, and the files that it is to read."""
+        from graph_net.compilers import CompilerError, create
+
+        reads = [Path(self.forms)] if self.forms else []
+        if self.golden is not None and self.golden.compare:
+            reads.append(Path(self.golden.path))
+        file = Path(self.config.name.partition(":")[0])
+        if file.suffix == ".py":
+            reads.append(file.parent)
+        needs = Needs(tuple(reads))
+        # A compiler that cannot be made fails where the record can say so.
+        with suppress(CompilerError):
+            needs |= create(self.config.name, self.config.options).needs
+        return Sandbox(workdir, needs, self.device.kind)
+
     def run(self, around: Surroundings) -> bytes:
         """Measure; the record as JSON."""
         from graph_net.measure.worker import Worker
@@ -118,7 +152,20 @@ class Task:
         worker = Worker(
             self, around.workdir, around.announce, around.wait, around.clock, around.offer
         )
+        worker.environment["sandbox"] = around.confinement
         return to_json(worker.run()).encode()
+
+    def check(self, result: bytes) -> None:
+        """Raise ValueError unless these bytes are a record of this task."""
+        if from_json(result).key != self.key:
+            raise ValueError("a record of another task")
+
+    def keep(self, workdir: Path) -> None:
+        """Move forms and golden outputs to where they are kept."""
+        if self.forms:
+            take_forms(workdir / OUTBOX, Path(self.forms), self.graph, self.device.kind)
+        if self.golden is not None and not self.golden.compare:
+            take(workdir / GOLDEN_FILE, Path(self.golden.path))
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
         """The record of a failure, as JSON."""
@@ -145,11 +192,17 @@ def encode(tree: dict[str, Any], blob: bytes = b"") -> bytes:
     return len(text).to_bytes(4, "little") + len(blob).to_bytes(8, "little") + text + blob
 
 
-class Inbox:
-    """Puts messages together from bytes as they arrive."""
+class BadMessage(ValueError):
+    """Bytes that are no message of ours, or one beyond the limits."""
 
-    def __init__(self) -> None:
-        self._held = bytearray()
+
+@dataclass
+class Inbox:
+    """Puts messages together from bytes as they arrive, within limits on both of their parts."""
+
+    most_text: int = 1 << 28
+    most_blob: int = 1 << 33
+    _held: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> list[tuple[dict[str, Any], bytes]]:
         """The messages that are complete now."""
@@ -158,10 +211,22 @@ class Inbox:
         while len(self._held) >= 12:
             text = int.from_bytes(self._held[:4], "little")
             blob = int.from_bytes(self._held[4:12], "little")
+            if text > self.most_text or blob > self.most_blob:
+                raise BadMessage(f"a message of {text + blob} bytes")
             end = 12 + text + blob
             if len(self._held) < end:
                 break
-            tree = json.loads(bytes(self._held[12 : 12 + text]))
+            tree = _tree(bytes(self._held[12 : 12 + text]))
             found.append((tree, bytes(self._held[12 + text : end])))
             del self._held[:end]
         return found
+
+
+def _tree(text: bytes) -> dict[str, Any]:
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"no JSON: {error}") from error
+    if not isinstance(tree, dict):
+        raise BadMessage("JSON, but no object")
+    return tree

@@ -13,11 +13,21 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
+from graph_net.isolate import Sandbox
 from graph_net.measure.protocol import Limits
 from graph_net.measure.server import Server
 from graph_net.measure.task import Surroundings
-from graph_net.record import Failure, Json, Program, Stage, Symptom, Task, program_to_json
-from graph_net.record.signature import message_of, signature_of
+from graph_net.record import (
+    Failure,
+    Json,
+    Program,
+    Stage,
+    Symptom,
+    Task,
+    program_from_json,
+    program_to_json,
+)
+from graph_net.record.signature import message_of, printable, signature_of, text_of
 from graph_net.space import Space, SpaceError, repeats_of
 
 COMPILE_SECONDS, RUN_SECONDS = 15.0, 5.0
@@ -45,6 +55,19 @@ class Trial:
         """The hash of the schedule."""
         return blake2b(self.schedule.encode(), digest_size=8).hexdigest()
 
+    def sandbox(self, workdir: Path) -> Sandbox:
+        """Its work directory and nothing else: the space was made before the fork."""
+        return Sandbox(workdir)
+
+    def check(self, result: bytes) -> None:
+        """Raise ValueError unless these bytes are a program of this schedule."""
+        program = program_from_json(result)
+        if (program.task, program.schedule) != (self.task, self.schedule):
+            raise ValueError("a program of another schedule")
+
+    def keep(self, workdir: Path) -> None:
+        """Nothing of a trial is kept but its times."""
+
     def run(self, around: Surroundings) -> bytes:
         """Build beside others, then run alone; the Program, as JSON."""
         clock, stage = around.clock, Stage.COMPILE
@@ -56,7 +79,8 @@ class Trial:
             stage = Stage.FIRST_RUN
             costs = built.times(repeats_of(self.flops))
         except SpaceError as error:
-            return self._failed(stage, Symptom.UNSUPPORTED, str(error), clock() - began)
+            why = printable(text_of(error))
+            return self._failed(stage, Symptom.UNSUPPORTED, why, clock() - began)
         except Exception as error:
             return self._failed(stage, Symptom.EXCEPTION, message_of(error), clock() - began)
         return self._made(tuple(costs), None, clock() - began)

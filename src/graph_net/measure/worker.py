@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
-from graph_net.compilers.kept_forms import KeptForms
+from graph_net.compilers.kept_forms import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
 from graph_net.measure.answer import answer_with
 from graph_net.measure.arms import Arms
@@ -37,7 +37,7 @@ from graph_net.record import (
     Symptom,
     Timing,
 )
-from graph_net.record.signature import message_of, signature_of
+from graph_net.record.signature import message_of, printable, signature_of, text_of
 
 
 class _Ended(Exception):
@@ -77,8 +77,10 @@ class Worker:
             failure = ended.failure
         except (Exception, SystemExit) as error:
             failure = self._failure(error)
-        if failure is not None and not failure.signature:
-            failure = replace(failure, signature=signature_of(failure.message))
+        if failure is not None:
+            message = printable(failure.message)
+            signature = failure.signature or signature_of(message)
+            failure = replace(failure, message=message, signature=signature)
         return self.task.record(
             failure=failure,
             timing=self.timing,
@@ -114,7 +116,9 @@ class Worker:
             expected = with_exact(expected, graph, device, protocol.seed, host)
             if expected.inexact:
                 self.environment["no_float64"] = expected.inexact
-        kept = KeptForms(Path(self.task.forms), self.clock) if self.task.forms else None
+        kept = None
+        if self.task.forms:
+            kept = KeptForms(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
         job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, kept)
         eager = create("eager").compile(job)
         self._enter(Stage.COMPILE)
@@ -190,7 +194,7 @@ class Worker:
         if self.task.golden is None:
             return
         try:
-            self.environment[ENVIRONMENT] = meet(self.task.golden, found, expected)
+            self.environment[ENVIRONMENT] = meet(self.task.golden, self.workdir, found, expected)
         except (OSError, SafetensorsError) as error:
             why = message_of(error)
             raise _Ended(Failure(Stage.VERIFY, Symptom.INFRASTRUCTURE, why)) from error
@@ -225,7 +229,7 @@ class Worker:
         message = message_of(error)
         symptom = Symptom.EXCEPTION
         if isinstance(error, Unsupported):
-            symptom, message = Symptom.UNSUPPORTED, str(error) or "unsupported"
+            symptom, message = Symptom.UNSUPPORTED, text_of(error) or "unsupported"
         elif isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
             "can't allocate memory" in message
         ):

@@ -21,7 +21,7 @@ from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
 
-from graph_net.measure.life import die_with_parent
+from graph_net.isolate.privileges import die_with_parent
 from graph_net.measure.task import Inbox
 from graph_net.measure.trial import Trial, serve_trials, trial_limits
 from graph_net.programs.samples import Samples

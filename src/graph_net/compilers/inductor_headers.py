@@ -1,0 +1,87 @@
+"""Inductor's precompiled headers: made once a machine, read by every worker, written by none.
+
+Inductor keeps them in one place for all its runs, and compiling them takes most of a worker's first
+compilation. A worker that could write there could change what everybody compiles afterwards, the
+user's own programs included. So they are made before the first fork, and each worker has a
+directory of its own that leads to them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from graph_net.compilers.replacing import replacing
+
+
+def shared_headers() -> Path | None:
+    """Where Inductor keeps them, if this version does."""
+    from torch._inductor import codecache
+
+    place = getattr(codecache, "_HEADER_DIR", None)
+    return None if place is None else Path(place)
+
+
+def make_headers() -> None:
+    """Let Inductor make its headers, in a process of its own; nothing where they are made."""
+    shared = shared_headers()
+    if shared is None or _are_made(shared):
+        return
+    child = os.fork()
+    if child == 0:
+        try:
+            _compile_something()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    with suppress(OSError), replacing(_marker(shared)) as aside:
+        shared.mkdir(parents=True, exist_ok=True)
+        aside.write_text(json.dumps([path.name for path in shared.glob("*.gch")]))
+
+
+@contextmanager
+def private_headers(workdir: Path) -> Iterator[None]:
+    """Let Inductor use the shared headers from a directory of its own, and add to that one."""
+    from torch._inductor import codecache
+
+    shared = shared_headers()
+    if shared is None:
+        yield
+        return
+    own = (workdir / "headers").absolute()
+    own.mkdir(parents=True, exist_ok=True)
+    for header in shared.glob("*.h*"):
+        with suppress(FileExistsError):
+            (own / header.name).symlink_to(header)
+    module: Any = codecache
+    before = module._HEADER_DIR, module._HEADER_LOCK_DIR
+    module._HEADER_DIR, module._HEADER_LOCK_DIR = str(own), str(own / "locks")
+    try:
+        yield
+    finally:
+        module._HEADER_DIR, module._HEADER_LOCK_DIR = before
+
+
+def _compile_something() -> None:
+    import torch
+
+    torch.compile(lambda x: x + 1, dynamic=False, options={"compile_threads": 1})(torch.zeros(64))
+
+
+def _are_made(shared: Path) -> bool:
+    try:
+        names = json.loads(_marker(shared).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(names) and all((shared / name).exists() for name in names)
+
+
+def _marker(shared: Path) -> Path:
+    import torch
+    from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+    return shared / f"made-by-{torch.__version__}-{pick_vec_isa()}.json"

@@ -1,0 +1,142 @@
+"""One call in a confined process that may die of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from graph_net.isolate.descriptors import keep_only
+from graph_net.isolate.limits import Limits
+from graph_net.isolate.privileges import adopting_orphans, die_with_parent
+from graph_net.isolate.sandbox import Sandbox, confine
+from graph_net.isolate.tree import kill_all, kill_confined_strays
+
+MOST_ANSWER = 256 << 20
+"""Bytes of an answer."""
+PATIENCE = 5.0
+"""Seconds after its own alarm that a process which ignores it is killed."""
+
+
+class Died(RuntimeError):
+    """The process ended without an answer: of time, of memory, or of a crash."""
+
+
+class Raised(Died):
+    """The call itself failed; ``kind`` is the name of the exception's class."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}" if message else kind)
+        self.kind, self.message = kind, message
+
+
+def call(work: Callable[[], Any], limits: Limits, sandbox: Sandbox | None = None) -> Any:
+    """Return what ``work`` gives (something JSON can hold) in a confined process.
+
+    It has a work directory of its own unless the sandbox names one. An exception comes back as
+    Raised, any other end without an answer as Died. What it started dies with it.
+    """
+    with tempfile.TemporaryDirectory(prefix="graph-net-", ignore_cleanup_errors=True) as folder:
+        confined = sandbox or Sandbox()
+        if confined.workdir is None:
+            confined = Sandbox(Path(folder), confined.needs, confined.device)
+        with adopting_orphans():
+            data, status = _run(work, limits, confined)
+            kill_confined_strays()
+    return _answer(data, status, limits)
+
+
+def _run(work: Callable[[], Any], limits: Limits, sandbox: Sandbox) -> tuple[bytes, int]:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reads, writes = os.pipe()
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        _live(work, limits, sandbox, writes, parent)
+    os.close(writes)
+    death = os.pidfd_open(child)
+    try:
+        data = _listen(reads, death, time.monotonic() + limits.seconds + PATIENCE)
+    finally:
+        kill_all([child])
+        os.close(reads)
+        os.close(death)
+        _, status = os.waitpid(child, 0)
+    return data, status
+
+
+def _live(
+    work: Callable[[], Any], limits: Limits, sandbox: Sandbox, pipe: int, parent: int
+) -> NoReturn:
+    try:
+        die_with_parent(parent)
+        keep_only({pipe})
+        confine(sandbox)
+        limits.impose()
+        try:
+            answer: dict[str, Any] = {"answer": work()}
+        except Exception as error:
+            answer = {"error": [type(error).__name__, text_of(error)]}
+        rest = json.dumps(answer).encode()
+        while rest:
+            rest = rest[os.write(pipe, rest) :]
+    finally:
+        os._exit(0)
+
+
+def _listen(reads: int, death: int, deadline: float) -> bytes:
+    """What the process says until it ends; a descendant that holds its pipe cannot keep us."""
+    data = bytearray()
+    os.set_blocking(reads, False)
+    while len(data) <= MOST_ANSWER:
+        ready, _, _ = select.select([reads, death], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            break
+        try:
+            part = os.read(reads, 1 << 20)
+        except BlockingIOError:
+            part = b""
+            if death in ready:
+                break
+            continue
+        if not part:
+            break
+        data += part
+    return bytes(data)
+
+
+def _answer(data: bytes, status: int, limits: Limits) -> Any:
+    if os.WIFSIGNALED(status) and not data:
+        number = os.WTERMSIG(status)
+        late = number in (signal.SIGALRM, signal.SIGKILL)
+        raise Died(f"no answer within {limits.seconds} s" if late else f"died of {name_of(number)}")
+    try:
+        answer = json.loads(data)
+    except ValueError as error:
+        why = f"more than {MOST_ANSWER} bytes" if len(data) > MOST_ANSWER else "no whole answer"
+        raise Died(why) from error
+    if "error" in answer:
+        raise Raised(*answer["error"])
+    return answer["answer"]
+
+
+def name_of(number: int) -> str:
+    """A signal's name."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
+def text_of(error: BaseException) -> str:
+    """An exception's own text, of bounded length, whatever its class does when asked for it."""
+    try:
+        text = str(error)
+    except Exception as second:
+        text = f"(its text cannot be had: {type(second).__name__})"
+    return text.encode("utf-8", "backslashreplace").decode()[:10_000]

@@ -1,0 +1,177 @@
+"""Confinement: what a process that runs a graph, a schedule or a compiler can reach.
+
+``confine`` is called right after a fork. Afterwards the process reads the installation, the
+system's libraries and the inputs it was given; writes its own work directory; opens no socket,
+signals nobody outside, and neither it nor a program that it starts gets any of this back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+
+from graph_net.isolate import landlock, seccomp
+from graph_net.isolate.limits import lower
+from graph_net.isolate.privileges import give_up_privileges
+
+SWITCH = "GRAPH_NET_SANDBOX"
+"""The environment variable that ``--no-sandbox`` sets to ``off``, so that every process sees it."""
+MOST_FILE_BYTES = 16 << 30
+MOST_DESCRIPTORS = 4096
+
+_SYSTEM = """
+/usr /lib /lib32 /lib64 /bin /sbin /opt /nix/store /gnu/store /sys
+/etc/alternatives /etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d /etc/localtime
+/etc/nsswitch.conf /etc/passwd /etc/OpenCL
+/proc/cpuinfo /proc/meminfo /proc/stat /proc/version /proc/uptime /proc/loadavg
+/proc/filesystems /proc/vmstat /proc/pressure /proc/modules /proc/sys /proc/driver
+/dev/zero /dev/full /dev/random /dev/urandom
+""".split()
+_GPU_DEVICES = ("/dev/nvidia*", "/dev/nvidia-caps", "/dev/dri", "/dev/kfd")
+_SEARCH_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH")
+_PRIVATE_PLACES = {
+    "HOME": "home",
+    "TMPDIR": "tmp",
+    "XDG_CACHE_HOME": "cache",
+    "XDG_CONFIG_HOME": "config",
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "TRITON_CACHE_DIR": "triton",
+    "TRITON_HOME": "home",
+    "CUDA_CACHE_PATH": "cuda",
+    "MPLCONFIGDIR": "config",
+}
+_SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE|API_?KEY|ACCESS_KEY|AUTH", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a compiler needs beyond its work directory and the installation, and says so."""
+
+    reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
+    shared_memory: bool = False
+    """Files in /dev/shm, which the processes of a pool share."""
+    sockets: bool = False
+    """New sockets, and with them the network as far as the machine has one."""
+
+    def __or__(self, other: Needs) -> Needs:
+        return Needs(
+            self.reads + other.reads,
+            self.writes + other.writes,
+            self.shared_memory or other.shared_memory,
+            self.sockets or other.sockets,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Where a confined process may write, and what else it needs; ``device`` as records have it."""
+
+    workdir: Path | None = None
+    needs: Needs = Needs()
+    device: str = "cpu"
+
+    def needing(self, more: Needs) -> Sandbox:
+        """The same with more needs."""
+        return replace(self, needs=self.needs | more)
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What holds for a process: ``layers`` are in force, ``missing`` says what is not, and why."""
+
+    layers: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        held = ", ".join(self.layers) or "none"
+        return f"{held} (without {'; '.join(self.missing)})" if self.missing else held
+
+
+def is_off(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether the user switched confinement off."""
+    return (os.environ if environment is None else environment).get(SWITCH) == "off"
+
+
+def confine(sandbox: Sandbox) -> Confinement:
+    """Confine this process, which must have one thread; says what holds from now on."""
+    _limit_resources()
+    if sandbox.workdir is not None:
+        _use_as_home(sandbox.workdir)
+    if is_off():
+        return Confinement((), ("everything: --no-sandbox",))
+    _forget_secrets()
+    rules = list(_rules(sandbox))
+    layers, missing = ["resource limits"], []
+    give_up_privileges()
+    layers.append("no new privileges")
+    version = landlock.abi()
+    if version:
+        landlock.restrict(rules, tcp=sandbox.needs.sockets)
+        layers.append(f"landlock {version}")
+        if version < landlock.SCOPED_SIGNALS:
+            missing.append(f"scoped signals (Landlock has them from {landlock.SCOPED_SIGNALS} on)")
+    else:
+        missing.append("landlock (the kernel has none, or it is switched off)")
+    try:
+        if seccomp.available():
+            seccomp.restrict(sockets=sandbox.needs.sockets)
+            layers.append("seccomp")
+        else:
+            missing.append("seccomp (unknown architecture)")
+    except OSError as error:
+        missing.append(f"seccomp ({error.strerror})")
+    return Confinement(tuple(layers), tuple(missing))
+
+
+def _limit_resources() -> None:
+    lower(resource.RLIMIT_CORE, 0)
+    lower(resource.RLIMIT_FSIZE, MOST_FILE_BYTES)
+    lower(resource.RLIMIT_NOFILE, MOST_DESCRIPTORS)
+
+
+def _use_as_home(workdir: Path) -> None:
+    """Let every library that keeps files keep them in the work directory."""
+    for variable, folder in _PRIVATE_PLACES.items():
+        os.environ[variable] = f"{workdir.absolute()}/{folder}"
+    for made in ("home", "tmp"):  # the others are made by who keeps something there
+        (workdir / made).mkdir(exist_ok=True)
+    tempfile.tempdir = None
+
+
+def _forget_secrets() -> None:
+    for name in [name for name in os.environ if _SECRET.search(name)]:
+        del os.environ[name]
+
+
+def _rules(sandbox: Sandbox) -> Iterator[tuple[Path, int]]:
+    for name in {*_installation(), *_SYSTEM, *map(str, sandbox.needs.reads)}:
+        yield Path(name), landlock.READ
+    for place in (sandbox.workdir, *sandbox.needs.writes):
+        if place is not None:
+            yield place, landlock.WRITE
+    yield Path("/dev/null"), landlock.DEVICE | landlock.TRUNCATE
+    # Its own entry there: the peak of its memory is counted from when it says so.
+    yield Path("/proc/self"), landlock.READ | landlock.DEVICE | landlock.TRUNCATE
+    if sandbox.needs.shared_memory:
+        yield Path("/dev/shm"), landlock.WRITE  # noqa: S108 - what is named
+    if sandbox.device.startswith("cuda"):
+        for pattern in _GPU_DEVICES:
+            for name in glob(pattern):
+                yield Path(name), landlock.DEVICE | landlock.READ_DIR
+
+
+def _installation() -> Iterable[str]:
+    """Where the interpreter, its packages and the programs on the path lie."""
+    places = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path}
+    for variable in _SEARCH_VARIABLES:
+        places.update(os.environ.get(variable, "").split(os.pathsep))
+    places.add(os.path.dirname(os.path.dirname(__file__)))
+    return {place for place in places if os.path.isabs(place) and os.path.realpath(place) != "/"}

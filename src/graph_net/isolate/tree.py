@@ -1,0 +1,96 @@
+"""Processes and their descendants, as the kernel lists them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+_ROUNDS = 200
+"""How often a tree that grows while it is killed is looked at again."""
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes whose parent this one is, whichever of its threads started them."""
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                text = Path(f"/proc/{pid}/task/{thread}/children").read_text("ascii")
+                found.extend(int(word) for word in text.split())
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """A process and all that it started, and they, as far as they live."""
+    found, place = [pid], 0
+    while place < len(found):
+        found.extend(child for child in children_of(found[place]) if child not in found)
+        place += 1
+    return found
+
+
+def kill_all(pids: Iterable[int]) -> None:
+    """Kill processes with all their descendants, in rounds, until a look finds none alive."""
+    roots = set(pids)
+    for _ in range(_ROUNDS):
+        alive = {pid for root in roots for pid in descendants(root) if state_of(pid) not in "ZX"}
+        if not alive:
+            return
+        for pid in alive:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        # The orphans of one that died have another parent now: they are looked for by number.
+        roots |= alive
+
+
+def kill_strays(known: Iterable[int]) -> int:
+    """Kill and reap children of this process that are not known to it; how many there were.
+
+    In a process that adopts orphans they are what workers left behind.
+    """
+    mine = set(known)
+    return _end(lambda: set(children_of(os.getpid())) - mine)
+
+
+def kill_confined_strays() -> int:
+    """Kill and reap the confined children of this process, which is not confined itself.
+
+    What else the process has started is not: the kernel says of each whether it may gain
+    privileges.
+    """
+    if _is_confined(os.getpid()):
+        return 0
+    return _end(lambda: {pid for pid in children_of(os.getpid()) if _is_confined(pid)})
+
+
+def _end(look: Callable[[], set[int]]) -> int:
+    count = 0
+    for _ in range(_ROUNDS):
+        strays = look()
+        if not strays:
+            break
+        kill_all(strays)
+        for pid in strays:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+                count += 1
+    return count
+
+
+def _is_confined(pid: int) -> bool:
+    try:
+        return "\nNoNewPrivs:\t1" in Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+    except OSError:
+        return False
+
+
+def state_of(pid: int) -> str:
+    """The kernel's letter for what a process does (R, S, D, T, Z), X for one that is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+    except OSError:
+        return "X"
+    return text.rpartition(")")[2].split()[0]
