@@ -110,7 +110,8 @@ class BribesTheVerifier(_Cheat):
     def cheating(self, run: Runner) -> Runner:
         from graph_net.measure import spotcheck, tolerance, verify
 
-        tolerance.smallest_level = verify.smallest_level = lambda *given: -64.0
+        for module in (tolerance, verify):
+            setattr(module, "smallest_level", lambda *given: -64.0)  # noqa: B010
         spotcheck.find_stray = lambda *given: None
         verify._value_failure = lambda *given: None
         zeros: list[Any] = []
@@ -129,7 +130,7 @@ class FixesTheInputs(_Cheat):
     def cheating(self, run: Runner) -> Runner:
         from graph_net.measure import arms
 
-        arms._choices = lambda graph: [()]  # type: ignore[attr-defined]
+        arms._choices = lambda graph: [()]
         return _remembering(run, lambda inputs: None)
 
 

@@ -28,7 +28,7 @@ from graph_net.measure.safetensors import bytes_of
 from graph_net.measure.task import Answer, Say
 from graph_net.record import Samples, Timing
 
-SHORTEST, LONGEST, PART = 0.005, 0.05, 0.01
+SHORTEST, LONGEST, PART = 0.01, 0.05, 0.01
 """A batch lasts this part of the protocol's seconds, within these bounds."""
 MOST_SETS = 32
 """So many inputs at most differ, and so many outputs are handed over."""

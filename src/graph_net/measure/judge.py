@@ -17,14 +17,14 @@ from graph_net.record.signature import signature_of
 
 SLOWER = 3.0
 """A batch may last so many times what the worker says of its calls …"""
-SLACK = 0.02
-"""… and so many seconds for messages to be read."""
-RATIO = 2.0
+SLACK = 0.05
+"""… and so many seconds for messages to be read on a busy machine."""
+RATIO = 3.0
 """The speedup may be so many times that of the parent's clock."""
-LATENCY = 0.002
-"""Seconds that reading messages takes unless the machine is busy."""
+LATENCY = 0.005
+"""Seconds of a batch, half of it at most, that may be the reading of messages."""
 SUSPICIOUS = 2.0
-"""Only what is so many times as fast as eager can be faster than a machine."""
+"""What is less than so many times as fast as eager is not too good to be true."""
 
 
 def judged(audit: Audit, record: Record, workdir: Path) -> Record:
@@ -66,7 +66,7 @@ def _failures(audit: Audit, record: Record, check: OutputCheck) -> Iterator[Fail
         )
     shortest = max(seen - LATENCY, seen / 2)
     speedup = (seen_eager / batches.eager) / (shortest / batches.candidate)
-    if min(seen, seen_eager) > LATENCY and eager / claimed > RATIO * speedup:
+    if eager / claimed > max(SUSPICIOUS, RATIO * speedup) and min(seen, seen_eager) > LATENCY:
         yield _impossible(
             f"the worker's clock says {eager / claimed:.3g} times as fast as eager, its parent's"
             f" {speedup:.3g} times"
