@@ -157,9 +157,9 @@ def test_pieces_that_die_leave_a_note(
     pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decomposition = Decomposition(pack, ["task"], PieceSpool(tmp_path / "work"))
-    monkeypatch.setattr(decomposition, "_work", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(decomposition, "_work", lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
     list(decomposition.run(decomposition.missing(), 2))
-    assert {notes.failed for notes in decomposition.notes()} == {"died of signal 15"}
+    assert {notes.failed for notes in decomposition.notes()} == {"died of signal 11"}
 
 
 SLOW = """

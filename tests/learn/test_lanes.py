@@ -74,24 +74,27 @@ def test_a_preparation_that_crashes_loses_its_batch() -> None:
 
 def test_an_interrupt_ends_the_run_and_loses_nothing() -> None:
     def work(piece: str) -> bytes:
-        if piece == "interrupt":
-            os.kill(0, signal.SIGINT)
-            time.sleep(0.5)
+        if piece == "long":
+            time.sleep(600)
         return piece.encode()
 
     seen: list[object] = []
+    ready, tells = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         code = 1
         try:
-            for _, _, answer in each([Batch("t", lambda: work, ("a", "interrupt"))], Limits()):
+            for _, _, answer in each([Batch("t", lambda: work, ("a", "long"))], Limits(600)):
                 seen.append(answer)
+                os.write(tells, b"a")
         except KeyboardInterrupt:
             code = 2 if any(isinstance(answer, Lost) for answer in seen) else 0
         finally:
             os._exit(code)
+    os.read(ready, 1)
+    os.killpg(child, signal.SIGINT)  # as a terminal does
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

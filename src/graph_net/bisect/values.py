@@ -13,9 +13,9 @@ from graph_net.graph.execute import call_node, make_inputs
 from graph_net.graph.fx import recipe_of
 from graph_net.graph.recipe import Constant, Recipe
 from graph_net.graph.spec import ScalarSpec, TensorSpec
+from graph_net.isolate import Died, Limits, Sandbox, call
 from graph_net.rewrite.compose import as_in_a_run
 from graph_net.rewrite.split import last_reads
-from graph_net.validate.forked import Died, forked
 
 SECONDS = 300
 
@@ -35,7 +35,7 @@ def value_recipes(
         return to_json(replace(graph, inputs=inputs, nodes=(), output=(), constraints=()))
 
     try:
-        text = forked(run, SECONDS, gigabytes)
+        text = call(run, Limits.of(SECONDS, gigabytes), Sandbox(device=device))
     except Died:
         return {}
     return {entry.name: entry.recipe for entry in from_json(text).inputs}

@@ -106,7 +106,7 @@ def _prune(source: Pack, kept: Path | None) -> None:
 
 def _mini(source: Pack, count: int) -> None:
     from graph_net.corpus.mini_time import eager_seconds, machine
-    from graph_net.validate.forked import Died
+    from graph_net.isolate import Died
 
     def seconds(name: str) -> float | None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 
@@ -17,6 +18,7 @@ from graph_net.cli.compilers import list_compilers
 from graph_net.cli.coreset import coreset_graphs
 from graph_net.cli.corpus import corpus_files
 from graph_net.cli.decompose import decompose_pack
+from graph_net.cli.doctor import examine_machine
 from graph_net.cli.export import export_pack
 from graph_net.cli.import_ import import_samples
 from graph_net.cli.ingest import ingest_files
@@ -35,6 +37,7 @@ from graph_net.cli.show import show_graph
 from graph_net.cli.validate import validate_graphs
 from graph_net.cli.variant import make_variant
 from graph_net.cli.verify import verify_golden
+from graph_net.isolate.sandbox import SWITCH
 
 INTERRUPTED = 130
 ANSWERS = frozenset({"bisect", "compare", "repro", "verify"})
@@ -73,6 +76,7 @@ app.command("validate")(validate_graphs)
 app.command("sample")(sample_pack)
 app.command("coreset")(coreset_graphs)
 app.command("corpus")(corpus_files)
+app.command("doctor")(examine_machine)
 
 
 def _version(wanted: bool) -> None:
@@ -89,6 +93,11 @@ def options(
     debug: bool = typer.Option(
         False, "--debug", help="On an error show the whole traceback; may stand anywhere."
     ),
+    no_sandbox: bool = typer.Option(
+        False,
+        "--no-sandbox",
+        help="Run graphs and compilers unconfined, which their records tell; may stand anywhere.",
+    ),
 ) -> None:
     """Computational graphs as data: look at them, move them, run them."""
 
@@ -97,8 +106,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; an error is one sentence, unless ``--debug`` is among the words."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     debug = "--debug" in words
+    if "--no-sandbox" in words:
+        os.environ[SWITCH] = "off"  # every process that is started sees it
+    rest = [word for word in words if word not in ("--debug", "--no-sandbox")]
     try:
-        app(args=[word for word in words if word != "--debug"], prog_name="graph-net")
+        app(args=rest, prog_name="graph-net")
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # typer turns Ctrl-C into this
             err.print("Stopped; what was finished is kept.")

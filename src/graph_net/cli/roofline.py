@@ -12,12 +12,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import err, out
+from graph_net.cli.confined import confined
 from graph_net.cli.progress import progress
 from graph_net.cli.report import pack_at_hand
+from graph_net.graph import GraphError
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
     from graph_net.corpus.rooflines import Rooflines
+    from graph_net.graph import Graph
     from graph_net.graph.work import Work
     from graph_net.record import Device
     from graph_net.record.peaks import Peaks
@@ -119,7 +122,7 @@ def _floors(
 
 def _counted(pack: Pack | None, wanted: set[str]) -> dict[str, Work]:
     """The work of those graphs that a pack has."""
-    from graph_net.graph.work import work_of
+    import torch  # noqa: F401 - once here, and not in each process
 
     if pack is None or not wanted:
         return {}
@@ -128,9 +131,20 @@ def _counted(pack: Pack | None, wanted: set[str]) -> dict[str, Work]:
     found: dict[str, Work] = {}
     with progress("count work", len(names)) as advance:
         for name, graph in pack.graphs(sorted(names)) if names else ():
-            found.setdefault(names[name], work_of(graph))
+            if names[name] not in found:
+                found[names[name]] = _work(graph)
             advance()
     return found
+
+
+def _work(graph: Graph) -> Work:
+    from graph_net.graph.work import Work, work_of
+
+    try:
+        counted = confined(lambda: asdict(work_of(graph)))
+    except GraphError as error:
+        return Work(0, reason=str(error))
+    return Work(**{**counted, "dtypes": tuple(counted["dtypes"])})
 
 
 def _show_peaks(peaks: Peaks) -> None:

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes
+from graph_net.cli.confined import SECONDS, confined
 from graph_net.graph import Graph, GraphError, Level
 
 
@@ -21,6 +22,7 @@ def run_graph(
     memory: Annotated[
         float, typer.Option(help="Refuse graphs whose inputs take more than so many GiB.")
     ] = 16.0,
+    seconds: Annotated[int, typer.Option(help="Stop after so many seconds.")] = SECONDS,
     json: Annotated[bool, typer.Option("--json", help="Print the outputs as JSON.")] = False,
 ) -> None:
     """Run a graph on tensors made from its recipes; print its outputs' shapes and a digest."""
@@ -30,10 +32,13 @@ def run_graph(
             f"{name} needs {short_bytes(found.tensor_bytes)} for its inputs; "
             f"--memory allows {memory:g} GiB"
         )
-    if found.level is Level.PADDLE:
-        described, total = _run_paddle(found, device, seed, lower)
-    else:
-        described, total = _run_torch(found, device, seed, lower)
+    run = _run_paddle if found.level is Level.PADDLE else _run_torch
+    described, total = confined(
+        lambda: run(found, device, seed, lower),
+        seconds=seconds,
+        gigabytes=4 * memory,
+        device=device,
+    )
     if json:
         typer.echo(jsonlib.dumps({"graph": name, "outputs": described, "digest": total}, indent=1))
         return

@@ -10,7 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes, short_count
-from graph_net.graph import Graph, Level, Ref, Role, TensorSpec, to_json
+from graph_net.cli.confined import confined
+from graph_net.graph import Graph, GraphError, Level, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
 
 
@@ -73,12 +74,20 @@ def summary(name: str, graph: Graph, flops: bool) -> Table:
 def _flops(graph: Graph) -> str:
     if graph.level is Level.PADDLE:
         return "unknown: they are counted for torch graphs only"
+    try:
+        total, reason = confined(lambda: _count(graph))
+    except GraphError as error:
+        return f"unknown: {error}"
+    if total is None:
+        return f"unknown: {reason}"
+    return f"{short_count(total)} ({total:,}; matrix products, convolutions, attention)"
+
+
+def _count(graph: Graph) -> tuple[int | None, str]:
     from graph_net.graph.flops import count_flops
 
     count = count_flops(graph)
-    if count.total is None:
-        return f"unknown: {count.reason}"
-    return f"{short_count(count.total)} ({count.total:,}; matrix products, convolutions, attention)"
+    return count.total, count.reason
 
 
 def inputs(graph: Graph) -> Table:

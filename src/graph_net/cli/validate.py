@@ -155,7 +155,7 @@ def _from_samples(samples: dict[str, Path]) -> Iterator[Task]:
     from graph_net.validate.pool import Task
 
     for name, path in samples.items():
-        yield Task(name, partial(read_sample, path))
+        yield Task(name, partial(read_sample, path), path)
 
 
 def _zoos(libraries: set[str]) -> Callable[[str], Zoo]:

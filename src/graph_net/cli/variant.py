@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from graph_net.cli.bench import parse_seconds
 from graph_net.cli.common import GRAPH_HELP, err, open_graph, short_bytes
+from graph_net.cli.confined import confined
 
 if TYPE_CHECKING:
     from graph_net.graph import Graph
@@ -62,26 +64,33 @@ def make_variant(
     if not (wanted or limit or seconds or dtype or training or device_free or public):
         raise typer.BadParameter("say what to change: --dtype, --set, --fits, --about, --training")
     from graph_net.corpus.pack import PackWriter
+    from graph_net.graph import from_bytes, to_bytes
     from graph_net.rewrite.variant import variant_of
 
     known, found = open_graph(graph)
-    made, words = _resized(found, wanted, limit, seconds, vary)
-    if dtype is not None:
-        from graph_net.rewrite.variant import with_dtype
 
-        made, words = with_dtype(made, dtype, cast), [*words, dtype]
-    if training is not None:
-        from graph_net.capture.training_graph import with_training
+    def make() -> tuple[str, list[str]]:
+        made, words = _resized(found, wanted, limit, seconds, vary)
+        if dtype is not None:
+            from graph_net.rewrite.variant import with_dtype
 
-        made, words = with_training(made, training), [*words, training]
-    if device_free:
-        from graph_net.rewrite.variant import device_free as freed
+            made, words = with_dtype(made, dtype, cast), [*words, dtype]
+        if training is not None:
+            from graph_net.capture.training_graph import with_training
 
-        made, words = freed(made), [*words, "free"]
-    if public:
-        from graph_net.rewrite.public import to_public
+            made, words = with_training(made, training), [*words, training]
+        if device_free:
+            from graph_net.rewrite.variant import device_free as freed
 
-        made, words = to_public(made), [*words, "public"]
+            made, words = freed(made), [*words, "free"]
+        if public:
+            from graph_net.rewrite.public import to_public
+
+            made, words = to_public(made), [*words, "public"]
+        return b64encode(to_bytes(made)).decode(), words
+
+    data, words = confined(make, gigabytes=64.0)
+    made = from_bytes(b64decode(data))
     chosen = name or "@".join([known, *words])
     with PackWriter(output) as writer:
         writer.add(chosen, variant_of(made, found))

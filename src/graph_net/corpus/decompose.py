@@ -19,8 +19,8 @@ from graph_net.corpus.pack import Pack
 from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, pieces_of
 from graph_net.corpus.subgraphs import merged, write_subgraphs
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes
+from graph_net.isolate import Limits, Sandbox, enter
 from graph_net.rewrite.kinds import CORPUS_KINDS, Kind, corpus_kind, kind_of
-from graph_net.validate.forked import limit_this_process
 
 PARTITIONS = frozenset({"sole_op", "task"})
 """Kinds whose groups hold every node once: these compose to the whole graph."""
@@ -130,11 +130,13 @@ class Decomposition:
     def _begin(self, source: Source, budget: Budget, check: bool) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
+        parent = os.getpid()
         child = os.fork()
         if child:
             return child
         try:
-            limit_this_process(budget.seconds, budget.gigabytes)
+            limits = Limits.of(budget.seconds, budget.gigabytes)
+            enter(limits, Sandbox(self.spool.path), parent)
             self._work(source, check)
         finally:
             os._exit(0)

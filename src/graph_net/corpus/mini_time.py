@@ -10,7 +10,7 @@ import torch
 
 from graph_net.corpus.pack import Pack
 from graph_net.graph.execute import make_inputs, run
-from graph_net.validate.forked import forked
+from graph_net.isolate import Limits, call
 
 THREADS = 2
 RUNS = 5
@@ -37,7 +37,7 @@ def eager_seconds(pack: Pack, name: str) -> float:
             times.append(time.perf_counter() - start)
         return min(times)
 
-    return float(forked(measure, SECONDS, GIGABYTES))
+    return float(call(measure, Limits.of(SECONDS, GIGABYTES)))
 
 
 def machine() -> str:

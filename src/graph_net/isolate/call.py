@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.limits import Limits
 from graph_net.isolate.privileges import adopting_orphans, die_with_parent
-from graph_net.isolate.sandbox import Sandbox, confine
+from graph_net.isolate.sandbox import Confinement, Sandbox, confine
 from graph_net.isolate.tree import kill_all, kill_confined_strays
 
 MOST_ANSWER = 256 << 20
@@ -77,10 +77,7 @@ def _live(
     work: Callable[[], Any], limits: Limits, sandbox: Sandbox, pipe: int, parent: int
 ) -> NoReturn:
     try:
-        die_with_parent(parent)
-        keep_only({pipe})
-        confine(sandbox)
-        limits.impose()
+        enter(limits, sandbox, parent, pipe)
         try:
             answer: dict[str, Any] = {"answer": work()}
         except Exception as error:
@@ -90,6 +87,18 @@ def _live(
             rest = rest[os.write(pipe, rest) :]
     finally:
         os._exit(0)
+
+
+def enter(limits: Limits, sandbox: Sandbox, parent: int, *pipes: int) -> Confinement:
+    """Begin the life of a forked process: it dies with its parent, confined, within limits.
+
+    Of the descriptors it was forked with it keeps these.
+    """
+    die_with_parent(parent)
+    keep_only(pipes)
+    confinement = confine(sandbox)
+    limits.impose()
+    return confinement
 
 
 def _listen(reads: int, death: int, deadline: float) -> bytes:
@@ -114,18 +123,24 @@ def _listen(reads: int, death: int, deadline: float) -> bytes:
 
 
 def _answer(data: bytes, status: int, limits: Limits) -> Any:
-    if os.WIFSIGNALED(status) and not data:
-        number = os.WTERMSIG(status)
-        late = number in (signal.SIGALRM, signal.SIGKILL)
-        raise Died(f"no answer within {limits.seconds} s" if late else f"died of {name_of(number)}")
     try:
         answer = json.loads(data)
-    except ValueError as error:
-        why = f"more than {MOST_ANSWER} bytes" if len(data) > MOST_ANSWER else "no whole answer"
-        raise Died(why) from error
-    if "error" in answer:
-        raise Raised(*answer["error"])
-    return answer["answer"]
+        if "error" not in answer:
+            return answer["answer"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Died(_end_of(data, status, limits)) from error
+    raise Raised(*map(str, answer["error"]))
+
+
+def _end_of(data: bytes, status: int, limits: Limits) -> str:
+    if len(data) > MOST_ANSWER:
+        return f"an answer of more than {MOST_ANSWER} bytes"
+    if not os.WIFSIGNALED(status):
+        return "ended without an answer"
+    number = os.WTERMSIG(status)
+    if number in (signal.SIGALRM, signal.SIGKILL):
+        return f"no answer within {limits.seconds} s"
+    return f"died of {name_of(number)}"
 
 
 def name_of(number: int) -> str:

@@ -6,14 +6,15 @@ import gc
 import resource
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds of wall time, and bytes of address space."""
+    """Seconds of wall time, and bytes of address space (None: as many as the machine has)."""
 
     seconds: int
-    memory_bytes: int
+    memory_bytes: int | None
 
     @classmethod
     def of(cls, seconds: int, gigabytes: float) -> Limits:
@@ -30,7 +31,8 @@ class Limits:
         for number in (signal.SIGINT, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
         signal.alarm(self.seconds)
-        lower(resource.RLIMIT_AS, self.memory_bytes)
+        if self.memory_bytes is not None:
+            lower(resource.RLIMIT_AS, self.memory_bytes)
 
 
 def lower(kind: int, most: int) -> None:
@@ -38,3 +40,9 @@ def lower(kind: int, most: int) -> None:
     _, hard = resource.getrlimit(kind)
     least = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(kind, (least, least))
+
+
+def address_space() -> int:
+    """Bytes of addresses that this process has asked for."""
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    return pages * resource.getpagesize()

@@ -101,7 +101,12 @@ def is_off(environment: Mapping[str, str] | None = None) -> bool:
 
 
 def confine(sandbox: Sandbox) -> Confinement:
-    """Confine this process, which must have one thread; says what holds from now on."""
+    """Confine this process; says what holds from now on.
+
+    The kernel confines a thread and those that it starts, so there must be no other yet.
+    """
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("only a process of one thread can be confined")
     _limit_resources()
     if sandbox.workdir is not None:
         _use_as_home(sandbox.workdir)

@@ -16,9 +16,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
-from graph_net.validate.forked import limit_this_process
+from graph_net import isolate
 
 PATIENCE = 5
 """Seconds after its own alarm that a process which ignores it is killed."""
@@ -65,6 +67,13 @@ class _Lane:
 
 def each(batches: Iterable[Batch], limits: Limits) -> Iterator[tuple[str, str, bytes | Lost]]:
     """(batch, piece, answer) of every piece, in the order they are ready."""
+    with TemporaryDirectory(prefix="graph-net-", ignore_cleanup_errors=True) as place:
+        yield from _each(batches, limits, isolate.Sandbox(Path(place)))
+
+
+def _each(
+    batches: Iterable[Batch], limits: Limits, sandbox: isolate.Sandbox
+) -> Iterator[tuple[str, str, bytes | Lost]]:
     waiting, left = iter(batches), deque[Batch]()
     lanes: dict[int, _Lane] = {}
     try:
@@ -74,7 +83,7 @@ def each(batches: Iterable[Batch], limits: Limits) -> Iterator[tuple[str, str, b
                 if batch is None:
                     break
                 if batch.pieces:
-                    lane = _start(batch, limits)
+                    lane = _start(batch, limits, sandbox)
                     lanes[lane.pipe] = lane
             if not lanes:
                 return
@@ -134,26 +143,29 @@ def _kill_stuck(lanes: Iterable[_Lane], limits: Limits) -> None:
             os.kill(lane.process, signal.SIGKILL)
 
 
-def _start(batch: Batch, limits: Limits) -> _Lane:
+def _start(batch: Batch, limits: Limits, sandbox: isolate.Sandbox) -> _Lane:
     sys.stdout.flush()
     sys.stderr.flush()
     read, write = os.pipe()
     # An interrupt in the middle of forking would be swallowed by what runs there.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    parent = os.getpid()
     try:
         process = os.fork()
         if process == 0:
-            os.close(read)
-            _child(batch, limits, write)
+            _child(batch, limits, sandbox, write, parent)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.close(write)
     return _Lane(batch, process, read, time.monotonic())
 
 
-def _child(batch: Batch, limits: Limits, pipe: int) -> NoReturn:
+def _child(
+    batch: Batch, limits: Limits, sandbox: isolate.Sandbox, pipe: int, parent: int
+) -> NoReturn:
     try:
-        limit_this_process(limits.seconds, limits.gigabytes)
+        most = isolate.Limits.of(limits.seconds, limits.gigabytes)
+        isolate.enter(most, sandbox, parent, pipe)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer: it ends its lanes
         _serve(batch, limits, pipe)
     finally:

@@ -24,7 +24,7 @@ from graph_net.measure.runner import measure
 from graph_net.measure.task import Task
 from graph_net.record import Config, Record, RecordError, Stage, Subject
 
-PACKAGES = ("graph", "record", "rewrite", "compilers", "measure")
+PACKAGES = ("graph", "record", "rewrite", "isolate", "compilers", "measure")
 _MAIN = """\
 import sys
 

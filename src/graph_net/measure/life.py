@@ -13,10 +13,9 @@ from typing import Any
 
 from graph_net.isolate import confine
 from graph_net.isolate.descriptors import keep_only
-from graph_net.isolate.limits import lower
+from graph_net.isolate.limits import address_space, lower
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.measure.audit import respond
-from graph_net.measure.memory import address_space
 from graph_net.measure.task import Answer, Surroundings, Work, encode
 from graph_net.record import Json, Stage
 from graph_net.record.signature import message_of

@@ -15,11 +15,6 @@ def group_bytes(pid: int) -> int:
     return sum(_private_bytes(member) for member in descendants(pid))
 
 
-def address_space() -> int:
-    """Bytes of addresses that this process has asked for."""
-    return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * _PAGE
-
-
 def _private_bytes(pid: int) -> int:
     try:
         words = Path(f"/proc/{pid}/statm").read_text("ascii").split()

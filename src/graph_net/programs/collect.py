@@ -11,7 +11,6 @@ import gc
 import json
 import math
 import os
-import resource
 import shutil
 import signal
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
 
-from graph_net.isolate.privileges import die_with_parent
+from graph_net.isolate import Limits, Sandbox, enter
 from graph_net.measure.task import Inbox
 from graph_net.measure.trial import Trial, serve_trials, trial_limits
 from graph_net.programs.samples import Samples
@@ -190,10 +189,9 @@ class Collection:
     def _live(self, task: CollectedTask, start: int, count: int, writes: int, parent: int) -> None:
         """The life of a task's process; never returns."""
         try:
-            die_with_parent(parent)
+            # The failures, samples and journals of its task are in there.
+            enter(Limits(PATIENCE + count, MOST_BYTES), Sandbox(self.work), parent, writes)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the collecting process decides
-            signal.alarm(PATIENCE + count)
-            resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
             space = space_of(task.workload)
             samples = self._samples(task)
             samples.draw(space, start + count)

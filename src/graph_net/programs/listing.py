@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from graph_net.isolate import Died, Limits, call
 from graph_net.programs.show import Chosen, TaskView
 from graph_net.space import SpaceError, Workload, known, space_of
 from graph_net.space.written import written
-from graph_net.validate.forked import Died, forked
 
 SECONDS, GIGABYTES = 60, 16.0
 MOST = 1 << 18
@@ -60,9 +60,8 @@ def _listing(view: TaskView, ready: _Ready) -> Listing:
     if why := ready.missing(kind):
         return _plain(view, why)
     try:
-        answer = forked(
-            lambda: _codes(view.workload, view.summary.target, chosen), SECONDS, GIGABYTES
-        )
+        limits = Limits.of(SECONDS, GIGABYTES)
+        answer = call(lambda: _codes(view.workload, view.summary.target, chosen), limits)
     except Died as error:
         why = str(error).removeprefix("SpaceError: ")[:200]
         return _plain(view, f"Not shown as the {kind} space has it: {why}.")

@@ -17,9 +17,9 @@ from graph_net.capture.collect import each_in_a_process
 from graph_net.capture.worker import Budget
 from graph_net.corpus.sources import written
 from graph_net.graph import Graph, from_bytes, to_bytes
+from graph_net.isolate import Limits, Sandbox, enter
 from graph_net.record import Json, Task, canonical
 from graph_net.space import Workload
-from graph_net.validate.forked import limit_this_process
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,13 @@ class Extraction:
             self._file(name).unlink()
 
     def _begin(self, item: tuple[str, bytes]) -> int:
+        parent = os.getpid()
         child = os.fork()
         if child:
             return child
         try:
-            limit_this_process(self.budget.seconds, self.budget.gigabytes)
+            limits = Limits.of(self.budget.seconds, self.budget.gigabytes)
+            enter(limits, Sandbox(self.work), parent)
             name, data = item
             try:
                 self._keep(name, list(network_tasks(name, from_bytes(data), self.cores)), "")

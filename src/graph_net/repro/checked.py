@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from graph_net.isolate import Sandbox, confine
+
 KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 """All that a clean process sees of this one's environment."""
+LIGHT = {"TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"}
+"""Inductor compiles its headers once for many runs; there is one, and its place is removed."""
 TAIL = 4000
 _WORDS = ("SHOWN: ", "NOT SHOWN: ", "CANNOT TELL: ")
 
@@ -37,11 +41,7 @@ class Shown:
 
 
 def try_script(text: str, timeout: float) -> Shown:
-    """Run a script as ``python -I`` in an empty directory; what it leaves there is removed.
-
-    Inductor keeps what it found out of the machine where it does for everybody: finding it out
-    again takes a minute and says nothing on the graph.
-    """
+    """Run a script as ``python -I``, confined to an empty directory that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="graph_net_repro_") as folder:
         place = Path(folder)
         (place / "script.py").write_text(text, "utf-8")
@@ -71,7 +71,8 @@ def try_script(text: str, timeout: float) -> Shown:
 def _run(place: Path, printed: int, timeout: float) -> int | None:
     """The exit code; None where the time was up. Nothing it started lives on."""
     environment = {key: os.environ[key] for key in KEPT if key in os.environ}
-    environment["HOME"] = str(place)
+    environment |= {"HOME": str(place), "TMPDIR": str(place), **LIGHT}
+    sandbox = Sandbox(place, device="cuda")
     running = subprocess.Popen(
         [sys.executable, "-I", "script.py"],
         cwd=place,
@@ -80,6 +81,7 @@ def _run(place: Path, printed: int, timeout: float) -> int | None:
         stdout=printed,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        preexec_fn=lambda: confine(sandbox),
     )
     try:
         return running.wait(timeout)

@@ -28,6 +28,7 @@ from graph_net.compilers import Compiler, CompilerError, Job, Unsupported
 from graph_net.compilers.forms import copies
 from graph_net.graph import Graph
 from graph_net.graph.execute import flat_outputs, make_inputs, run
+from graph_net.isolate import Sandbox, confine
 from graph_net.testing.compiler_graphs import BASIC, GRAPHS
 
 TOLERANCE = {torch.bfloat16: 5e-2, torch.float16: 1e-2, torch.float64: 1e-6}
@@ -63,7 +64,8 @@ def examine(
     compiler.prepare()
     left = list(graphs)
     while left:  # a child that dies takes one graph with it, not the rest
-        left = _in_child(compiler, device, left, report)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+            left = _in_child(compiler, device, left, report, Path(place))
     refused = [name for name in BASIC if name in report.unsupported]
     report.findings.extend(f"{name}: refused, and no compiler may refuse it" for name in refused)
     return report
@@ -89,7 +91,9 @@ def _words(compiler: Compiler, device: str) -> Iterator[str]:
         yield "an unknown option is accepted"
 
 
-def _in_child(compiler: Compiler, device: str, names: list[str], report: Report) -> list[str]:
+def _in_child(
+    compiler: Compiler, device: str, names: list[str], report: Report, place: Path
+) -> list[str]:
     """Try graphs in one forked process; which are left if it died."""
     reader, writer = os.pipe()
     sys.stdout.flush()
@@ -98,6 +102,7 @@ def _in_child(compiler: Compiler, device: str, names: list[str], report: Report)
     if child == 0:
         try:
             os.close(reader)
+            confine(Sandbox(place, compiler.needs, device))  # as where it will be measured
             torch.set_num_threads(1)  # a pool of the parent's does not survive the fork
             with os.fdopen(writer, "w", buffering=1) as channel:
                 _child(compiler, device, names, channel)

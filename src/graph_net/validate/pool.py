@@ -11,16 +11,19 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 from torch import nn
 
+from graph_net import isolate
 from graph_net.capture.worker import Budget
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
+from graph_net.isolate import Needs, Sandbox, enter
 from graph_net.validate.checks import Limits, Validation, sentence
-from graph_net.validate.forked import limit_this_process
 from graph_net.validate.report import Finding, Requirement, State, Verdict, verdict_from_json
 
 PATIENCE = 10
@@ -33,6 +36,8 @@ class Task:
 
     name: str
     load: Callable[[], Graph]
+    reads: Path | None = None
+    """What it reads from, if not from memory."""
 
 
 @dataclass
@@ -57,7 +62,8 @@ def validate_all(
     budget, limits = budget or Budget(), limits or Limits()
     warm_up()
     try:
-        yield from _run(tasks, jobs, budget, limits, zoos)
+        with TemporaryDirectory(prefix="graph-net-", ignore_cleanup_errors=True) as place:
+            yield from _run(tasks, jobs, budget, limits, zoos, Path(place))
     finally:
         gc.unfreeze()
 
@@ -68,6 +74,7 @@ def _run(
     budget: Budget,
     limits: Limits,
     zoos: Callable[[str], Zoo] | None,
+    place: Path,
 ) -> Iterator[Verdict]:
     waiting = iter(tasks)
     running: dict[int, _Child] = {}  # by process
@@ -78,7 +85,7 @@ def _run(
             if task is None:
                 more = False
                 break
-            process, pipe = _start(task, budget, limits, zoos)
+            process, pipe = _start(task, budget, limits, zoos, place)
             running[process] = _Child(task, pipe, time.monotonic())
         ready, _, _ = select.select([child.pipe for child in running.values()], [], [], 0.5)
         for process, child in list(running.items()):
@@ -112,19 +119,20 @@ def warm_up() -> None:
 
 
 def _start(
-    task: Task, budget: Budget, limits: Limits, zoos: Callable[[str], Zoo] | None
+    task: Task, budget: Budget, limits: Limits, zoos: Callable[[str], Zoo] | None, place: Path
 ) -> tuple[int, int]:
     sys.stdout.flush()
     sys.stderr.flush()
     read, write = os.pipe()
+    parent = os.getpid()
     child = os.fork()
     if child:
         os.close(write)
         return child, read
     try:
-        os.close(read)
+        sandbox = Sandbox(place, Needs(reads=() if task.reads is None else (task.reads,)))
+        enter(isolate.Limits.of(budget.seconds, budget.gigabytes), sandbox, parent, write)
         torch.set_num_threads(1)
-        limit_this_process(budget.seconds, budget.gigabytes)
         _work(task, limits, zoos, write)
     finally:
         os._exit(0)
