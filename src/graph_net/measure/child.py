@@ -12,6 +12,7 @@ from pathlib import Path
 
 from graph_net.isolate.call import name_of
 from graph_net.isolate.tree import kill_all
+from graph_net.measure.audit import Heard
 from graph_net.measure.memory import oom_kills
 from graph_net.measure.task import BadMessage, Inbox, Work, now
 from graph_net.record import Failure, Json, Stage, Symptom
@@ -52,6 +53,8 @@ class Child:
     granted: bool = False
     """Whether it has had its turn in the measuring lane."""
     record: bytes | None = None
+    heard: Heard | None = None
+    """What it answered when it was asked to show that its record holds."""
     verdict: Failure | None = None
     """Why it was killed by us."""
 

@@ -16,7 +16,8 @@ from graph_net.isolate import confine
 from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.limits import address_space, lower
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
-from graph_net.measure.task import Surroundings, Work, encode
+from graph_net.measure.audit import respond
+from graph_net.measure.task import Answer, Surroundings, Work, encode
 from graph_net.record import Json, Stage
 from graph_net.record.signature import message_of
 
@@ -62,8 +63,11 @@ def live(
             """Seconds that this process ran, those it was stopped for left out."""
             return time.monotonic() - float(struct.unpack_from("d", paused)[0])
 
-        around = Surroundings(workdir, announce, wait, clock, confinement)
+        offered: list[Answer] = []
+        around = Surroundings(workdir, announce, wait, clock, confinement, offered.append)
         tell({"record": True}, task.run(around))
+        if offered:
+            respond(offered[-1], listens, tell)
         status = 0
     except Exception as error:  # everything that is foreseen becomes a record inside
         tell({"fault": message_of(error)})

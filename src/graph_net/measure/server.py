@@ -23,6 +23,7 @@ from typing import Any
 
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.isolate.tree import children_of, descendants, kill_all, kill_strays, state_of
+from graph_net.measure.audit import Heard, follow_up
 from graph_net.measure.child import Child, death_of, signal_group
 from graph_net.measure.life import live
 from graph_net.measure.memory import group_bytes, oom_kills
@@ -141,7 +142,9 @@ class Server:
             child.verdict = child.verdict or child.fault(printable(str(message["fault"])))
         elif "record" in message and child.record is None:
             child.task.check(blob)
-            child.record = blob
+            child.record, child.heard = blob, Heard().ask(child.writes)
+        elif "audit" in message and child.heard is not None:
+            child.heard.hear(message["audit"], blob)
         else:
             raise BadMessage(f"{printable(str(message))[:200]}")
 
@@ -211,13 +214,19 @@ class Server:
         if self.measuring is child:
             self.measuring = None
         record = child.record
+        death = death_of(child, status) if status or record is None else None
         if record is None:
-            record = self._obituary(child, death_of(child, status))
+            assert death is not None
+            record = self._obituary(child, death)
         else:
             with suppress(OSError):
                 child.task.keep(child.workdir)
         shutil.rmtree(child.workdir, ignore_errors=True)
-        self._send({"event": "record", "key": child.task.key}, record)
+        check = follow_up(child.task, record, child.heard, death)
+        if check is not None:
+            self.queue.appendleft(check)
+        else:
+            self._send({"event": "record", "key": child.task.key}, record)
 
     def _obituary(self, child: Child, failure: Failure) -> bytes:
         try:
@@ -266,6 +275,7 @@ def prepare(compilers: list[str]) -> None:
 
     import torch
 
+    import graph_net.measure.judge
     import graph_net.measure.worker  # noqa: F401
     from graph_net.compilers import create
 

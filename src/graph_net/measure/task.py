@@ -31,6 +31,10 @@ from graph_net.record import (
 Announce = Callable[[Stage, dict[str, Json]], None]
 """What a worker tells on its way: where it is, and what it knows should it die there."""
 
+Say = Callable[[str], None]
+Answer = Callable[[int, Say], bytes]
+"""Takes the parent's seed and a way to tell it how far things are; gives outputs."""
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -44,6 +48,8 @@ class Surroundings:
     """Seconds that the process ran, those it was stopped for left out."""
     confinement: str = ""
     """What confines the process, as the record tells it."""
+    offer: Callable[[Answer], None] = lambda answer: None
+    """Told how to answer the parent once the result is written (``audit.py``)."""
 
 
 class Work(Interface):
@@ -143,7 +149,9 @@ class Task:
         """Measure; the record as JSON."""
         from graph_net.measure.worker import Worker
 
-        worker = Worker(self, around.workdir, around.announce, around.wait, around.clock)
+        worker = Worker(
+            self, around.workdir, around.announce, around.wait, around.clock, around.offer
+        )
         worker.environment["sandbox"] = around.confinement
         return to_json(worker.run()).encode()
 

@@ -72,6 +72,35 @@ class CudaClock:
         return wall, begin.elapsed_time(end) / 1e3 / inner, result
 
 
+class Inputs(Interface):
+    """Gives calls their inputs; what it does is not timed."""
+
+    def prepare(self, calls: int) -> None:
+        """Be ready for samples of so many calls."""
+        ...
+
+    def renew(self, calls: int) -> None:
+        """Give the next so many calls inputs of other values."""
+        ...
+
+    def keep(self, result: Any, calls: int) -> None:
+        """Look at what the last of the candidate's timed calls gave, or do not."""
+        ...
+
+
+class SameInputs:
+    """Inputs that nobody changes."""
+
+    def prepare(self, calls: int) -> None:
+        """Nothing to do."""
+
+    def renew(self, calls: int) -> None:
+        """Nothing to do."""
+
+    def keep(self, result: Any, calls: int) -> None:
+        """Nothing to do."""
+
+
 @dataclass
 class _Arm:
     call: Call
@@ -105,21 +134,24 @@ def compare(
     clock: Clock,
     between: Call | None = None,
     compilations: Callable[[], int] = lambda: 0,
+    inputs: Inputs | None = None,
 ) -> tuple[Timing, Any]:
     """The timing of a candidate against eager, and what the last timed call of it gave.
 
     ``between`` runs before every sample, untimed; a function that needs it is called once a
-    sample. ``compilations`` must not change once the arms are warm.
+    sample. ``compilations`` must not change once the arms are warm. ``inputs`` are renewed before
+    every sample of every arm, and see what the candidate gave after each of its samples.
     """
+    inputs = inputs or SameInputs()
     arms = {"eager": _Arm(eager), "control": _Arm(eager), "candidate": _Arm(candidate)}
     order = random.Random(protocol.seed)  # noqa: S311 - an order, not a secret
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
-        _warm_up(arms, protocol, clock, between)
+        _warm_up(arms, protocol, clock, between, inputs)
         warm = compilations()
-        per_block = _sample(arms, protocol, clock, between, order)
+        per_block = _sample(arms, protocol, clock, between, inputs, order)
         if compilations() != warm:
             raise CompiledAgain("compiled again inside the timed region")
     finally:
@@ -129,11 +161,18 @@ def compare(
     return timing_of(first, control, second, protocol, per_block), arms["candidate"].last
 
 
-def _warm_up(arms: dict[str, _Arm], protocol: Protocol, clock: Clock, between: Call | None) -> None:
+def _warm_up(
+    arms: dict[str, _Arm],
+    protocol: Protocol,
+    clock: Clock,
+    between: Call | None,
+    inputs: Inputs,
+) -> None:
     """Call each arm until it stops getting faster, and find how many calls fill a sample."""
     for name in ("eager", "candidate"):
         arm, began, calls, settled = arms[name], time.monotonic(), 0, 0
         while calls < protocol.warm_calls or settled < SETTLED:
+            inputs.renew(arm.inner)
             if between is not None:
                 between()
             before = arm.best
@@ -148,6 +187,7 @@ def _warm_up(arms: dict[str, _Arm], protocol: Protocol, clock: Clock, between: C
         # The quickest of many short samples is quicker: arms that are alike get alike samples.
         first.inner = second.inner = max(first.inner, second.inner)
     arms["control"].inner = first.inner
+    inputs.prepare(max(first.inner, second.inner))
 
 
 def _sample(
@@ -155,6 +195,7 @@ def _sample(
     protocol: Protocol,
     clock: Clock,
     between: Call | None,
+    inputs: Inputs,
     order: random.Random,
 ) -> int:
     """Take samples until there are enough; how many of an arm make a block."""
@@ -166,9 +207,13 @@ def _sample(
         for _ in range(rounds):
             names = order.sample(ARMS, len(ARMS))
             for name in (*names, *reversed(names)):
+                arm = arms[name]
+                inputs.renew(arm.inner)
                 if between is not None:
                     between()
-                arms[name].take(clock, keep=True)
+                arm.take(clock, keep=True)
+                if name == "candidate":
+                    inputs.keep(arm.last, arm.inner)
         spent = time.monotonic() - began
         if spent > protocol.patience:
             break

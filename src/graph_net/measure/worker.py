@@ -18,15 +18,14 @@ import torch
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.compilers.kept_forms import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
-from graph_net.graph.effects import changed_values
-from graph_net.graph.outputs import flat_outputs
+from graph_net.measure.answer import answer_with
+from graph_net.measure.arms import Arms
 from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.golden_outputs import meet
 from graph_net.measure.safetensors import SafetensorsError
-from graph_net.measure.task import Task, now
-from graph_net.measure.timing import CpuClock, CudaClock, compare
+from graph_net.measure.task import Answer, Task, now
 from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
 from graph_net.record import (
     Cost,
@@ -59,6 +58,8 @@ class Worker:
     wait: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
     """Seconds that this process ran; a process that is stopped now and then has one of its own."""
+    offer: Callable[[Answer], None] = lambda answer: None
+    """Told how to answer whoever wants to see a success repeated."""
     stage: Stage = Stage.LOAD
     cost: Cost = field(default_factory=Cost)
     outputs: tuple[Output, ...] = ()
@@ -207,41 +208,22 @@ class Worker:
         expected: Reference,
         host: Framework,
     ) -> None:
-        changed = changed_values(graph)
-        places = [i for i, entry in enumerate(graph.inputs) if entry.name in changed]
-        kept = {place: host.copy(job.inputs[place]) for place in places}
-
-        def restore() -> None:
-            for place, value in kept.items():
-                host.restore(job.inputs[place], value)
-
-        clock = CudaClock() if job.device.startswith("cuda") else CpuClock()
+        arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
+        self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
-        with host.calling():
-            timing, last = compare(
-                lambda: eager(job.inputs),
-                lambda: candidate(job.inputs),
-                self.task.protocol,
-                clock,
-                restore if kept else None,
-                _compilations,
-            )
+        timing, again, failure = arms.time(
+            self.task.protocol, _compilations, expected, self.outputs
+        )
         self.environment |= disturbances.read()
         self.timing = timing
-        if expected.random:
-            return
-        # What was timed must be right too. Where inputs change, the last call began as the first
-        # did, and left the inputs behind it changed or not, as the order of the arms had it.
-        leaves = [host.seen(leaf) for leaf in flat_outputs(last)]
-        again, failure = check([*leaves, *expected.outputs[len(leaves) :]], expected)
         self.outputs = worse(self.outputs, again) if again else again
         if failure is not None:
-            why = f"a timed call: {failure.message}"
-            raise _Ended(Failure(Stage.VERIFY, failure.symptom, why))
+            raise _Ended(failure)
         off = max(timing.noise.value, 1 / timing.noise.value) - 1
         if off > self.task.protocol.noise_limit:
             why = f"eager differs from itself by {off:.0%}"
             raise _Ended(Failure(Stage.MEASURE, Symptom.TOO_NOISY, why))
+        self.offer(answer_with(arms, timing, self.task.protocol, expected.outputs))
 
     def _failure(self, error: BaseException) -> Failure:
         message = message_of(error)

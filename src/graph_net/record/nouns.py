@@ -59,6 +59,7 @@ class Symptom(StrEnum):
     NUMERIC = "numeric_mismatch"
     NON_FINITE = "non_finite"
     NONDETERMINISTIC = "nondeterministic_reference"
+    IMPOSSIBLE = "impossible"
     TOO_NOISY = "too_noisy"
     INFRASTRUCTURE = "infrastructure"
 

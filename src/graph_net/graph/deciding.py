@@ -1,0 +1,77 @@
+"""Which inputs decide, by their values, what a graph computes: sizes, branches, Python numbers.
+
+Other values in these inputs give results of other sizes, and compiled code may have to be compiled
+again. The rules go by name, and what is not sure counts as deciding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_net.graph.effects import argument, base_name, mutated
+from graph_net.graph.graph import Graph, Node
+from graph_net.graph.spec import ScalarSpec, TensorSpec
+from graph_net.graph.values import Value, refs
+
+_DECIDING = frozenset(
+    """
+item tolist _local_scalar_dense nonzero flatnonzero argwhere masked_select unique _unique _unique2
+unique_dim unique_consecutive bincount is_nonzero equal allclose __bool__ __int__ __float__ int bool
+float _pack_padded_sequence pack_padded_sequence _pad_packed_sequence nms cond while_loop _assert
+_assert_async _assert_scalar histogramdd to_sparse numpy
+""".split()
+)
+"""Operators whose result's size, or what follows, depends on values. (``int``, ``bool`` and
+``float`` are the builtins here; methods of these names only convert.)"""
+_BY_THE_REST = frozenset({"repeat_interleave", "tensor_split"})
+"""Operators whose first argument decides nothing, unless it is the only one."""
+_CONVERSIONS = ("method:int", "method:bool", "method:float")
+_INDEXING = frozenset({"getitem", "__getitem__", "index", "_unsafe_index"})
+_SIZES = frozenset({"size", "sym_size", "dim", "ndimension", "numel", "sym_numel", "stride", "len"})
+_FORM = frozenset({"shape", "dtype", "device", "ndim", "layout"})
+
+
+def deciding_inputs(graph: Graph) -> frozenset[str]:
+    """Names of the inputs whose values decide sizes or branches."""
+    wanted = {ref.name for node in graph.nodes for value in _decided_by(graph, node)
+              for ref in refs(value)}  # fmt: skip
+    if not wanted:
+        return frozenset()
+    if any(mutated(node) for node in graph.nodes):
+        # What a value holds then depends on calls that it does not name.
+        return frozenset(entry.name for entry in graph.inputs)
+    for node in reversed(graph.nodes):
+        if node.name in wanted and not _reads_form(node):
+            wanted.update(ref.name for ref in node.refs)
+    return frozenset(entry.name for entry in graph.inputs if entry.name in wanted)
+
+
+def _decided_by(graph: Graph, node: Node) -> Iterator[Value]:
+    """The arguments whose values decide what a call gives."""
+    base = base_name(node.target)
+    if base in _INDEXING:
+        for ref in refs(node.args[1:]):
+            entry = graph.index[ref.name]
+            spec = entry.result if isinstance(entry, Node) else entry.spec
+            if isinstance(spec, ScalarSpec):
+                continue
+            if not isinstance(spec, TensorSpec) or spec.dtype in ("bool", "uint8"):
+                yield ref
+    elif base == "where":
+        if len(node.args) + len(node.kwargs) == 1:
+            yield node.args
+    elif base in _BY_THE_REST:
+        yield node.args[1:] or node.args
+        yield tuple(value for _, value in node.kwargs)
+    elif base == "one_hot":
+        if argument(node, 1, "num_classes") in (None, -1):
+            yield node.args
+    elif base in _DECIDING and node.target not in _CONVERSIONS:
+        yield node.args
+        yield tuple(value for _, value in node.kwargs)
+
+
+def _reads_form(node: Node) -> bool:
+    """Whether a call reads sizes and types alone, not values."""
+    base = base_name(node.target)
+    return base in _SIZES or (base == "getattr" and any(arg in _FORM for arg in node.args[1:]))

@@ -1,0 +1,77 @@
+"""Whether a record holds: its times by another clock, its outputs by another process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from graph_net.graph import from_bytes
+from graph_net.measure.answer import batches_of
+from graph_net.measure.audit import Audit
+from graph_net.measure.audit_outputs import OutputCheck
+from graph_net.measure.bound import least_seconds
+from graph_net.record import Failure, Record, Stage, Symptom
+from graph_net.record.signature import signature_of
+
+SLOWER = 3.0
+"""A batch may last so many times what the worker says of its calls …"""
+SLACK = 0.05
+"""… and so many seconds for messages to be read on a busy machine."""
+RATIO = 3.0
+"""The speedup may be so many times that of the parent's clock."""
+LATENCY = 0.005
+"""Seconds of a batch, half of it at most, that may be the reading of messages."""
+SUSPICIOUS = 2.0
+"""What is less than so many times as fast as eager is not too good to be true."""
+
+
+def judged(audit: Audit, record: Record, workdir: Path) -> Record:
+    """The record, or what is wrong with it."""
+    check = OutputCheck(audit.task, from_bytes(audit.task.graph), record, workdir)
+    failure = next(_failures(audit, record, check), None)
+    if failure is None:
+        record, failure = check.run(audit.heard.seed, audit.heard.outputs or b"")
+    if failure is None:
+        return record
+    return replace(record, failure=replace(failure, signature=signature_of(failure.message)))
+
+
+def _failures(audit: Audit, record: Record, check: OutputCheck) -> Iterator[Failure]:
+    """What is impossible about its times."""
+    timing, heard = record.timing, audit.heard
+    assert timing is not None
+    claimed, eager = median(timing.candidate.wall), median(timing.eager.wall)
+    if claimed * SUSPICIOUS < eager:
+        least = least_seconds(check.graph, audit.task.device)
+        if claimed < least:
+            yield _impossible(
+                f"{claimed:.3g} s per call, where no machine of this kind needs less than"
+                f" {least:.3g} s: work was skipped, kept from an earlier call, or not timed"
+            )
+    failed = [word for word, _ in heard.words if word.startswith("failed: ")]
+    if failed:
+        yield Failure(Stage.MEASURE, Symptom.EXCEPTION, f"called once more, it {failed[0]}")
+    seen, seen_eager = heard.seconds("candidate"), heard.seconds("eager")
+    if seen is None or seen_eager is None or heard.outputs is None:
+        silent = "the worker did not show its parent that its figures hold"
+        yield audit.death or _impossible(silent)
+        return
+    batches = batches_of(check.graph, check.places, timing, audit.task.protocol)
+    if seen > SLOWER * batches.candidate * claimed + SLACK:
+        yield _impossible(
+            f"the worker's clock says {claimed:.3g} s per call, its parent saw"
+            f" {seen / batches.candidate:.3g} s"
+        )
+    shortest = max(seen - LATENCY, seen / 2)
+    speedup = (seen_eager / batches.eager) / (shortest / batches.candidate)
+    if eager / claimed > max(SUSPICIOUS, RATIO * speedup) and min(seen, seen_eager) > LATENCY:
+        yield _impossible(
+            f"the worker's clock says {eager / claimed:.3g} times as fast as eager, its parent's"
+            f" {speedup:.3g} times"
+        )
+
+
+def _impossible(why: str) -> Failure:
+    return Failure(Stage.MEASURE, Symptom.IMPOSSIBLE, why)
