@@ -245,8 +245,9 @@ def _blame(stage: Stage) -> Failure:
     """
     why = f"the process that holds the workers died {ALONE} times with this alone in it, at {stage}"
     theirs = not is_off() and landlock.abi() >= landlock.SCOPED_SIGNALS
-    symptom = Symptom.INFRASTRUCTURE if theirs else Symptom.CRASH
-    return Failure(stage, symptom, why, signature_of(why))
+    if theirs:
+        return Failure(stage, Symptom.INFRASTRUCTURE, why, signature_of(why))
+    return Failure(stage, Symptom.CRASH, why, signature_of(why), signal.SIGKILL)
 
 
 def _environment() -> dict[str, str]:

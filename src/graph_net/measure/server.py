@@ -191,7 +191,7 @@ class Server:
                 child.kill(Failure(child.stage, Symptom.TIMEOUT, why, signature_of(why)))
             if len(descendants(child.pid)) > MOST_PROCESSES:
                 why = f"started more than {MOST_PROCESSES} processes"
-                child.kill(Failure(child.stage, Symptom.CRASH, why, why))
+                child.kill(Failure(child.stage, Symptom.CRASH, why, why, signal.SIGKILL))
             held = group_bytes(child.pid)
             if held > child.task.limits.memory_bytes:
                 limit = child.task.limits.memory_bytes
