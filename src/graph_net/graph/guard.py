@@ -23,10 +23,10 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from graph_net.graph.argument_types import check_arguments
+from graph_net.graph.composite_calls import check_composite
 from graph_net.graph.errors import RefusedCall, UnknownTarget
 from graph_net.graph.kernel_rules import rules_of
 from graph_net.graph.plain_calls import check_method, check_plain
-from graph_net.graph.recurrent_calls import RECURRENT, check_recurrent
 from graph_net.graph.resolve import name_of, resolve
 from graph_net.graph.targets import check_target
 
@@ -49,8 +49,7 @@ def check_call(
     target: str, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
     """Raise RefusedCall unless a call may be made, as far as its arguments tell."""
-    if target in RECURRENT:
-        check_recurrent(target, args, kwargs)
+    check_composite(target, args, kwargs)
     if isinstance(function, OpOverload):
         check_arguments(function, args, kwargs)
     elif target.startswith("method:"):
@@ -65,7 +64,7 @@ def watched_kernels() -> Iterator[None]:
     if _is_fake() or isinstance(_get_current_dispatch_mode(), KernelGuard):
         yield
     else:
-        with KernelGuard():
+        with KernelGuard():  # type: ignore[no-untyped-call]
             yield
 
 
@@ -86,7 +85,7 @@ def _rehearse(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     with disable_proxy_modes_tracing(), unset_fake_temporarily(), torch.random.fork_rng(devices=[]):
         given = tree_map_only(torch.Tensor, _copy_of_constant, (args, dict(kwargs)))
         try:
-            with KernelGuard():
+            with KernelGuard():  # type: ignore[no-untyped-call]
                 function(*given[0], **given[1])
         except RefusedCall:
             raise
@@ -98,7 +97,7 @@ def _copy_of_constant(tensor: Any) -> torch.Tensor:
     return tensor.constant.clone()  # type: ignore[no-any-return]
 
 
-class KernelGuard(TorchDispatchMode):
+class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Checks the arguments of each kernel by the rules for it, then calls it."""
 
     def __torch_dispatch__(
@@ -125,7 +124,8 @@ def _names(overload: OpOverload) -> tuple[str, ...]:
 @lru_cache(maxsize=8192)
 def _is_composite(overload: OpOverload) -> bool:
     key = "CompositeImplicitAutograd"
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), key))
+    name = overload.name()  # type: ignore[no-untyped-call]
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
 
 
 def _chosen(

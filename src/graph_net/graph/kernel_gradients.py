@@ -143,7 +143,8 @@ def _pairs_backward(bound: Bound) -> None:
 def _distances_backward(bound: Bound) -> None:
     left, right = bound["x1"], bound["x2"]
     refuse_unless(left.dim() >= 2 and right.dim() >= 2, "distances of rows take matrices")
-    lead = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    batches = (left.shape[:-2], right.shape[:-2])
+    lead = torch.broadcast_shapes(*batches)  # type: ignore[no-untyped-call]
     shape = (*lead, left.shape[-2], right.shape[-2])
     for name in ("grad", "cdist"):
         refuse_unless(tuple(bound[name].shape) == shape, f"{name} of {tuple(bound[name].shape)}")
