@@ -303,6 +303,7 @@ LYING = {
     "softmax": ("aten._softmax_backward_data.default",
                 (ones(64), ones(2), 0, torch.float32)),
     "fourier": ("aten._fft_r2c.default", (ones(2), [10**9], 1, True)),
+    "fourier scale": ("aten._fft_r2c.default", (ones(2), [0], 5, True)),
     "inverse fourier": ("aten._fft_c2r.default",
                         (ones(2, dtype=torch.complex64), [0], 1, 2**20)),
     "convolution": (
@@ -350,6 +351,16 @@ def test_the_guard_stands_behind_functions_methods_and_operators_alike(inference
     for target, args in calls:
         with torch.inference_mode(inference), pytest.raises(RefusedCall):
             guarded_call(target, args, {})
+
+
+@pytest.mark.parametrize("operands", ["ij,jk->ik", "i,i->"])
+def test_autocast_reaches_the_parts_of_an_operator_as_without_the_guard(operands: str) -> None:
+    given = [ones(2, 2)] * 2 if "j" in operands else [ones(2)] * 2
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        found = guarded_call("torch.einsum", (operands, *given), {})
+        assert found.dtype == torch.einsum(operands, *given).dtype
+        assert torch.is_autocast_enabled("cpu")
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_a_refusal_leaves_no_mode_behind() -> None:

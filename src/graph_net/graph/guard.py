@@ -30,6 +30,7 @@ from graph_net.graph.plain_calls import check_method, check_plain
 from graph_net.graph.resolve import name_of, resolve
 from graph_net.graph.targets import check_target
 
+_CASTING = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 _PLAIN = ("operator.", "builtins.", "math.")
 
 
@@ -41,7 +42,9 @@ def guarded_call(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     check_call(target, function, args, kwargs)
     if _is_fake():
         _rehearse(function, args, kwargs)
-    with watched_kernels():
+    with watched_kernels() as guard:
+        if guard is not None:
+            guard.casting = tuple(kind for kind in _CASTING if torch.is_autocast_enabled(kind))
         return function(*args, **kwargs)
 
 
@@ -59,13 +62,16 @@ def check_call(
 
 
 @contextmanager
-def watched_kernels() -> Iterator[None]:
+def watched_kernels() -> Iterator[KernelGuard | None]:
     """Show every kernel that is called inside to its rules; under fake tensors none is."""
-    if _is_fake() or isinstance(_get_current_dispatch_mode(), KernelGuard):
-        yield
+    current = _get_current_dispatch_mode()
+    if _is_fake():
+        yield None
+    elif isinstance(current, KernelGuard):
+        yield current
     else:
-        with KernelGuard():  # type: ignore[no-untyped-call]
-            yield
+        with KernelGuard() as guard:
+            yield guard
 
 
 def _is_fake() -> bool:
@@ -85,7 +91,7 @@ def _rehearse(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     with disable_proxy_modes_tracing(), unset_fake_temporarily(), torch.random.fork_rng(devices=[]):
         given = tree_map_only(torch.Tensor, _copy_of_constant, (args, dict(kwargs)))
         try:
-            with KernelGuard():  # type: ignore[no-untyped-call]
+            with KernelGuard():
                 function(*given[0], **given[1])
         except RefusedCall:
             raise
@@ -100,6 +106,11 @@ def _copy_of_constant(tensor: Any) -> torch.Tensor:
 class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Checks the arguments of each kernel by the rules for it, then calls it."""
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.casting: tuple[str, ...] = ()
+        """Devices with autocast on, which torch switches off while a mode works."""
+
     def __torch_dispatch__(
         self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
@@ -109,11 +120,25 @@ class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
             bound = dict(zip(_names(func), args, strict=False)) | kwargs
             for rule in rules:
                 rule(bound)
-        if _is_composite(func):
+        if _has_kernel(func, "CompositeImplicitAutograd"):
             # Under inference mode such an operator arrives whole: take it apart with the rules on.
-            with self:
+            with self, self._cast_inside(func):
                 return func._op_dk(DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         return func(*args, **kwargs)
+
+    @contextmanager
+    def _cast_inside(self, func: OpOverload) -> Iterator[None]:
+        """Autocast for the parts of an operator that it has not cast as a whole."""
+        before = self.casting
+        self.casting = tuple(kind for kind in before if not _has_kernel(func, _CASTING[kind]))
+        for kind in self.casting:
+            torch.set_autocast_enabled(kind, True)
+        try:
+            yield
+        finally:
+            for kind in self.casting:
+                torch.set_autocast_enabled(kind, False)
+            self.casting = before
 
 
 @lru_cache(maxsize=8192)
@@ -122,8 +147,7 @@ def _names(overload: OpOverload) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8192)
-def _is_composite(overload: OpOverload) -> bool:
-    key = "CompositeImplicitAutograd"
+def _has_kernel(overload: OpOverload, key: str) -> bool:
     name = overload.name()  # type: ignore[no-untyped-call]
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
 

@@ -79,7 +79,11 @@ def _batch_norm_backward(bound: Bound) -> None:
     same_shape("input", "grad_out")(bound)
     owner = bound["input"]
     refuse_unless(owner.dim() >= 2, "a batch norm of fewer than two dimensions")
-    names = ("weight", "running_mean", "running_var", "save_mean", "save_invstd")
+    # What evaluation reads are the running statistics; the saved ones are empty then.
+    names = ["weight", "running_mean", "running_var"]
+    names += ["save_mean", "save_invstd"] if bound["train"] else []
+    used = bound["save_mean" if bound["train"] else "running_mean"]
+    refuse_unless(isinstance(used, torch.Tensor), "the gradient of a batch norm without statistics")
     for name in names:
         if isinstance(bound.get(name), torch.Tensor):
             refuse_unless(

@@ -58,6 +58,7 @@ def _strided(bound: Bound) -> None:
 def _square(bound: Bound) -> None:
     columns = bound.get("m", bound.get("n", 0))
     check_bytes([bound.get("n", 0), columns], _item(bound))
+    _counted("n", "m")(bound)
 
 
 def _counted(*names: str) -> Rule:
