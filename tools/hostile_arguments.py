@@ -67,6 +67,7 @@ class Draw:
         count = 1
         for size in shape:
             count *= size
+        pool: tuple[float, ...]
         if dtype.is_floating_point or dtype.is_complex:
             pool = (0.0, 1.0, 0.5, -0.25, 0.9) if self.tame else FLOATS
         else:
@@ -164,8 +165,8 @@ def _overload(target: str, rng: random.Random) -> OpOverload | None:
         packet = getattr(torch.ops.aten, name, None)
         if not isinstance(packet, OpOverloadPacket):
             continue
-        overloads = [getattr(packet, overload) for overload in packet.overloads()]
-        plain = [o for o in overloads if not o._overloadname.endswith("out")]
+        names = [str(n) for n in packet.overloads()]  # type: ignore[no-untyped-call]
+        plain: list[OpOverload] = [getattr(packet, n) for n in names if not n.endswith("out")]
         if plain:
             return rng.choice(plain)
     return None

@@ -5,6 +5,7 @@ Each call here killed the process, never ended, or read memory that is none of i
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def test_a_packet_reaches_the_listed_overloads_only() -> None:
 def test_an_argument_is_what_the_schema_says(
     target: str, args: tuple[Value, ...], kwargs: dict[str, Value], words: str
 ) -> None:
-    graph = graph_of(target, *args, **kwargs)
+    graph = Graph((X,), (Node("y", target, args, tuple(kwargs.items())),), Ref("y"))
     with pytest.raises(RefusedCall, match=rf"{words}.*\(node y, field args\)"):
         run(graph)
     with pytest.raises(RefusedCall, match=words):
@@ -137,6 +138,7 @@ def test_a_number_where_a_tensor_is_due_is_torchs_own_way() -> None:
         ("math.prod", ((2**60,) * 100,)),
         ("method:add", (3, 4)),
         ("method:numel", ("text",)),
+        ("builtins.float", ("9" * 60_000,)),
     ],
 )
 def test_a_call_without_a_bound_is_refused_before_it_is_made(
@@ -170,6 +172,7 @@ def test_division_of_numbers_by_zero_is_an_error(target: str) -> None:
         ("operator.add", ((1, 2), (3,)), (1, 2, 3)),
         ("builtins.max", (3, 5), 5),
         ("operator.eq", ("cpu", "cpu"), True),
+        ("builtins.float", ("-inf",), -math.inf),
     ],
 )
 def test_arithmetic_on_sizes_is_what_it_was(
@@ -207,6 +210,15 @@ def test_what_a_call_would_make_is_bounded(target: str, args: tuple[Value, ...])
     wide = Input("wide", TensorSpec((100_000,), "uint8"), Integers(0, 1))
     with pytest.raises(RefusedCall, match="node y, field args"):
         run(graph_of(target, *args, inputs=(X, wide)))
+
+
+@pytest.mark.parametrize(
+    "target", ["aten.linalg_matrix_power.default", "torch.matrix_power", "method:matrix_power"]
+)
+def test_a_loop_by_a_number_is_bounded(target: str) -> None:
+    square = Input("square", TensorSpec((2, 2), "float32"), Normal(0.0, 1.0))
+    with pytest.raises(RefusedCall, match="is the most"):
+        run(graph_of(target, Ref("square"), -(2**63), inputs=(square,)))
 
 
 def test_a_function_made_of_others_is_bounded_by_what_they_would_make() -> None:
@@ -291,6 +303,7 @@ LYING = {
     "softmax": ("aten._softmax_backward_data.default",
                 (ones(64), ones(2), 0, torch.float32)),
     "fourier": ("aten._fft_r2c.default", (ones(2), [10**9], 1, True)),
+    "fourier scale": ("aten._fft_r2c.default", (ones(2), [0], 5, True)),
     "inverse fourier": ("aten._fft_c2r.default",
                         (ones(2, dtype=torch.complex64), [0], 1, 2**20)),
     "convolution": (
@@ -338,6 +351,16 @@ def test_the_guard_stands_behind_functions_methods_and_operators_alike(inference
     for target, args in calls:
         with torch.inference_mode(inference), pytest.raises(RefusedCall):
             guarded_call(target, args, {})
+
+
+@pytest.mark.parametrize("operands", ["ij,jk->ik", "i,i->"])
+def test_autocast_reaches_the_parts_of_an_operator_as_without_the_guard(operands: str) -> None:
+    given = [ones(2, 2)] * 2 if "j" in operands else [ones(2)] * 2
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        found = guarded_call("torch.einsum", (operands, *given), {})
+        assert found.dtype == torch.einsum(operands, *given).dtype
+        assert torch.is_autocast_enabled("cpu")
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_a_refusal_leaves_no_mode_behind() -> None:

@@ -84,10 +84,11 @@ def test_a_library_without_a_list_has_no_operators() -> None:
 
 def test_a_plug_in_adds_the_operators_of_its_library(plug_in: PlugIn) -> None:
     plug_in("its_library", "OVERLOADS = ['double.default']")
-    library = torch.library.Library("its_library", "DEF")
-    library.define("double(Tensor x) -> Tensor")
-    library.define("hidden(Tensor x) -> Tensor")
-    library.impl("double", lambda x: x * 2, "CompositeExplicitAutograd")
+    library = torch.library.Library("its_library", "DEF")  # type: ignore[no-untyped-call]
+    library.define("double(Tensor x) -> Tensor")  # type: ignore[no-untyped-call]
+    library.define("hidden(Tensor x) -> Tensor")  # type: ignore[no-untyped-call]
+    kernel = (lambda x: x * 2, "CompositeExplicitAutograd")
+    library.impl("double", *kernel)  # type: ignore[no-untyped-call]
     graph = one_call("its_library.double.default")
     assert listed_packets("its_library") == {"double"}
     assert not is_allowed("its_library.hidden.default")

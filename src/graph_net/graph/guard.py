@@ -23,13 +23,14 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from graph_net.graph.argument_types import check_arguments
+from graph_net.graph.composite_calls import check_composite
 from graph_net.graph.errors import RefusedCall, UnknownTarget
 from graph_net.graph.kernel_rules import rules_of
 from graph_net.graph.plain_calls import check_method, check_plain
-from graph_net.graph.recurrent_calls import RECURRENT, check_recurrent
 from graph_net.graph.resolve import name_of, resolve
 from graph_net.graph.targets import check_target
 
+_CASTING = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 _PLAIN = ("operator.", "builtins.", "math.")
 
 
@@ -41,7 +42,9 @@ def guarded_call(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     check_call(target, function, args, kwargs)
     if _is_fake():
         _rehearse(function, args, kwargs)
-    with watched_kernels():
+    with watched_kernels() as guard:
+        if guard is not None:
+            guard.casting = tuple(kind for kind in _CASTING if torch.is_autocast_enabled(kind))
         return function(*args, **kwargs)
 
 
@@ -49,8 +52,7 @@ def check_call(
     target: str, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
     """Raise RefusedCall unless a call may be made, as far as its arguments tell."""
-    if target in RECURRENT:
-        check_recurrent(target, args, kwargs)
+    check_composite(target, args, kwargs)
     if isinstance(function, OpOverload):
         check_arguments(function, args, kwargs)
     elif target.startswith("method:"):
@@ -60,13 +62,16 @@ def check_call(
 
 
 @contextmanager
-def watched_kernels() -> Iterator[None]:
+def watched_kernels() -> Iterator[KernelGuard | None]:
     """Show every kernel that is called inside to its rules; under fake tensors none is."""
-    if _is_fake() or isinstance(_get_current_dispatch_mode(), KernelGuard):
-        yield
+    current = _get_current_dispatch_mode()
+    if _is_fake():
+        yield None
+    elif isinstance(current, KernelGuard):
+        yield current
     else:
-        with KernelGuard():
-            yield
+        with KernelGuard() as guard:
+            yield guard
 
 
 def _is_fake() -> bool:
@@ -98,8 +103,13 @@ def _copy_of_constant(tensor: Any) -> torch.Tensor:
     return tensor.constant.clone()  # type: ignore[no-any-return]
 
 
-class KernelGuard(TorchDispatchMode):
+class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Checks the arguments of each kernel by the rules for it, then calls it."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.casting: tuple[str, ...] = ()
+        """Devices with autocast on, which torch switches off while a mode works."""
 
     def __torch_dispatch__(
         self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
@@ -110,11 +120,25 @@ class KernelGuard(TorchDispatchMode):
             bound = dict(zip(_names(func), args, strict=False)) | kwargs
             for rule in rules:
                 rule(bound)
-        if _is_composite(func):
+        if _has_kernel(func, "CompositeImplicitAutograd"):
             # Under inference mode such an operator arrives whole: take it apart with the rules on.
-            with self:
+            with self, self._cast_inside(func):
                 return func._op_dk(DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         return func(*args, **kwargs)
+
+    @contextmanager
+    def _cast_inside(self, func: OpOverload) -> Iterator[None]:
+        """Autocast for the parts of an operator that it has not cast as a whole."""
+        before = self.casting
+        self.casting = tuple(kind for kind in before if not _has_kernel(func, _CASTING[kind]))
+        for kind in self.casting:
+            torch.set_autocast_enabled(kind, True)
+        try:
+            yield
+        finally:
+            for kind in self.casting:
+                torch.set_autocast_enabled(kind, False)
+            self.casting = before
 
 
 @lru_cache(maxsize=8192)
@@ -123,9 +147,9 @@ def _names(overload: OpOverload) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8192)
-def _is_composite(overload: OpOverload) -> bool:
-    key = "CompositeImplicitAutograd"
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), key))
+def _has_kernel(overload: OpOverload, key: str) -> bool:
+    name = overload.name()  # type: ignore[no-untyped-call]
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
 
 
 def _chosen(

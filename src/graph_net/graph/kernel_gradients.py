@@ -79,7 +79,11 @@ def _batch_norm_backward(bound: Bound) -> None:
     same_shape("input", "grad_out")(bound)
     owner = bound["input"]
     refuse_unless(owner.dim() >= 2, "a batch norm of fewer than two dimensions")
-    names = ("weight", "running_mean", "running_var", "save_mean", "save_invstd")
+    # What evaluation reads are the running statistics; the saved ones are empty then.
+    names = ["weight", "running_mean", "running_var"]
+    names += ["save_mean", "save_invstd"] if bound["train"] else []
+    used = bound["save_mean" if bound["train"] else "running_mean"]
+    refuse_unless(isinstance(used, torch.Tensor), "the gradient of a batch norm without statistics")
     for name in names:
         if isinstance(bound.get(name), torch.Tensor):
             refuse_unless(
@@ -143,7 +147,8 @@ def _pairs_backward(bound: Bound) -> None:
 def _distances_backward(bound: Bound) -> None:
     left, right = bound["x1"], bound["x2"]
     refuse_unless(left.dim() >= 2 and right.dim() >= 2, "distances of rows take matrices")
-    lead = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    batches = (left.shape[:-2], right.shape[:-2])
+    lead = torch.broadcast_shapes(*batches)  # type: ignore[no-untyped-call]
     shape = (*lead, left.shape[-2], right.shape[-2])
     for name in ("grad", "cdist"):
         refuse_unless(tuple(bound[name].shape) == shape, f"{name} of {tuple(bound[name].shape)}")

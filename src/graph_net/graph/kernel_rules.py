@@ -22,7 +22,6 @@ from graph_net.graph.limits import DEFAULT_LIMITS
 
 MOST_COUNTED = 1 << 28
 """Elements that a call may ask for by one number."""
-MOST_COMBINED = 32
 _EXACT = 1 << 53
 """Whole numbers up to here are floats too."""
 _WIDEST = 16
@@ -59,6 +58,7 @@ def _strided(bound: Bound) -> None:
 def _square(bound: Bound) -> None:
     columns = bound.get("m", bound.get("n", 0))
     check_bytes([bound.get("n", 0), columns], _item(bound))
+    _counted("n", "m")(bound)
 
 
 def _counted(*names: str) -> Rule:
@@ -89,11 +89,6 @@ def _drawn(bound: Bound) -> None:
     ends = [bound[name] for name in ("from", "to") if bound.get(name) is not None]
     if any(abs(int(end)) > _EXACT for end in ends):
         raise RefusedCall(f"whole numbers drawn between {ends}; torch searches for ends that fit")
-
-
-def _combined(bound: Bound) -> None:
-    if int(bound.get("r", 2)) > MOST_COMBINED:
-        raise RefusedCall(f"combinations of {bound['r']}; at most {MOST_COMBINED} are made")
 
 
 def _triangle(bound: Bound) -> None:
@@ -236,6 +231,5 @@ _efficientzerotensor normal
     "vander": _counted("N"),
     "linalg_vander": _counted("N"),
     "embedding_dense_backward": _counted("num_weights"),
-    "combinations": _combined,
 }  # fmt: skip
 """Rules that bound what a call makes, by packet; an in-place form shares its twin's."""

@@ -152,6 +152,8 @@ def _transformed(bound: Bound) -> None:
         len(set(inside)) == len(inside) and all(0 <= dim < owner.dim() for dim in inside),
         f"a transform along {dims} of {owner.dim()} dimensions",
     )
+    modes = range(3)  # none, by the root, by the size: any other ends the process
+    refuse_unless(bound["normalization"] in modes, f"normalization {bound['normalization']}")
     if "last_dim_size" in bound:
         size = int(bound["last_dim_size"])
         refuse_unless(

@@ -21,12 +21,16 @@ MOST_DIGITS = 400
 """More decimal digits than a float has; ``round`` computes a power of ten that long."""
 _NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 _COMPARISONS = frozenset({"eq", "ne", "is_", "is_not", "getattr", "not_", "truth", "len"})
+_NO_NUMBERS = ("inf", "-inf", "nan")
+"""Texts that a source writes a float with."""
 _ITERATORS = frozenset({"max", "min", "sum", "tuple", "list", "prod"})
 
 
 def check_plain(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Raise RefusedCall unless a call of ``operator.``, ``builtins.`` or ``math.`` is bounded."""
     values = (*args, *kwargs.values())
+    if name == "float" and len(args) == 1 and args[0] in _NO_NUMBERS:
+        return
     if name not in _COMPARISONS and any(isinstance(value, str) for value in values):
         raise RefusedCall(f"{name} of a text; a graph computes with tensors and numbers")
     rule = _RULES.get(name)

@@ -1,6 +1,7 @@
-"""Recurrent layers: the states and weights they are given against the layers they are told.
+"""Operators made of others, which count before the first of those is reached.
 
-They are made of other operators, and count layers before the first of those is reached.
+Recurrent layers have a state and a set of weights for each layer they are told of; powers and
+combinations loop as often as one number says.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from graph_net.graph.effects import base_name
 from graph_net.graph.errors import RefusedCall
 
 RECURRENT = frozenset(
@@ -19,6 +21,23 @@ RECURRENT = frozenset(
     for prefix, suffix in (("torch", ""), ("aten", ""), ("aten", ".input"))
 )
 _NAMES = "input hx params has_biases num_layers dropout train bidirectional batch_first".split()
+
+
+_COUNTS = {"matrix_power": ("n", 1 << 20), "linalg_matrix_power": ("n", 1 << 20),
+           "combinations": ("r", 32)}  # fmt: skip
+"""The number that such a call loops by, its second argument, and the most it may be."""
+
+
+def check_composite(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise RefusedCall unless a call of an operator made of others is bounded."""
+    if target in RECURRENT:
+        check_recurrent(target, args, kwargs)
+    counted = _COUNTS.get(base_name(target))
+    if counted is not None:
+        name, most = counted
+        number = args[1] if len(args) > 1 else kwargs.get(name, 0)
+        if isinstance(number, int) and abs(number) > most:
+            raise RefusedCall(f"{target} of {name} = {number}; {most} is the most")
 
 
 def check_recurrent(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
