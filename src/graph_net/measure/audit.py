@@ -20,6 +20,7 @@ from random import SystemRandom
 from typing import Any
 
 from graph_net.isolate import Sandbox
+from graph_net.isolate.tree import descendants
 from graph_net.measure.protocol import Limits
 from graph_net.measure.task import Answer, Surroundings, Task, Work
 from graph_net.record import Failure, Json, RecordError, Stage, Symptom, from_json, to_json
@@ -28,37 +29,70 @@ from graph_net.record.signature import message_of, signature_of
 SEED_BYTES = 8
 PAIRS = 3
 """Batches of each arm; the quickest counts, since what disturbs one only makes it slower."""
-MOST_WORDS = 8 * PAIRS
+MOST_MARKS = 8 * PAIRS
+FAILED = "failed: "
+_SCHEDULED = 2
+"""The kernel's name for the clock of the time that a process was run for (``CPUCLOCK_SCHED``)."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A message, with the time and the processor time of its sender as the kernel has them."""
+
+    word: str
+    wall: float
+    busy: float
 
 
 @dataclass
 class Heard:
-    """What a worker said after its parent asked, with the parent's time."""
+    """What a worker said after its parent asked, with the parent's clocks."""
 
     seed: int = field(default_factory=lambda: SystemRandom().getrandbits(8 * SEED_BYTES - 2))
-    words: list[tuple[str, float]] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
     outputs: bytes | None = None
 
     def ask(self, writes: int) -> Heard:
         """Send the seed; who has ended does not read it."""
-        with suppress(OSError):
-            os.write(writes, self.seed.to_bytes(SEED_BYTES, "little"))
+        _write(writes, self.seed.to_bytes(SEED_BYTES, "little"))
         return self
 
-    def hear(self, word: object, blob: bytes) -> None:
-        """Take a message, at the time it came."""
-        if len(self.words) < MOST_WORDS:
-            self.words.append((str(word), time.monotonic()))
+    def hear(self, word: object, blob: bytes, pid: int, writes: int) -> None:
+        """Take a message, look at the clocks, and let the worker go on."""
         if word == "outputs":
             self.outputs = blob
+        elif len(self.marks) < MOST_MARKS:
+            self.marks.append(Mark(str(word), time.monotonic(), busy_seconds(pid)))
+            _write(writes, b"g")
 
-    def seconds(self, arm: str) -> float | None:
-        """The quickest batch of an arm; None where not all were run."""
-        begun = [at for word, at in self.words if word == f"{arm} begins"]
-        ended = [at for word, at in self.words if word == f"{arm} ends"]
+    def batch(self, arm: str) -> tuple[float, float] | None:
+        """Wall and processor seconds of the quickest batch of an arm; None where some are missing.
+
+        On a busy machine a process waits for its turn, but computes no longer.
+        """
+        begun = [mark for mark in self.marks if mark.word == f"{arm} begins"]
+        ended = [mark for mark in self.marks if mark.word == f"{arm} ends"]
         if not len(begun) == len(ended) == PAIRS:
             return None
-        return min(end - begin for begin, end in zip(begun, ended, strict=True))
+        pairs = list(zip(begun, ended, strict=True))
+        return (
+            min(end.wall - begin.wall for begin, end in pairs),
+            min(end.busy - begin.busy for begin, end in pairs),
+        )
+
+
+def busy_seconds(pid: int) -> float:
+    """Processor seconds that a process and those below it have used, whatever they say."""
+    total = 0.0
+    for member in descendants(pid):
+        with suppress(OSError):  # it ended meanwhile
+            total += time.clock_gettime((~member << 3) | _SCHEDULED)
+    return total
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    with suppress(OSError):
+        os.write(descriptor, data)
 
 
 def respond(answer: Answer, listens: int, tell: Callable[..., Any]) -> None:
@@ -66,10 +100,16 @@ def respond(answer: Answer, listens: int, tell: Callable[..., Any]) -> None:
     data = os.read(listens, SEED_BYTES)
     if len(data) < SEED_BYTES:
         return
+
+    def say(word: str) -> None:
+        """Tell the parent, and wait until it has looked at its clocks."""
+        tell({"audit": word})
+        os.read(listens, 1)
+
     try:
-        outputs = answer(int.from_bytes(data, "little"), lambda word: tell({"audit": word}))
+        outputs = answer(int.from_bytes(data, "little"), say)
     except Exception as error:
-        tell({"audit": f"failed: {message_of(error)[:500]}"})
+        tell({"audit": f"{FAILED}{message_of(error)[:500]}"})
         return
     tell({"audit": "outputs"}, outputs)
 

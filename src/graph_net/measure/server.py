@@ -144,7 +144,7 @@ class Server:
             child.task.check(blob)
             child.record, child.heard = blob, Heard().ask(child.writes)
         elif "audit" in message and child.heard is not None:
-            child.heard.hear(message["audit"], blob)
+            child.heard.hear(message["audit"], blob, child.pid, child.writes)
         else:
             raise BadMessage(f"{printable(str(message))[:200]}")
 
