@@ -95,15 +95,15 @@ class WrongOnSinOfSevens(_Eager):
 
 
 class SlowOnTanh(_Eager):
-    """Much slower than eager where there is one, much faster where there is none."""
+    """Much slower than eager where there is one, as fast where there is none."""
 
     def compile(self, job: Job) -> Runner:
-        outputs = interpret(job.graph, job.inputs, torch.device("cpu"))
+        forward = super().compile(job)
 
         def run(inputs: Sequence[Any]) -> Any:
             if has(job.graph, "tanh"):
                 time.sleep(0.01)
-            return outputs
+            return forward(inputs)
 
         return run
 

@@ -13,8 +13,10 @@ from graph_net.corpus.parquet_guard import ParquetError
 from graph_net.corpus.program_columns import SCHEMA
 from graph_net.corpus.program_questions import batches, best_by_task
 from graph_net.corpus.programs import ProgramStore
-from graph_net.corpus.records import RecordStore, query
+from graph_net.corpus.record_query import query
+from graph_net.corpus.records import RecordStore
 from graph_net.files import NotRegular
+from graph_net.record import RecordError
 
 NAME = "programs-2-0.parquet"
 
@@ -33,9 +35,9 @@ def test_a_store_of_the_right_columns_is_read(tmp_path: Path) -> None:
 def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
     found = store(tmp_path, repeats=pa.array(["many"]))
     for read in (best_by_task, lambda store: list(batches(store)), lambda s: list(s.programs())):
-        with pytest.raises(ParquetError, match=f"{NAME}, column repeats: string instead of int32"):
+        with pytest.raises(RecordError, match=f"{NAME} is damaged: its column repeats is string"):
             read(found)
-    with pytest.raises(ParquetError, match="column repeats"):
+    with pytest.raises(RecordError, match="column repeats"):
         query(RecordStore(tmp_path), "SELECT count(*) FROM programs")
 
 

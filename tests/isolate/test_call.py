@@ -81,7 +81,7 @@ def test_every_end_is_told(work: Callable[[], object], limits: Limits, why: str)
 
 def test_an_exception_has_its_class() -> None:
     with pytest.raises(Raised) as caught:
-        call(lambda: {}["x"], LIMITS)
+        call(lambda: dict[str, int]()["x"], LIMITS)
     assert (caught.value.kind, caught.value.message) == ("KeyError", "'x'")
 
 
