@@ -23,8 +23,6 @@ EXPECTED = {
     "RemembersByAPeek": (Stage.VERIFY, Symptom.NUMERIC, LOOKED_AT),
     "SkipsWhenTimed": (Stage.VERIFY, Symptom.NUMERIC, LOOKED_AT),
     "GarbageLater": (Stage.VERIFY, Symptom.NUMERIC, LOOKED_AT),
-    "SlowsTheClock": (Stage.MEASURE, Symptom.IMPOSSIBLE, "the worker's clock says "),
-    "StopsTheClock": (Stage.MEASURE, Symptom.IMPOSSIBLE, "the worker's clock says "),
     "BribesTheVerifier": (Stage.VERIFY, Symptom.NUMERIC, "a call for its parent's own inputs"),
     "FixesTheInputs": (Stage.MEASURE, Symptom.INFRASTRUCTURE, "the worker changed other inputs"),
     "SaysNoMore": (Stage.MEASURE, Symptom.IMPOSSIBLE, "the worker did not show its parent"),
@@ -63,6 +61,16 @@ def test_a_cheat_is_a_failure(name: str, records: dict[str, Record]) -> None:
     stage, symptom, begins = EXPECTED[name]
     assert (failure.stage, failure.symptom) == (stage, symptom), failure.message
     assert failure.message.startswith(begins)
+
+
+@pytest.mark.parametrize("name", ["SlowsTheClock", "StopsTheClock"])
+def test_a_clock_that_lies_is_no_success(name: str) -> None:
+    """Where the machine is so busy that samples differ as much, it is too noisy; never a result."""
+    protocol = replace(BLOCKS, noise_limit=1.9)
+    (record,) = measured([task(cheat(name), wide_graph(), protocol=protocol)])
+    assert record.failure is not None
+    assert record.failure.symptom in (Symptom.IMPOSSIBLE, Symptom.TOO_NOISY)
+    assert record.failure.message.startswith("the worker's clock says ")
 
 
 def test_no_machine_computes_so_fast() -> None:

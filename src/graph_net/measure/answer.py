@@ -21,15 +21,17 @@ from graph_net.graph import Graph, Level
 from graph_net.graph.effects import draws_random
 from graph_net.graph.outputs import flat_outputs
 from graph_net.measure.arms import Arms, changed_inputs
-from graph_net.measure.audit import PAIRS
 from graph_net.measure.changing import ChangingInputs, fitting
 from graph_net.measure.protocol import Protocol
 from graph_net.measure.safetensors import bytes_of
 from graph_net.measure.task import Answer, Say
-from graph_net.record import Samples, Timing
+from graph_net.record import Timing
 
-SHORTEST, LONGEST, PART = 0.01, 0.05, 0.01
-"""A batch lasts this part of the protocol's seconds, within these bounds."""
+BATCH = 0.002
+"""Seconds of a batch, or one call: some of the batches are then as undisturbed as samples are."""
+LEAST_PAIRS, MOST_PAIRS, PART = 3, 10, 0.01
+"""Batches of each arm: as many as fit into this part of the protocol's seconds."""
+MOST_CALLS = 1 << 12
 MOST_SETS = 32
 """So many inputs at most differ, and so many outputs are handed over."""
 MOST_BYTES, MOST_DRAWN, SLOWEST = 16 << 20, 64 << 20, 0.25
@@ -43,16 +45,20 @@ class Batches:
     eager: int
     candidate: int
     sets: int
+    pairs: int
 
 
 def batches_of(graph: Graph, places: Sequence[int], timing: Timing, protocol: Protocol) -> Batches:
     """What both sides find by themselves, from the record."""
-    if changed_inputs(graph):  # each call needs its inputs restored
-        return Batches(1, 1, 1)
-    lasts = min(max(PART * protocol.seconds, SHORTEST), LONGEST)
-    eager, candidate = (_calls(arm, lasts) for arm in (timing.eager, timing.candidate))
+    each = [median(arm.wall) for arm in (timing.eager, timing.candidate)]
+    eager, candidate = (max(1, min(round(BATCH / seconds), MOST_CALLS)) for seconds in each)
     sets = fitting(graph, places, min(candidate, MOST_SETS))
-    return Batches(eager, -(-candidate // sets) * sets, sets)
+    if changed_inputs(graph):  # each call needs its inputs restored
+        eager = candidate = sets = 1
+    candidate = -(-candidate // sets) * sets
+    lasts = eager * each[0] + candidate * each[1]
+    pairs = round(max(PART * protocol.seconds, MOST_PAIRS * BATCH) / lasts)
+    return Batches(eager, candidate, sets, max(LEAST_PAIRS, min(pairs, MOST_PAIRS)))
 
 
 def is_cheap(graph: Graph, device: str, timing: Timing) -> bool:
@@ -74,10 +80,6 @@ def handed_over(outputs: Sequence[Any], sets: int) -> int:
     return min(sets, MOST_BYTES // max(1, size))
 
 
-def _calls(arm: Samples, seconds: float) -> int:
-    return max(1, min(round(seconds / median(arm.wall)), 1 << 14))
-
-
 def answer_with(arms: Arms, timing: Timing, protocol: Protocol, outputs: Sequence[Any]) -> Answer:
     """The answer of a worker that timed these arms; ``outputs`` are as eager's."""
     graph = arms.job.graph
@@ -91,7 +93,7 @@ def answer_with(arms: Arms, timing: Timing, protocol: Protocol, outputs: Sequenc
         random = Random(seed)  # noqa: S311 - the seed is the secret
         restore = arms.restorer()
         results: deque[Any] = deque()
-        for _ in range(PAIRS):
+        for _ in range(batches.pairs):
             places = inputs.renew(random, batches.sets)
             for name, run, calls in (
                 ("eager", arms.eager, batches.eager),

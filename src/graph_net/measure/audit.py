@@ -27,9 +27,7 @@ from graph_net.record import Failure, Json, RecordError, Stage, Symptom, from_js
 from graph_net.record.signature import message_of, signature_of
 
 SEED_BYTES = 8
-PAIRS = 3
-"""Batches of each arm; the quickest counts, since what disturbs one only makes it slower."""
-MOST_MARKS = 8 * PAIRS
+MOST_MARKS = 64
 FAILED = "failed: "
 _SCHEDULED = 2
 """The kernel's name for the clock of the time that a process was run for (``CPUCLOCK_SCHED``)."""
@@ -65,19 +63,19 @@ class Heard:
             self.marks.append(Mark(str(word), time.monotonic(), busy_seconds(pid)))
             _write(writes, b"g")
 
-    def batch(self, arm: str) -> tuple[float, float] | None:
+    def batch(self, arm: str, pairs: int) -> tuple[float, float] | None:
         """Wall and processor seconds of the quickest batch of an arm; None where some are missing.
 
-        On a busy machine a process waits for its turn, but computes no longer.
+        What disturbs a batch only makes it slower. On a busy machine a process waits for its turn,
+        but computes no longer (unless its threads wait for one another).
         """
         begun = [mark for mark in self.marks if mark.word == f"{arm} begins"]
         ended = [mark for mark in self.marks if mark.word == f"{arm} ends"]
-        if not len(begun) == len(ended) == PAIRS:
+        if not len(begun) == len(ended) == pairs:
             return None
-        pairs = list(zip(begun, ended, strict=True))
         return (
-            min(end.wall - begin.wall for begin, end in pairs),
-            min(end.busy - begin.busy for begin, end in pairs),
+            min(end.wall - begin.wall for begin, end in zip(begun, ended, strict=True)),
+            min(end.busy - begin.busy for begin, end in zip(begun, ended, strict=True)),
         )
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from graph_net.compilers import Job, create
+from graph_net.compilers import Job
+from graph_net.compilers.eager import Eager
 from graph_net.graph import Graph
 from graph_net.graph.outputs import flat_outputs
 from graph_net.measure.answer import batches_of, handed_over, is_cheap
 from graph_net.measure.arms import Arms
-from graph_net.measure.audit import PAIRS
 from graph_net.measure.changing import ChangingInputs
 from graph_net.measure.framework import framework_of
 from graph_net.measure.spotcheck import Stray, failure_of, find_stray
@@ -55,7 +55,7 @@ class OutputCheck:
         host.threads(device.threads)
         inputs = tuple(host.inputs(self.graph, device.kind, seed))
         job = Job(self.graph, inputs, device.kind, self.workdir, device.threads)
-        eager = create("eager").compile(job)
+        eager = Eager().compile(job)
         return Arms(job, eager, eager, host)
 
     def run(self, seed: int, handed: bytes) -> tuple[Record, Failure | None]:
@@ -77,7 +77,7 @@ class OutputCheck:
             return self.record, Failure(Stage.VERIFY, Symptom.SHAPE, why)
         inputs = ChangingInputs(self.graph, arms.job.inputs, places, seed, batches.sets)
         random = Random(seed)  # noqa: S311 - the seed is the secret
-        for _ in range(PAIRS):
+        for _ in range(batches.pairs):
             inputs.renew(random, batches.sets)
         last = inputs.sets[batches.sets - held :]
         return self._compared(
