@@ -24,6 +24,7 @@ BENCHMARKS = {
     "storage": [],
     "capture": [],
     "overhead": [],
+    "confinement": [],
     "honesty": [],
     "scoring": [],
     "features": [],
