@@ -1,8 +1,8 @@
 """What confining a worker costs, in the run of ``benchmarks.overhead``.
 
-Claim: 32 small graphs × eager take at most 2 % longer with the sandbox than without. Both are run in
-turns, each several times; what is compared is the processor time of everything that a run starts,
-which waiting and other people's work disturb least, and the median of its ratios.
+Claim: 32 small graphs × eager take at most 2 % longer with the sandbox than without. Both are run
+in turns, each several times; what is compared is the processor time of everything that a run
+starts, which waiting and other people's work disturb least, and the median of its ratios.
 """
 
 from __future__ import annotations
