@@ -28,7 +28,7 @@ from graph_net.graph.listed import listed
 from graph_net.graph.targets import allowed_functions
 from tools.hostile_arguments import arguments_for, exists
 
-MEMORY = 6 << 30
+MEMORY = 4 << 30
 SECONDS = 5
 """Of processor time; the machine may be busy."""
 BATCH = 500

@@ -147,7 +147,9 @@ def _resampled(bound: Bound) -> None:
 def _pooled(bound: Bound) -> None:
     owner, sizes = bound["self"], bound["output_size"]
     sizes = sizes if isinstance(sizes, (list, tuple)) else [sizes]
-    check_bytes([max(owner.shape[0], 1) if owner.dim() else 1, *sizes], _WIDEST)
+    # A side of nothing makes nothing, and the loop over the other is made all the same.
+    sides = [max(int(size), 1) for size in sizes if size is not None]
+    check_bytes([max(owner.shape[0], 1) if owner.dim() else 1, *sides], _WIDEST)
 
 
 def _diagonal(bound: Bound) -> None:
