@@ -85,6 +85,7 @@ def bench_graphs(
     configs = _usable(configs)
     store = RecordStore(records)
     described = describe(device, threads or None)
+    _tell_confinement()
     with store.locked():
         done = store.final_keys(retry) if resume else set()
         board = Board(len(names) * len(configs), until)
@@ -115,6 +116,15 @@ def parse_seconds(text: str) -> float:
     if found is None:
         raise ValueError(f"{text!r} is no time; write 90s, 10m or 2h")
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def _tell_confinement() -> None:
+    """Say what does not hold here; where all does, nothing."""
+    from graph_net.isolate.doctor import confinement
+
+    held = confinement()
+    if "without" in held:
+        err.print(f"Workers are confined by {held}; `graph-net doctor` says more.")
 
 
 def _usable(configs: list[Config]) -> list[Config]:

@@ -21,6 +21,8 @@ from graph_net.isolate.tree import kill_all, kill_confined_strays
 
 MOST_ANSWER = 256 << 20
 """Bytes of an answer."""
+MOST_TEXT = 20_000
+"""Letters of an exception's text; one that names every operator in the way is long."""
 PATIENCE = 5.0
 """Seconds after its own alarm that a process which ignores it is killed."""
 
@@ -151,7 +153,7 @@ def name_of(number: int) -> str:
 def text_of(error: BaseException) -> str:
     """An exception's own text, of bounded length, whatever its class does when asked for it."""
     try:
-        text = str(error)
-    except Exception as second:
+        text = str.__str__(str(error))  # of a subclass too, whose own methods are not asked
+    except BaseException as second:
         text = f"(its text cannot be had: {type(second).__name__})"
-    return text.encode("utf-8", "backslashreplace").decode()[:10_000]
+    return text[:MOST_TEXT].encode("utf-8", "backslashreplace").decode()

@@ -29,7 +29,7 @@ from graph_net.measure.life import live
 from graph_net.measure.memory import group_bytes, oom_kills
 from graph_net.measure.task import BadMessage, Inbox, Task, Work, encode
 from graph_net.record import Failure, Stage, Symptom
-from graph_net.record.signature import printable, signature_of
+from graph_net.record.signature import bounded, signature_of
 
 TICK = 0.25
 """Seconds between looks at clocks and memory."""
@@ -139,19 +139,19 @@ class Server:
         elif "waiting" in message and not child.granted:
             child.waiting = time.monotonic()
         elif "fault" in message:
-            child.verdict = child.verdict or child.fault(printable(str(message["fault"])))
+            child.verdict = child.verdict or child.fault(bounded(str(message["fault"])))
         elif "record" in message and child.record is None:
             child.task.check(blob)
             child.record, child.heard = blob, Heard().ask(child.writes)
         elif "audit" in message and child.heard is not None:
             child.heard.hear(message["audit"], blob, child.pid, child.writes)
         else:
-            raise BadMessage(f"{printable(str(message))[:200]}")
+            raise BadMessage(f"{bounded(str(message))[:200]}")
 
     def _silence(self, child: Child, why: str) -> None:
         """End a worker that cannot be understood, and hear no more of it."""
         child.record = None
-        child.kill(child.fault(printable(why)))
+        child.kill(child.fault(bounded(why)))
         if child.reads in self.selector.get_map():
             self.selector.unregister(child.reads)
 

@@ -138,7 +138,7 @@ class Task:
             reads.append(Path(self.golden.path))
         file = Path(self.config.name.partition(":")[0])
         if file.suffix == ".py":
-            reads.append(file.parent)
+            reads.append(file)
         needs = Needs(tuple(reads))
         # A compiler that cannot be made fails where the record can say so.
         with suppress(CompilerError):

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from graph_net.isolate import Sandbox
+from graph_net.isolate.call import text_of
 from graph_net.measure.protocol import Limits
 from graph_net.measure.server import Server
 from graph_net.measure.task import Surroundings
@@ -27,7 +28,7 @@ from graph_net.record import (
     program_from_json,
     program_to_json,
 )
-from graph_net.record.signature import message_of, printable, signature_of, text_of
+from graph_net.record.signature import bounded, message_of, signature_of
 from graph_net.space import Space, SpaceError, repeats_of
 
 COMPILE_SECONDS, RUN_SECONDS = 15.0, 5.0
@@ -79,7 +80,7 @@ class Trial:
             stage = Stage.FIRST_RUN
             costs = built.times(repeats_of(self.flops))
         except SpaceError as error:
-            why = printable(text_of(error))
+            why = bounded(text_of(error))
             return self._failed(stage, Symptom.UNSUPPORTED, why, clock() - began)
         except Exception as error:
             return self._failed(stage, Symptom.EXCEPTION, message_of(error), clock() - began)

@@ -18,6 +18,7 @@ import torch
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.compilers.kept_forms import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
+from graph_net.isolate.call import text_of
 from graph_net.measure.answer import answer_with
 from graph_net.measure.arms import Arms
 from graph_net.measure.device import Disturbances, Peak
@@ -37,7 +38,7 @@ from graph_net.record import (
     Symptom,
     Timing,
 )
-from graph_net.record.signature import message_of, printable, signature_of, text_of
+from graph_net.record.signature import bounded, message_of, signature_of
 
 
 class _Ended(Exception):
@@ -78,7 +79,7 @@ class Worker:
         except (Exception, SystemExit) as error:
             failure = self._failure(error)
         if failure is not None:
-            message = printable(failure.message)
+            message = bounded(failure.message)
             signature = failure.signature or signature_of(message)
             failure = replace(failure, message=message, signature=signature)
         return self.task.record(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from graph_net.isolate.call import MOST_TEXT, text_of
+from graph_net.printable import printable
+
 LONGEST = 2000
 """Letters of an exception's message."""
-LONGEST_LIST = 20_000
-"""Letters of a message that names every operator in the way of a compiler."""
 _MASKS = (
     (re.compile(r"0x[0-9a-fA-F]+"), "0x…"),
     (re.compile(r"(/[\w.+\-]+)+/([\w.+\-]+)"), r"…/\2"),
@@ -22,29 +23,12 @@ def message_of(error: BaseException) -> str:
     notes = getattr(error, "__notes__", None)
     noted = [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
     text = f"{type(error).__name__}: {text_of(error)}".strip()
-    return printable("\n".join((text, *noted))[:LONGEST])
+    return bounded("\n".join((text, *noted))[:LONGEST])
 
 
-def text_of(error: BaseException) -> str:
-    """An exception's own text, whatever its class does when it is asked for it."""
-    try:
-        text = str(error)
-        return text[:LONGEST_LIST] if type(text) is str else str.__str__(text)[:LONGEST_LIST]
-    except BaseException as second:
-        return f"(its text cannot be had: {type(second).__name__})"
-
-
-def printable(text: str) -> str:
-    """A text of bounded length that can be stored and shown: no half characters, no controls."""
-    if text.isascii() and text.isprintable():
-        return text[:LONGEST_LIST]
-    return "".join(map(_shown, text[:LONGEST_LIST]))[:LONGEST_LIST]
-
-
-def _shown(letter: str) -> str:
-    if letter in "\n\t" or letter.isprintable():
-        return letter
-    return letter.encode("unicode_escape").decode("ascii")
+def bounded(text: str) -> str:
+    """A text that can be stored and shown: not too long, no half characters, no controls."""
+    return printable(text[:MOST_TEXT], lines=True)[:MOST_TEXT]
 
 
 def signature_of(message: str) -> str:
