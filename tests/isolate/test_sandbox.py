@@ -119,6 +119,19 @@ def test_secrets_of_the_environment_are_gone(monkeypatch: pytest.MonkeyPatch) ->
     assert found == [None, "plain"]
 
 
+def test_the_kernel_shows_no_secrets_either() -> None:
+    program = (
+        "from pathlib import Path; from graph_net.isolate import Limits, call;"
+        "print(call(lambda: Path('/proc/self/environ').read_text(), Limits(60, None)))"
+    )
+    environment = {**os.environ, "SOME_HUB_TOKEN": "the-secret", "SOME_SETTING": "plain"}
+    shown = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+    ).stdout
+    assert "SOME_SETTING=plain" in shown
+    assert "the-secret" not in shown
+
+
 def test_it_inherits_no_descriptor(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("of the user")
     with (tmp_path / "secret").open() as file:

@@ -7,6 +7,7 @@ signals nobody outside, and neither it nor a program that it starts gets any of 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import resource
@@ -159,8 +160,19 @@ def _use_as_home(workdir: Path) -> None:
 
 
 def _forget_secrets() -> None:
+    """Remove variables that are named like secrets, and what the kernel still shows of them."""
     for name in [name for name in os.environ if _SECRET.search(name)]:
         del os.environ[name]
+    fields = Path("/proc/self/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+    start, end = int(fields[47]), int(fields[48])  # where the process was given its environment
+    if not 0 < start < end:
+        return
+    place = start
+    for entry in ctypes.string_at(start, end - start).split(b"\0"):
+        name = entry.partition(b"=")[0]
+        if _SECRET.search(name.decode("utf-8", "replace")):
+            ctypes.memset(place + len(name), 0, len(entry) - len(name))
+        place += len(entry) + 1
 
 
 def _rules(sandbox: Sandbox) -> Iterator[tuple[Path, int]]:
