@@ -56,7 +56,7 @@ TARGETS = (
     "builtins.max",
     "math.floor",
     "aten.add.Tensor",
-    "quantized.linear",
+    "torchvision.nms.default",
 )
 texts = st.text(max_size=8)
 whole_numbers = st.integers(-9, 300) | st.integers(-LARGEST, LARGEST)

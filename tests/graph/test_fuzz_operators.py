@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 
 import pytest
 from tools import fuzz_operators
-from tools.fuzz_operators import Call, calls, fuzz, targets
+from tools.fuzz_operators import Call, fuzz, targets
 from tools.hostile_arguments import arguments_for
 
 ROUNDS = 4
@@ -16,10 +18,12 @@ ROUNDS = 4
 
 
 def test_every_target_that_a_graph_may_call_comes_back() -> None:
-    names = targets()
-    assert len(names) > 2000
-    deaths = fuzz(calls(ROUNDS * len(names), 1, names))
-    assert [f"{death.how}: {death.call.target}={death.call.seed}" for death in deaths] == []
+    """In a process of its own: kernels crash in forks of one whose threads have computed."""
+    count = len(targets())
+    assert count > 2000
+    command = [sys.executable, "-m", "tools.fuzz_operators", "--calls", str(ROUNDS * count)]
+    done = subprocess.run([*command, "--seed", "1"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_call_that_kills_its_process_is_named_and_the_rest_are_made(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tools.operator_families import PRIVATE
 from tools.operator_list import OUTPUT, may_be_listed
 
 from graph_net.graph import Graph, GraphError, Input, Node, Normal, Ref, TensorSpec
+from graph_net.graph import listed as module
 from graph_net.graph.execute import run
 from graph_net.graph.listed import listed, listed_packets, overloads_in
 from graph_net.graph.resolve import resolve
@@ -32,6 +34,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlugIn:
             f"[graph_net.operators]\n{namespace} = {namespace}_list:OVERLOADS\n"
         )
         monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr(module, "_plug_ins", lambda: tuple(entry_points(group=module.GROUP)))
 
     return install
 

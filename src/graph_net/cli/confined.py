@@ -8,7 +8,6 @@ from typing import Any
 
 from graph_net.graph import GraphError
 from graph_net.isolate import Died, Limits, Raised, Sandbox, call
-from graph_net.isolate.limits import address_space
 
 SECONDS = 600
 LIBRARIES = 16 << 30
@@ -26,7 +25,7 @@ def confined(
 
     Its errors are raised here as they would have been; one that dies is a GraphError.
     """
-    most = None if device != "cpu" else address_space() + LIBRARIES + int(gigabytes * 2**30)
+    most = None if device != "cpu" else LIBRARIES + int(gigabytes * 2**30)
     try:
         foreseen, answer = call(
             lambda: _foreseen(work), Limits(seconds, most), Sandbox(device=device)

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.metadata import entry_points
+from functools import cache, lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 
 from graph_net.graph.errors import GraphError
 
 GROUP = "graph_net.operators"
+_CACHED = 1024
 _NAMESPACE = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 _OVERLOAD = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 
-@cache
+@lru_cache(maxsize=_CACHED)
 def listed(namespace: str) -> frozenset[str]:
     """The overloads (``add.Tensor``) of a namespace that a graph may call."""
     if _NAMESPACE.fullmatch(namespace) is None:
@@ -29,7 +30,7 @@ def listed(namespace: str) -> frozenset[str]:
     return frozenset(_shipped(namespace)) | frozenset(_plugged_in(namespace))
 
 
-@cache
+@lru_cache(maxsize=_CACHED)
 def listed_packets(namespace: str) -> frozenset[str]:
     """The packets (``add``) of a namespace of which some overload is listed."""
     return frozenset(name.partition(".")[0] for name in listed(namespace))
@@ -44,13 +45,26 @@ def overloads_in(text: str) -> Iterator[str]:
 
 
 def _shipped(namespace: str) -> Iterator[str]:
-    file = files("graph_net.graph").joinpath("operators", f"{namespace}.txt")
-    if file.is_file():
+    if f"{namespace}.txt" in _files():
+        file = files("graph_net.graph").joinpath("operators", f"{namespace}.txt")
         yield from overloads_in(file.read_text("utf-8"))
 
 
+@cache
+def _files() -> frozenset[str]:
+    """What is shipped; a graph that names many namespaces looks for no files."""
+    return frozenset(file.name for file in files("graph_net.graph").joinpath("operators").iterdir())
+
+
+@cache
+def _plug_ins() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=GROUP))
+
+
 def _plugged_in(namespace: str) -> Iterator[str]:
-    for point in entry_points(group=GROUP, name=namespace):
+    for point in _plug_ins():
+        if point.name != namespace:
+            continue
         where = f"the operators of {namespace} that the plug-in {point.value} lists"
         try:
             names: Iterable[object] = point.load()

@@ -11,7 +11,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds of wall time, and bytes of address space (None: as many as the machine has)."""
+    """Seconds of wall time, and bytes of addresses beyond those a process was forked with.
+
+    None is as many as the machine has.
+    """
 
     seconds: int
     memory_bytes: int | None
@@ -32,7 +35,7 @@ class Limits:
             signal.signal(number, signal.SIG_DFL)
         signal.alarm(self.seconds)
         if self.memory_bytes is not None:
-            lower(resource.RLIMIT_AS, self.memory_bytes)
+            lower(resource.RLIMIT_AS, address_space() + self.memory_bytes)
 
 
 def lower(kind: int, most: int) -> None:
