@@ -169,9 +169,9 @@ def _forget_secrets() -> None:
         return
     place = start
     for entry in ctypes.string_at(start, end - start).split(b"\0"):
-        name = entry.partition(b"=")[0]
-        if _SECRET.search(name.decode("utf-8", "replace")):
-            ctypes.memset(place + len(name), 0, len(entry) - len(name))
+        key = entry.partition(b"=")[0]
+        if _SECRET.search(key.decode("utf-8", "replace")):
+            ctypes.memset(place + len(key), 0, len(entry) - len(key))
         place += len(entry) + 1
 
 
