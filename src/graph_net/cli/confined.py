@@ -23,15 +23,15 @@ def confined(
 ) -> Any:
     """Return what ``work`` gives, something JSON can hold, from a confined process.
 
-    Its errors are raised here as they would have been; one that dies is a GraphError.
+    Its errors, and its death, are GraphErrors here.
     """
     most = None if device != "cpu" else LIBRARIES + int(gigabytes * 2**30)
     try:
         foreseen, answer = call(
             lambda: _foreseen(work), Limits(seconds, most), Sandbox(device=device)
         )
-    except Raised:
-        raise
+    except Raised as error:
+        raise GraphError(str(error)) from error
     except Died as error:
         raise GraphError(f"the process that ran this graph gave nothing: {error}") from error
     if not foreseen:
