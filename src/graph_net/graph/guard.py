@@ -111,6 +111,11 @@ class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.casting: tuple[str, ...] = ()
         """Devices with autocast on, which torch switches off while a mode works."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled under a guard; keeping Dynamo out would first import it (1 s)."""
+        return False
+
     def __torch_dispatch__(
         self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:

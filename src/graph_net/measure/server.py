@@ -273,8 +273,10 @@ def prepare(compilers: list[str]) -> None:
     """Load what every worker needs, before the first fork."""
     import gc
 
+    import numpy.ma  # noqa: F401 - a median asks for it
     import torch
 
+    import graph_net.graph.fx
     import graph_net.measure.judge
     import graph_net.measure.worker  # noqa: F401
     from graph_net.compilers import create
