@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from graph_net.record import Record
 from measure.asking import small_graph
 
 GRAPHS = 24
-KILLS = 50
+VICTIMS = ["worker"] * 40 + ["server"] * 6 + ["parent"] * 4
 RANDOM = random.Random(0)  # noqa: S311 - moments, not secrets
 
 
@@ -53,15 +52,19 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in text.split()]
 
 
-def victim(run: int, who: str) -> int | None:
-    """The process to kill: the asking one, the one that holds the lanes, or a worker."""
-    if who == "parent":
-        return run
-    servers = children(run)
-    if who == "server" or not servers:
-        return servers[0] if servers else None
-    workers = children(servers[0])
-    return RANDOM.choice(workers) if workers else None
+def victim(run: subprocess.Popen[bytes], who: str) -> int | None:
+    """The process to kill, as soon as there is one; None where the run ended before.
+
+    It is the asking process, the one that holds the lanes, or a worker.
+    """
+    while run.poll() is None:
+        servers = children(run.pid)
+        workers = children(servers[0]) if servers else []
+        found = {"parent": [run.pid], "server": servers, "worker": workers}[who]
+        if servers and found:
+            return RANDOM.choice(found)
+        time.sleep(0.01)
+    return None
 
 
 def raw(store: RecordStore) -> list[Record]:
@@ -77,33 +80,24 @@ def raw(store: RecordStore) -> list[Record]:
 
 def test_nothing_finished_is_lost_or_measured_twice(pack: Path, tmp_path: Path) -> None:
     store = RecordStore(tmp_path / "records")
-    kills: Counter[str] = Counter()
     finished: dict[str, str] = {}
-    deadline = time.monotonic() + 480
+    left = RANDOM.sample(VICTIMS, len(VICTIMS))
     run = bench(pack, store.path)
     try:
-        while sum(kills.values()) < KILLS and time.monotonic() < deadline:
-            who = RANDOM.choices(["worker", "server", "parent"], [6, 2, 1])[0]
-            time.sleep(RANDOM.uniform(0.0, 0.5 if who == "worker" else 4.0))
-            if run.poll() is not None:
+        while left:
+            target = victim(run, left[-1])
+            # Anywhere within the life of a worker, or of lanes that start.
+            time.sleep(RANDOM.uniform(0.0, 0.3 if left[-1] == "worker" else 2.0))
+            if target is None or run.poll() is not None:
                 # All measured before the kills were done: forget it all and go on.
                 for path in (*store.parts(), *store.journals()):
                     path.unlink()
                 finished.clear()
                 run = bench(pack, store.path)
-                continue
-            target = victim(run.pid, who)
-            if target is None:
-                continue
-            with suppress(ProcessLookupError):
-                os.kill(target, signal.SIGKILL)
-                kills[who] += 1
-            if who == "parent":
+            elif killed(target) and left.pop() == "parent":
                 run.wait()
                 finished = still_there(store, finished)
                 run = bench(pack, store.path)
-        assert sum(kills.values()) >= KILLS
-        assert set(kills) == {"worker", "server", "parent"}
         run.wait()
         finished = still_there(store, finished)
         for _ in range(3):  # those that a kill made infrastructure failures
@@ -116,6 +110,15 @@ def test_nothing_finished_is_lost_or_measured_twice(pack: Path, tmp_path: Path) 
     assert len(final) == GRAPHS
     assert set(final.values()) == {1}
     assert all(record.failure is None for record in store.records())
+
+
+def killed(pid: int) -> bool:
+    """Kill a process; whether it was still there."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def still_there(store: RecordStore, finished: dict[str, str]) -> dict[str, str]:

@@ -52,7 +52,7 @@ class Heard:
 
     def ask(self, writes: int) -> Heard:
         """Send the seed; who has ended does not read it."""
-        _write(writes, self.seed.to_bytes(SEED_BYTES, "little"))
+        write_to(writes, self.seed.to_bytes(SEED_BYTES, "little"))
         return self
 
     def hear(self, word: object, blob: bytes, pid: int, writes: int) -> None:
@@ -61,7 +61,7 @@ class Heard:
             self.outputs = blob
         elif len(self.marks) < MOST_MARKS:
             self.marks.append(Mark(str(word), time.monotonic(), busy_seconds(pid)))
-            _write(writes, b"g")
+            write_to(writes, b"g")
 
     def batch(self, arm: str, pairs: int) -> tuple[float, float] | None:
         """Wall and processor seconds of the quickest batch of an arm; None where some are missing.
@@ -88,7 +88,8 @@ def busy_seconds(pid: int) -> float:
     return total
 
 
-def _write(descriptor: int, data: bytes) -> None:
+def write_to(descriptor: int, data: bytes) -> None:
+    """Tell a worker something; one that has died does not hear it, and its pipe will tell."""
     with suppress(OSError):
         os.write(descriptor, data)
 

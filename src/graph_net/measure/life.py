@@ -56,6 +56,10 @@ def live(
             if not os.read(listens, 1):
                 os._exit(0)
 
+        def quiet() -> None:
+            tell({"quiet": True})
+            os.read(listens, 1)
+
         def announce(stage: Stage, known: dict[str, Json]) -> None:
             tell({"stage": stage, "known": known})
 
@@ -64,7 +68,7 @@ def live(
             return time.monotonic() - float(struct.unpack_from("d", paused)[0])
 
         offered: list[Answer] = []
-        around = Surroundings(workdir, announce, wait, clock, confinement, offered.append)
+        around = Surroundings(workdir, announce, wait, clock, confinement, offered.append, quiet)
         tell({"record": True}, task.run(around))
         if offered:
             respond(offered[-1], listens, tell)

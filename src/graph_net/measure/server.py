@@ -2,9 +2,11 @@
 
 Reads tasks from standard input and writes records to standard output, as messages of
 ``graph_net.measure.task``. A worker does everything up to the timing beside others; then it waits
-for the measuring lane. On a CPU everything else of ours is stopped (SIGSTOP) while one measures; on
-a GPU only what would compute there, and compiling goes on. When its standard input ends, the
-process works off what it has; when it is killed or terminated, its workers go with it.
+for the measuring lane. On a CPU everything else of ours is stopped (SIGSTOP) while one measures. On
+a GPU only what would compute there is, and compiling goes on, on other cores than the measuring
+worker's; one that finds its measurement noisy asks for quiet, and everything is stopped. When its
+standard input ends, the process works off what it has; when it is killed or terminated, its workers
+go with it.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from graph_net.isolate.cores import Cores, move
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.isolate.tree import children_of, descendants, kill_all, kill_strays, state_of
-from graph_net.measure.audit import Heard, follow_up
+from graph_net.measure.audit import Heard, follow_up, write_to
 from graph_net.measure.child import Child, death_of, signal_group
 from graph_net.measure.life import live
 from graph_net.measure.memory import group_bytes, oom_kills
+from graph_net.measure.prepare import prepare
 from graph_net.measure.task import BadMessage, Inbox, Task, Work, encode
 from graph_net.record import Failure, Stage, Symptom
 from graph_net.record.signature import bounded, signature_of
@@ -47,6 +51,9 @@ class Server:
         self.queue: deque[Work] = deque()
         self.children: dict[int, Child] = {}
         self.measuring: Child | None = None
+        self.quiet = False
+        """Whether the one that measures has asked for everything else to be stopped."""
+        self.cores = None if alone else Cores.divided()
         self.inbox = Inbox()
         self.outbox = bytearray()
         self.open = True
@@ -56,6 +63,8 @@ class Server:
         adopt_orphans()
         self.kin = set(children_of(os.getpid()))
         """Processes of who made this server, which are none of its business."""
+        if self.cores is not None:
+            move(os.getpid(), self.cores.others)
 
     def serve(self) -> None:
         """Take tasks, run them, send records."""
@@ -83,7 +92,7 @@ class Server:
             self.queue.append(Task.from_header(header, graph))
 
     def _start_workers(self) -> None:
-        if self.alone and self.measuring is not None:
+        if self.measuring is not None and (self.alone or self.quiet):
             return
         building = sum(child.waiting is None for child in self.children.values())
         while self.queue and building < self.jobs and len(self.children) < 2 * self.jobs:
@@ -138,6 +147,8 @@ class Server:
             self._send({"event": "stage", "key": child.task.key, "stage": child.stage})
         elif "waiting" in message and not child.granted:
             child.waiting = time.monotonic()
+        elif "quiet" in message and child is self.measuring and not self.quiet:
+            self._hush(child)
         elif "fault" in message:
             child.verdict = child.verdict or child.fault(bounded(str(message["fault"])))
         elif "record" in message and child.record is None:
@@ -147,6 +158,14 @@ class Server:
             child.heard.hear(message["audit"], blob, child.pid, child.writes)
         else:
             raise BadMessage(f"{bounded(str(message))[:200]}")
+
+    def _hush(self, child: Child) -> None:
+        """Stop everything beside the one that measures, and tell it."""
+        self.quiet = True
+        for other in self.children.values():
+            if other is not child:
+                other.stop()
+        write_to(child.writes, b"g")
 
     def _silence(self, child: Child, why: str) -> None:
         """End a worker that cannot be understood, and hear no more of it."""
@@ -173,10 +192,9 @@ class Server:
         self.measuring = waiting
         waiting.waiting, waiting.granted = None, True
         waiting.enter(Stage.MEASURE)
-        try:
-            os.write(waiting.writes, b"g")
-        except BrokenPipeError:  # it died while it waited; reading from it will tell
-            return
+        if self.cores is not None:
+            move(waiting.pid, self.cores.kept)
+        write_to(waiting.writes, b"g")
 
     def _check_limits(self) -> None:
         kill_strays(self.kin | self.children.keys())
@@ -212,7 +230,7 @@ class Server:
         child.paused.close()
         del self.children[child.pid]
         if self.measuring is child:
-            self.measuring = None
+            self.measuring, self.quiet = None, False
         record = child.record
         death = death_of(child, status) if status or record is None else None
         if record is None:
@@ -267,25 +285,6 @@ def main(arguments: list[str]) -> None:
 
     signal.signal(signal.SIGTERM, terminate)
     server.serve()
-
-
-def prepare(compilers: list[str]) -> None:
-    """Load what every worker needs, before the first fork."""
-    import gc
-
-    import numpy.ma  # noqa: F401 - a median asks for it
-    import torch
-
-    import graph_net.graph.fx
-    import graph_net.measure.judge
-    import graph_net.measure.worker  # noqa: F401
-    from graph_net.compilers import create
-
-    torch.set_num_threads(1)  # a parent of forks runs no threads
-    for name in compilers:
-        create(name).prepare()
-    gc.collect()
-    gc.freeze()
 
 
 if __name__ == "__main__":

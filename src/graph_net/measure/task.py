@@ -50,6 +50,8 @@ class Surroundings:
     """What confines the process, as the record tells it."""
     offer: Callable[[Answer], None] = lambda answer: None
     """Told how to answer the parent once the result is written (``audit.py``)."""
+    quiet: Callable[[], None] = lambda: None
+    """Returns when everything else of ours is stopped; for who found its turn too noisy."""
 
 
 class Work(Interface):
@@ -150,7 +152,13 @@ class Task:
         from graph_net.measure.worker import Worker
 
         worker = Worker(
-            self, around.workdir, around.announce, around.wait, around.clock, around.offer
+            self,
+            around.workdir,
+            around.announce,
+            around.wait,
+            around.clock,
+            around.offer,
+            around.quiet,
         )
         worker.environment["sandbox"] = around.confinement
         return to_json(worker.run()).encode()

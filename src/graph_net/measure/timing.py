@@ -261,3 +261,9 @@ def timing_of(
         device_speedup=on_device,
         per_block=per_block,
     )
+
+
+def is_noisy(timing: Timing, protocol: Protocol) -> bool:
+    """Whether noise, and not a speedup near the margin, is why nothing could be told."""
+    widest = max(half_width(timing.noise), half_width(timing.speedup))
+    return timing.verdict is Verdict.AMBIGUOUS and widest > protocol.margin
