@@ -103,8 +103,8 @@ class Compiler(ABC):
     def compile(self, job: Job) -> Runner:
         """A function that runs the job's graph; raises Unsupported where it cannot take it."""
 
-    def prepare(self) -> None:  # noqa: B027
-        """What is worth doing once in the process that workers are forked from.
+    def prepare(self, device: str) -> None:  # noqa: B027
+        """What is worth doing once in the process that workers for a device are forked from.
 
         Nothing by default. It must start no thread and no process: a fork loses the one and
         shares the other.

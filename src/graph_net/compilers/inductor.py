@@ -37,12 +37,13 @@ class Inductor(Compiler):
         shared = shared_headers()
         return Needs(reads=() if shared is None else (shared,))
 
-    def prepare(self) -> None:
-        """Probe the processor and compile the headers once, not in every worker."""
+    def prepare(self, device: str) -> None:
+        """Probe the processor and compile its headers once, not in every worker."""
         from graph_net.compilers.inductor_headers import make_headers
 
-        _probe()
-        make_headers()
+        _probe(device)
+        if device == "cpu":
+            make_headers()
 
     def compile(self, job: Job) -> Runner:
         """Compile and load now: ``torch.compile`` alone would wait for the first call."""
@@ -57,7 +58,7 @@ class Inductor(Compiler):
         from graph_net.compilers.inductor_headers import private_headers
         from graph_net.graph.fx import to_fx
 
-        _probe()  # before the cache moves: what it finds belongs to the machine, not the job
+        _probe(job.device)  # before the cache moves: what it finds belongs to the machine, not the job
         mode = list_mode_options(str(self.options["mode"]))
         given = {key: value for key, value in self.options.items() if key != "mode"}
         # Workers are compiled side by side already, and a pool would outlive them.
@@ -84,8 +85,11 @@ class Inductor(Compiler):
         return run
 
 
-def _probe() -> None:
-    """Find out which vector instructions there are; otherwise a worker compiles to find out."""
+def _probe(device: str) -> None:
+    """Import it all, and find out which vector instructions there are, which takes compilations.
+
+    Beside a GPU nobody asks for those, unless a part of a graph runs on the processor.
+    """
     import torch._inductor.config as config
 
     # More threads, and importing the rest would start a pool of processes. It also asks
@@ -95,7 +99,8 @@ def _probe() -> None:
         import torch._inductor.compile_fx  # noqa: F401
         from torch._inductor.cpu_vec_isa import pick_vec_isa
 
-        pick_vec_isa()
+        if device == "cpu":
+            pick_vec_isa()
 
 
 def _check(names: Iterator[str]) -> None:

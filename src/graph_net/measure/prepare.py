@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 
-def prepare(compilers: list[str]) -> None:
-    """Load what every worker needs, before the first fork."""
+def prepare(compilers: list[str], device: str) -> None:
+    """Load what every worker for a device needs, before the first fork."""
     import gc
 
     import numpy.ma  # noqa: F401 - a median asks for it
@@ -17,6 +17,6 @@ def prepare(compilers: list[str]) -> None:
 
     torch.set_num_threads(1)  # a parent of forks runs no threads
     for name in compilers:
-        create(name).prepare()
+        create(name).prepare(device)
     gc.collect()
     gc.freeze()

@@ -274,7 +274,7 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process decides, and closes the pipe
     sink = os.dup(1)
     os.dup2(2, 1)  # whatever prints must not print into the messages
-    prepare(compilers)
+    prepare(compilers, "cpu" if alone == "1" else "cuda")
     server = Server(int(jobs), alone == "1", Path(root), 0, sink)
 
     def terminate(number: int, frame: object) -> None:

@@ -61,7 +61,7 @@ def examine(
     report = Report(findings=list(_words(compiler, device)))
     if report.findings:
         return report
-    compiler.prepare()
+    compiler.prepare(device)
     left = list(graphs)
     while left:  # a child that dies takes one graph with it, not the rest
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
