@@ -15,7 +15,12 @@ from graph_net.corpus.shipped import mini
 
 
 def row(
-    name: str, operators: str, category: str = "nlp", size: int = 10, library: str = "l"
+    name: str,
+    operators: str,
+    category: str = "nlp",
+    size: int = 10,
+    library: str = "l",
+    nodes: int = 10,
 ) -> Any:
     return {
         "name": name,
@@ -24,10 +29,11 @@ def row(
         "subcategory": "",
         "library": library,
         "tensor_bytes": size,
+        "nodes": nodes,
     }
 
 
-def names(rows: list[Any], count: int, seconds: float | None = 0.1) -> list[str]:
+def names(rows: list[Any], count: int, seconds: float | None = 0.01) -> list[str]:
     return [graph.name for graph in select_mini(rows, lambda name: seconds, count).graphs]
 
 
@@ -49,19 +55,21 @@ def test_another_library_is_worth_some_operators() -> None:
     assert names(rows, 2) == ["first", "foreign"]
 
 
-def test_what_is_too_large_or_too_slow_is_passed_over_and_measured_once() -> None:
+def test_what_is_too_large_or_slow_or_quick_is_passed_over_and_measured_once() -> None:
     rows = [row("huge", "a b c d", size=10**9), row("slow", "a b c"), row("quick", "a b")]
+    rows += [row("long", "a b c d", nodes=10**4), row("none", "a")]
+    times = {"slow": 5.0, "quick": 0.02, "none": 1e-6}
     asked: list[str] = []
 
     def seconds(name: str) -> float | None:
         asked.append(name)
-        return 5.0 if name == "slow" else 0.2
+        return times[name]
 
     found = select_mini(rows, seconds, 3)
     assert [graph.name for graph in found.graphs] == ["quick"]
-    assert asked == ["slow", "quick"]
+    assert asked == ["slow", "quick", "none"]
     assert (found.operators, found.of_operators) == (2, 4)
-    assert found.graphs[0].seconds == 0.2
+    assert found.graphs[0].seconds == 0.02
 
 
 def test_what_cannot_be_run_is_passed_over() -> None:
@@ -81,7 +89,7 @@ def test_the_shipped_selection_lies_beside_the_parts(
     monkeypatch.setenv("GRAPH_NET_CORPUS", str(tmp_path))
     with pytest.raises(PackError, match="graph-net corpus mini"):
         mini()
-    chosen = select_mini([row("b", "x"), row("a", "y")], lambda name: 0.1, 2, "here")
+    chosen = select_mini([row("b", "x"), row("a", "y")], lambda name: 0.01, 2, "here")
     chosen.save(tmp_path / "mini.json")
     assert mini() == ["a", "b"]
     assert load(tmp_path / "mini.json") == chosen

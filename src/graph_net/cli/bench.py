@@ -39,7 +39,9 @@ def bench_graphs(
         Path, typer.Option("--records", "-o", help="Where records go; the same place resumes.")
     ] = Path("build/records"),
     where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
-    mini: Annotated[bool, typer.Option(help="The 64 graphs of the mini selection.")] = False,
+    mini: Annotated[
+        bool, typer.Option(help="The mini selection: few, quick, of every kind.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
     budget: Annotated[
         str | None, typer.Option(help="Stop starting after so long: 90s, 10m, 2h.")

@@ -36,7 +36,7 @@ def corpus_files(
     action: Annotated[
         Action,
         typer.Argument(
-            help="stats: count and print; mini: select 64 graphs; card: describe; "
+            help="stats: count and print; mini: select few quick graphs; card: describe; "
             "prune: take out what validation refused."
         ),
     ],

@@ -58,7 +58,7 @@ class Inductor(Compiler):
         from graph_net.compilers.inductor_headers import private_headers
         from graph_net.graph.fx import to_fx
 
-        _probe(job.device)  # before the cache moves: what it finds belongs to the machine, not the job
+        _probe(job.device)  # before the cache moves: it finds what belongs to the machine
         mode = list_mode_options(str(self.options["mode"]))
         given = {key: value for key, value in self.options.items() if key != "mode"}
         # Workers are compiled side by side already, and a pool would outlive them.
