@@ -86,9 +86,37 @@ def test_a_mismatch_is_found_when_verifying() -> None:
         record(timing=None, failure=Failure(Stage.COMPILE, Symptom.NUMERIC, "differs"))
 
 
+NOISE = Failure(Stage.MEASURE, Symptom.TOO_NOISY, "eager differs from itself by 80%")
+
+
 def test_noise_shows_its_samples() -> None:
     with pytest.raises(RecordError, match="samples"):
-        record(timing=None, failure=Failure(Stage.MEASURE, Symptom.TOO_NOISY, "noise"))
+        record(timing=None, failure=NOISE)
+
+
+def test_noise_needs_outputs_that_were_compared() -> None:
+    with pytest.raises(RecordError, match="compared outputs"):
+        record(outputs=(), failure=NOISE)
+
+
+def test_noise_cannot_hide_an_output_that_never_passes() -> None:
+    with pytest.raises(RecordError, match="pass at some tolerance"):
+        record(outputs=(OUTPUT, Output("float32", (), None)), failure=NOISE)
+
+
+def test_noise_is_found_when_measuring() -> None:
+    with pytest.raises(RecordError, match="measure"):
+        record(failure=Failure(Stage.VERIFY, Symptom.TOO_NOISY, "noise"))
+
+
+def test_noise_withholds_the_speedup_and_keeps_the_level() -> None:
+    noisy = record(failure=NOISE)
+    assert noisy.too_noisy
+    assert noisy.compared
+    assert noisy.speedup is None
+    assert noisy.t == record().t == -5.5
+    assert record().speedup == TIMING.speedup
+    assert from_json(to_json(noisy)) == noisy
 
 
 @pytest.mark.parametrize("values", [(), (0.0,), (-1.0,), (float("inf"),), (float("nan"),)])

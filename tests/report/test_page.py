@@ -104,7 +104,7 @@ def synthetic(count: int, seed: int = 0, blocks: int = 5) -> list[Record]:
             choice = draw.choice(FREE if kind > 0.95 else FAILURES)
             known["failure"] = Failure(*choice)
             if choice[1] is Symptom.TOO_NOISY:
-                known["timing"] = times
+                known |= {"timing": times, "outputs": (output,)}
         made.append(Record(**known))
     return made
 
@@ -199,16 +199,30 @@ def test_curves_are_named_as_the_verb_names_them(tmp_path: Path) -> None:
     assert sorted(names) == sorted(load([tmp_path / "records"]))
 
 
-def test_what_counts_against_nobody_is_counted_apart(tmp_path: Path) -> None:
+def test_what_is_excluded_is_counted_apart(tmp_path: Path) -> None:
     page = page_of(tmp_path, synthetic(300))
     data = json.loads(page.inside["data"])
     free = [row for row, fault in enumerate(data["rows"]["fault"]) if fault == -1]
     assert free
-    assert f"{len(free)} count against nobody" in " ".join(page.inside["text"].split())
+    assert f"{len(free)} are excluded from scores" in " ".join(page.inside["text"].split())
     blamed = {data["clusters"][data["rows"]["cluster"][row]][3] for row in free}
     assert blamed == {False}
     symptoms = {data["clusters"][data["rows"]["cluster"][row]][1] for row in free}
-    assert symptoms == {"too_noisy", "infrastructure"}
+    assert symptoms == {"infrastructure"}
+
+
+def test_what_was_too_noisy_counts_by_its_outputs_and_shows_no_speedup(tmp_path: Path) -> None:
+    page = page_of(tmp_path, synthetic(300))
+    data = json.loads(page.inside["data"])
+    rows, clusters = data["rows"], data["clusters"]
+    noise = [place for place, cluster in enumerate(clusters) if cluster[1] == "too_noisy"]
+    noisy = [row for row, place in enumerate(rows["cluster"]) if place in noise]
+    assert noisy
+    assert {rows["fault"][row] for row in noisy} == {0}
+    assert {rows["speedup"][row] for row in noisy} == {rows["ratio"][noisy[0]]} == {None}
+    assert all(rows["t"][row] is not None for row in noisy)
+    assert {clusters[rows["cluster"][row]][3] for row in noisy} == {False}
+    assert f"{len(noisy)} were too noisy" in page.inside["text"]
 
 
 def test_failures_that_are_alike_stand_together(tmp_path: Path) -> None:

@@ -30,10 +30,12 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -
 
 
 def not_counted(entries: list[Entry], scores: Scores) -> str:
-    """How many measurements of each compiler count against nobody, and why."""
+    """How many measurements of each compiler are excluded from scores, and why."""
     free = [entry for entry in entries if entry.sample is None]
+    noisy = sum(entry.too_noisy for entry in entries)
+    note = f"{noisy:,} were too noisy: their outputs count, without a speedup." if noisy else ""
     if not free:
-        return '<p class="note" id="not-counted">Every measurement counts.</p>'
+        return f'<p class="note" id="not-counted">Every measurement counts. {note}</p>'
     symptoms = [symptom for symptom in Symptom if symptom in BLAMELESS]
     found = Counter((e.curve, e.failure.symptom) for e in free if e.failure is not None)
     rows = [
@@ -42,7 +44,8 @@ def not_counted(entries: list[Entry], scores: Scores) -> str:
         if any(found[curve, each] for each in symptoms)
     ]
     names = ["compiler", *(str(symptom).replace("_", " ") for symptom in symptoms)]
-    return f'<div id="not-counted"><h3>Not counted</h3>{table(names, rows)}</div>'
+    told = f'<p class="note">{note}</p>' if note else ""
+    return f'<div id="not-counted"><h3>Excluded from scores</h3>{table(names, rows)}{told}</div>'
 
 
 def control(entries: list[Entry], scores: Scores) -> str:
