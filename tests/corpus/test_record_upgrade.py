@@ -38,7 +38,10 @@ def older(path: Path, records: list[Record]) -> Path:
 
 def test_its_columns_are_those_of_today(tmp_path: Path) -> None:
     old = RecordStore(older(tmp_path / "old", RECORDS)).table()
-    assert old.to_pylist() == pa.Table.from_pylist([row_of(each) for each in RECORDS], SCHEMA).to_pylist()
+    assert (
+        old.to_pylist()
+        == pa.Table.from_pylist([row_of(each) for each in RECORDS], SCHEMA).to_pylist()
+    )
 
 
 def test_its_records_are_read(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from graph_net.record import (
     Failure,
     Interval,
     Output,
+    ProtocolSettings,
     Record,
     RecordError,
     Samples,
@@ -147,6 +148,32 @@ def test_a_key_is_graph_config_device_and_protocol() -> None:
         record(protocol="q"),
     ]
     assert len({one.key, *(other.key for other in others)}) == 5
+
+
+SETTINGS = ProtocolSettings(2, {"seconds": 5.0, "seed": 0, "exact": True})
+
+
+def test_a_record_holds_its_whole_protocol() -> None:
+    one = record(settings=SETTINGS, protocol=SETTINGS.hash)
+    again = from_json(to_json(one))
+    assert again == one
+    assert again.settings == SETTINGS
+    assert again.key == record(protocol=SETTINGS.hash).key  # the settings add nothing to it
+
+
+def test_settings_that_do_not_hash_to_the_protocol_are_refused() -> None:
+    tree = json.loads(to_json(record(settings=SETTINGS, protocol=SETTINGS.hash)))
+    for change in ({"version": 3}, {"values": {"seconds": 6.0, "seed": 0, "exact": True}}):
+        changed = tree | {"settings": tree["settings"] | change}
+        with pytest.raises(RecordError, match="do not have its hash"):
+            from_json(json.dumps(changed))
+
+
+def test_a_record_of_an_earlier_version_has_the_hash_alone() -> None:
+    tree = json.loads(to_json(record()))
+    del tree["settings"]
+    assert from_json(json.dumps(tree)) == record()
+    assert record().settings is None
 
 
 def test_only_noise_and_infrastructure_are_measured_again() -> None:

@@ -26,6 +26,7 @@ from graph_net.record.nouns import (
     key_of,
 )
 from graph_net.record.program import NEVER, Program, Task
+from graph_net.record.protocol import ProtocolSettings
 from graph_net.record.timing import Interval, Samples, Timing, Verdict
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Json",
     "Output",
     "Program",
+    "ProtocolSettings",
     "Record",
     "RecordError",
     "Samples",

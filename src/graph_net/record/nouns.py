@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from graph_net.record.canonical import Json, RecordError, canonical, digest
+from graph_net.record.protocol import ProtocolSettings
 from graph_net.record.timing import Interval, Timing
 
 FAMILIES = {
@@ -174,7 +175,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Record:
-    """One graph under one configuration on one device, once."""
+    """One graph under one configuration on one device, once.
+
+    ``protocol`` is the hash of ``settings``; records of earlier versions have the hash alone.
+    """
 
     subject: Subject
     config: Config
@@ -187,8 +191,11 @@ class Record:
     environment: Mapping[str, Json] = field(default_factory=dict)
     started: str = ""
     seconds: float = 0.0
+    settings: ProtocolSettings | None = None
 
     def __post_init__(self) -> None:
+        if self.settings is not None and self.settings.hash != self.protocol:
+            raise RecordError("the settings of a record's protocol do not have its hash")
         if self.failure is None:
             self._check_compared("a success")
             return

@@ -13,6 +13,7 @@ from graph_net.record import (
     Device,
     Failure,
     Interval,
+    ProtocolSettings,
     Record,
     Subject,
     Symptom,
@@ -48,6 +49,7 @@ class Entry:
     config: Config
     device: Device
     protocol: str
+    settings: ProtocolSettings | None
     started: str
     failure: Failure | None
     measured: Measured | None
@@ -94,6 +96,7 @@ def entry_of(record: Record, headroom: Headroom | None = None) -> Entry:
         config=record.config,
         device=record.device,
         protocol=record.protocol,
+        settings=record.settings,
         started=record.started,
         failure=record.failure,
         measured=measured,
