@@ -146,16 +146,32 @@ def test_failures_come_and_go(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("symptom", sorted(BLAMELESS))
 @pytest.mark.parametrize("side", [0, 1])
-def test_nobody_is_blamed_for_noise_or_the_machine(
-    tmp_path: Path, symptom: Symptom, side: int
-) -> None:
-    stage = {Symptom.TOO_NOISY: Stage.MEASURE, Symptom.NONDETERMINISTIC: Stage.VERIFY}
+def test_nobody_is_blamed_for_the_machine(tmp_path: Path, symptom: Symptom, side: int) -> None:
+    stage = {Symptom.NONDETERMINISTIC: Stage.VERIFY}
     blameless = record("g", (stage.get(symptom, Stage.COMPILE), symptom))
     for other in (timed("g"), record("g", (Stage.COMPILE, Symptom.CRASH))):
         sides = [other, blameless] if side else [blameless, other]
         found = between(tmp_path / str(id(other)), [sides[0]], [sides[1]])
         assert only(found)[0] is Change.NOT_COUNTED
         assert found.regressions == 0
+
+
+def test_noise_hides_neither_a_failure_nor_a_repair(tmp_path: Path) -> None:
+    noisy = record("g", (Stage.MEASURE, Symptom.TOO_NOISY))
+    crashed = record("g", (Stage.COMPILE, Symptom.CRASH))
+    found = between(tmp_path / "breaks", [noisy], [crashed])
+    assert only(found)[0] is Change.NEW_FAILURE
+    found = between(tmp_path / "mends", [crashed], [noisy])
+    assert only(found)[0] is Change.FIXED
+
+
+def test_of_a_noisy_pair_the_outputs_are_compared_and_the_speedups_are_not(tmp_path: Path) -> None:
+    noisy = record("g", (Stage.MEASURE, Symptom.TOO_NOISY), outputs=(output(-1.0),))
+    found = between(tmp_path, [timed("g", outputs=(output(-4.0),))], [noisy])
+    (row,) = found.rows([0])
+    assert (row.change, row.reason) == (Change.AMBIGUOUS, Reason.TOO_NOISY)
+    assert row.ratio is None
+    assert row.level_change == 1
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from graph_net.measure.journal import Journal, read_journal
 from graph_net.record import (
     BLAMELESS,
     Failure,
+    ProtocolSettings,
     Record,
     RecordError,
     Stage,
@@ -41,6 +42,12 @@ def slow(name: str, started: str = "2026-01-01") -> Record:
     return about(name, started, timing=None, outputs=(), failure=failure)
 
 
+def told(name: str) -> Record:
+    """A record with the settings of its protocol."""
+    settings = ProtocolSettings(2, {"seconds": 5.0, "seed": 0})
+    return about(name, protocol=settings.hash, settings=settings)
+
+
 def store_of(path: Path, *runs: list[Record]) -> RecordStore:
     store = RecordStore(path)
     for run in runs:
@@ -50,7 +57,7 @@ def store_of(path: Path, *runs: list[Record]) -> RecordStore:
     return store
 
 
-@pytest.mark.parametrize("one", [about("a"), killed("a"), slow("a")])
+@pytest.mark.parametrize("one", [about("a"), killed("a"), slow("a"), told("a")])
 def test_a_row_gives_the_record_back(one: Record) -> None:
     assert record_of(row_of(one)) == one
 
@@ -122,7 +129,7 @@ def test_a_directory_without_records_says_how_to_make_some(tmp_path: Path) -> No
         query(RecordStore(tmp_path), "SELECT 1")
 
 
-@pytest.mark.parametrize("symptom", sorted(BLAMELESS))
+@pytest.mark.parametrize("symptom", sorted(BLAMELESS | {Symptom.TOO_NOISY}))
 def test_a_log_blames_nobody_for_what_is_nobodys_fault(symptom: Symptom) -> None:
     stage = Stage.VERIFY if symptom is Symptom.NONDETERMINISTIC else Stage.MEASURE
     one = dataclasses.replace(about("a"), failure=Failure(stage, symptom, "why"))

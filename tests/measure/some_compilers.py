@@ -90,6 +90,11 @@ class Eats(_Eager):
             time.sleep(0.01)
 
 
+class Halves(_Eager):
+    def changed(self, outputs: Any) -> Any:
+        return _each(outputs, lambda tensor: tensor / 2)
+
+
 class Wrong(_Eager):
     def changed(self, outputs: Any) -> Any:
         return _each(outputs, lambda tensor: tensor * 1e30)

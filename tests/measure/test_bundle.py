@@ -67,6 +67,7 @@ def test_a_bundle_runs_bare_resumes_and_is_ingested(
     call("ingest", str(lines), "-o", str(records))
     found = list(RecordStore(records).records())
     assert {record.subject.name for record in found} == {"small3", "small5"}
+    assert [record.settings for record in found] == [Protocol(seconds=0.1).settings] * 2
     capsys.readouterr()
     call("query", "SELECT count(*) AS n FROM records", "--records", str(records), "--json")
     assert json.loads(capsys.readouterr().out) == [{"n": 2}]

@@ -17,6 +17,7 @@ from graph_net.record import (
     Failure,
     Interval,
     Output,
+    ProtocolSettings,
     Record,
     RecordError,
     Samples,
@@ -86,9 +87,37 @@ def test_a_mismatch_is_found_when_verifying() -> None:
         record(timing=None, failure=Failure(Stage.COMPILE, Symptom.NUMERIC, "differs"))
 
 
+NOISE = Failure(Stage.MEASURE, Symptom.TOO_NOISY, "eager differs from itself by 80%")
+
+
 def test_noise_shows_its_samples() -> None:
     with pytest.raises(RecordError, match="samples"):
-        record(timing=None, failure=Failure(Stage.MEASURE, Symptom.TOO_NOISY, "noise"))
+        record(timing=None, failure=NOISE)
+
+
+def test_noise_needs_outputs_that_were_compared() -> None:
+    with pytest.raises(RecordError, match="compared outputs"):
+        record(outputs=(), failure=NOISE)
+
+
+def test_noise_cannot_hide_an_output_that_never_passes() -> None:
+    with pytest.raises(RecordError, match="pass at some tolerance"):
+        record(outputs=(OUTPUT, Output("float32", (), None)), failure=NOISE)
+
+
+def test_noise_is_found_when_measuring() -> None:
+    with pytest.raises(RecordError, match="measure"):
+        record(failure=Failure(Stage.VERIFY, Symptom.TOO_NOISY, "noise"))
+
+
+def test_noise_withholds_the_speedup_and_keeps_the_level() -> None:
+    noisy = record(failure=NOISE)
+    assert noisy.too_noisy
+    assert noisy.compared
+    assert noisy.speedup is None
+    assert noisy.t == record().t == -5.5
+    assert record().speedup == TIMING.speedup
+    assert from_json(to_json(noisy)) == noisy
 
 
 @pytest.mark.parametrize("values", [(), (0.0,), (-1.0,), (float("inf"),), (float("nan"),)])
@@ -119,6 +148,32 @@ def test_a_key_is_graph_config_device_and_protocol() -> None:
         record(protocol="q"),
     ]
     assert len({one.key, *(other.key for other in others)}) == 5
+
+
+SETTINGS = ProtocolSettings(2, {"seconds": 5.0, "seed": 0, "exact": True})
+
+
+def test_a_record_holds_its_whole_protocol() -> None:
+    one = record(settings=SETTINGS, protocol=SETTINGS.hash)
+    again = from_json(to_json(one))
+    assert again == one
+    assert again.settings == SETTINGS
+    assert again.key == record(protocol=SETTINGS.hash).key  # the settings add nothing to it
+
+
+def test_settings_that_do_not_hash_to_the_protocol_are_refused() -> None:
+    tree = json.loads(to_json(record(settings=SETTINGS, protocol=SETTINGS.hash)))
+    for change in ({"version": 3}, {"values": {"seconds": 6.0, "seed": 0, "exact": True}}):
+        changed = tree | {"settings": tree["settings"] | change}
+        with pytest.raises(RecordError, match="do not have its hash"):
+            from_json(json.dumps(changed))
+
+
+def test_a_record_of_an_earlier_version_has_the_hash_alone() -> None:
+    tree = json.loads(to_json(record()))
+    del tree["settings"]
+    assert from_json(json.dumps(tree)) == record()
+    assert record().settings is None
 
 
 def test_only_noise_and_infrastructure_are_measured_again() -> None:

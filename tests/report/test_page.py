@@ -7,6 +7,7 @@ import random
 import re
 import zlib
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from graph_net.corpus.records import RecordStore
 from graph_net.corpus.rooflines import Rooflines, write_rooflines
 from graph_net.graph import Graph
 from graph_net.graph.work import Work
+from graph_net.measure.protocol import Protocol
 from graph_net.record import (
     Config,
     Cost,
@@ -104,7 +106,7 @@ def synthetic(count: int, seed: int = 0, blocks: int = 5) -> list[Record]:
             choice = draw.choice(FREE if kind > 0.95 else FAILURES)
             known["failure"] = Failure(*choice)
             if choice[1] is Symptom.TOO_NOISY:
-                known["timing"] = times
+                known |= {"timing": times, "outputs": (output,)}
         made.append(Record(**known))
     return made
 
@@ -189,8 +191,6 @@ def test_scores_are_those_of_the_verb(tmp_path: Path) -> None:
 
 
 def test_curves_are_named_as_the_verb_names_them(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     records = synthetic(30)
     newer = [replace(r, config=replace(r.config, version="2.0")) for r in records[::3]]
     other = [replace(r, device=replace(r.device, name="another")) for r in records[1::3]]
@@ -199,21 +199,48 @@ def test_curves_are_named_as_the_verb_names_them(tmp_path: Path) -> None:
     assert sorted(names) == sorted(load([tmp_path / "records"]))
 
 
-def test_what_counts_against_nobody_is_counted_apart(tmp_path: Path) -> None:
+def test_what_is_excluded_is_counted_apart(tmp_path: Path) -> None:
     page = page_of(tmp_path, synthetic(300))
     data = json.loads(page.inside["data"])
     free = [row for row, fault in enumerate(data["rows"]["fault"]) if fault == -1]
     assert free
-    assert f"{len(free)} count against nobody" in " ".join(page.inside["text"].split())
+    assert f"{len(free)} are excluded from scores" in " ".join(page.inside["text"].split())
     blamed = {data["clusters"][data["rows"]["cluster"][row]][3] for row in free}
     assert blamed == {False}
     symptoms = {data["clusters"][data["rows"]["cluster"][row]][1] for row in free}
-    assert symptoms == {"too_noisy", "infrastructure"}
+    assert symptoms == {"infrastructure"}
+
+
+def test_what_was_too_noisy_counts_by_its_outputs_and_shows_no_speedup(tmp_path: Path) -> None:
+    page = page_of(tmp_path, synthetic(300))
+    data = json.loads(page.inside["data"])
+    rows, clusters = data["rows"], data["clusters"]
+    noise = [place for place, cluster in enumerate(clusters) if cluster[1] == "too_noisy"]
+    noisy = [row for row, place in enumerate(rows["cluster"]) if place in noise]
+    assert noisy
+    assert {rows["fault"][row] for row in noisy} == {0}
+    assert {rows["speedup"][row] for row in noisy} == {rows["ratio"][noisy[0]]} == {None}
+    assert all(rows["t"][row] is not None for row in noisy)
+    assert {clusters[rows["cluster"][row]][3] for row in noisy} == {False}
+    assert f"{len(noisy)} were too noisy" in page.inside["text"]
+
+
+def test_the_page_has_every_number_of_the_protocol(tmp_path: Path) -> None:
+    settings = Protocol(seconds=1.25, seed=7).settings
+    records = [replace(r, protocol=settings.hash, settings=settings) for r in synthetic(3)]
+    text = "".join(page_of(tmp_path, records).inside["text"].split())
+    assert "seconds1.25" in text
+    assert "seed7" in text
+
+
+def test_of_earlier_records_the_page_says_why_the_protocol_is_missing(tmp_path: Path) -> None:
+    records = [replace(each, protocol=Protocol(seconds=2.0).hash) for each in synthetic(1)]
+    page = page_of(tmp_path, [*records, *synthetic(3)[1:]])
+    assert "seconds2.0" in "".join(page.inside["text"].split())
+    assert "an earlier version, which did not store its settings" in page.inside["text"]
 
 
 def test_failures_that_are_alike_stand_together(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     first, second, *_ = synthetic(30)
     alike = [
         replace(
@@ -227,8 +254,6 @@ def test_failures_that_are_alike_stand_together(tmp_path: Path) -> None:
 
 
 def test_words_of_records_stay_words(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     good, bad = synthetic(2)
     good = replace(
         good,
@@ -266,8 +291,6 @@ def test_raw_samples_of_the_three_arms_are_on_the_page(tmp_path: Path) -> None:
 
 
 def test_graphs_are_drawn_where_a_pack_holds_them(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     from graph_net.testing.models import case_graph
 
     graph: Graph = case_graph("residual")
@@ -308,8 +331,6 @@ def test_nothing_is_written_where_nothing_was_measured(tmp_path: Path) -> None:
 
 
 def test_a_measurement_made_again_counts_once(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     before = next(record for record in synthetic(9) if record.failure is None)
     again = replace(before, protocol="q", started="2027-01-01T00:00:00Z", timing=timing(
         3.0, 0.01, random.Random(0)))  # noqa: S311 # fmt: skip

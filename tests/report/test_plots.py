@@ -167,7 +167,7 @@ def test_nothing_right_is_nothing_to_draw(tmp_path: Path) -> None:
     failed = stored(tmp_path, [record("a", (Stage.COMPILE, Symptom.EXCEPTION))])
     with pytest.raises(RecordError, match="no result is correct"):
         draw(Kind.VIOLIN, [failed], tmp_path / "out")
-    noisy = stored(tmp_path / "noisy", [record("a", (Stage.MEASURE, Symptom.TOO_NOISY))])
+    noisy = stored(tmp_path / "noisy", [record("a", (Stage.LOAD, Symptom.INFRASTRUCTURE))])
     with pytest.raises(RecordError, match="no measurement counts"):
         draw(Kind.ST, [noisy], tmp_path / "out")
 

@@ -12,7 +12,7 @@ import pytest
 from graph_net.corpus.records import RecordStore
 from graph_net.record import BLAMELESS, Interval, Record, RecordError, Stage, Symptom
 from graph_net.score import Fault, columns, load, sample_of, score
-from score.some_samples import CONFIG, DEVICE, record, timing
+from score.some_samples import CONFIG, DEVICE, output, record, timing
 
 KINDS = {
     (Stage.LOAD, Symptom.EXCEPTION): Fault.EAGER,
@@ -32,7 +32,6 @@ KINDS = {
     (Stage.VERIFY, Symptom.DTYPE): Fault.MISMATCH,
 }
 FREE = [
-    (Stage.MEASURE, Symptom.TOO_NOISY),
     (Stage.COMPILE, Symptom.INFRASTRUCTURE),
     (Stage.VERIFY, Symptom.NONDETERMINISTIC),
 ]
@@ -60,11 +59,11 @@ def test_the_blameless_are_those_of_records() -> None:
 
 
 @pytest.mark.parametrize("failure", FREE)
-def test_nobody_is_blamed_for_noise(failure: tuple[Stage, Symptom]) -> None:
+def test_what_says_nothing_about_the_compiler_is_excluded(failure: tuple[Stage, Symptom]) -> None:
     assert sample_of(record("m", failure)) is None
 
 
-def test_noise_leaves_the_score_alone_and_is_counted(tmp_path: Path) -> None:
+def test_what_is_excluded_leaves_the_score_alone_and_is_counted(tmp_path: Path) -> None:
     good = [record("a"), record("b", speedup=0.5)]
     bad = [record(f"n{number}", failure) for number, failure in enumerate(FREE)]
     (found,) = load([stored(tmp_path, [*good, *bad])]).values()
@@ -73,10 +72,36 @@ def test_noise_leaves_the_score_alone_and_is_counted(tmp_path: Path) -> None:
     assert score(found, ts=[0]).s[0, 0] == pytest.approx(1.0)
 
 
+NOISY = (Stage.MEASURE, Symptom.TOO_NOISY)
+
+
+def test_a_noisy_measurement_counts_as_correct_without_a_speedup(tmp_path: Path) -> None:
+    noisy = record("n", NOISY, speedup=64.0)  # what its samples say is no speedup
+    crashed = record("c", (Stage.COMPILE, Symptom.CRASH))
+    (found,) = load([stored(tmp_path, [record("a", speedup=2.0), noisy, crashed])]).values()
+    assert (len(found), found.too_noisy, found.blameless) == (3, 1, {})
+    curves = score(found, ts=[-4])
+    assert curves.alpha[0, 0] == pytest.approx(2.0)
+    assert curves.correct_share[0, 0] == pytest.approx(2 / 3)
+    assert curves.s[0, 0] == pytest.approx(2.0 ** (2 / 3) * 0.1 ** (1 / 3))
+
+
+def test_a_wrong_result_is_wrong_on_a_noisy_machine(tmp_path: Path) -> None:
+    wrong = record("n", NOISY, outputs=(output(0.5),))
+    (found,) = load([stored(tmp_path, [record("a", speedup=2.0), wrong])]).values()
+    assert score(found, ts=[0]).correct_share[0, 0] == 0.5
+    assert score(found, ts=[0]).s[0, 0] == pytest.approx((2.0 * 0.1) ** 0.5)
+
+
+def test_where_everything_was_too_noisy_speedups_count_as_one(tmp_path: Path) -> None:
+    (found,) = load([stored(tmp_path, [record("n", NOISY, speedup=64.0)])]).values()
+    assert score(found, ts=[0]).s[0, 0] == 1.0
+
+
 @pytest.mark.parametrize("compact", [True, False])
 def test_columns_are_what_the_records_are_one_by_one(tmp_path: Path, compact: bool) -> None:
     records = [record(f"resnet{n}", failure) for n, failure in enumerate([None, *KINDS])]
-    records += [record("vit", speedup=0.3, t=-1.5)]
+    records += [record("vit", speedup=0.3, t=-1.5), record("vit2", NOISY)]
     (found,) = load([stored(tmp_path, records, compact)]).values()
     one_by_one = columns(sample for each in records if (sample := sample_of(each)))
     assert sorted(found.families) == sorted(one_by_one.families) == ["timm/resnet", "timm/vit"]

@@ -42,7 +42,7 @@ def test_the_table_ranks_and_tells_apart(two: Path, capsys: pytest.CaptureFixtur
     assert "told apart" in rows[2]
     assert "not told apart" not in said.out
     assert "4.000" in rows[2] or "3." in rows[2]
-    assert "tvm: 1 not counted (1 too_noisy)" in said.err
+    assert "tvm: 1 too noisy: outputs count, without a speedup" in said.err
     assert all(word in said.out for word in ("α", "β", "λ", "η", "S(-5)", "S(0)", "ES(3)"))
 
 

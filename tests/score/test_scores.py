@@ -150,9 +150,9 @@ def test_nothing_cannot_be_scored() -> None:
         score(columns([]))
 
 
-def test_a_sample_without_a_fault_has_figures() -> None:
-    with pytest.raises(ValueError, match="speedup"):
-        Sample(None, -5.0)
+def test_a_sample_without_a_fault_has_a_level() -> None:
+    with pytest.raises(ValueError, match="level"):
+        Sample(2.0, None)
     with pytest.raises(ValueError, match="positive"):
         Sample(0.0, -5.0)
 

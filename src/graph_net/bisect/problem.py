@@ -42,10 +42,11 @@ class Shown:
 def shown(record: Record, level: float = LEVEL) -> Shown | None:
     """What is wrong in a record, if anything is; outputs must pass at this tolerance level."""
     failure = record.failure
-    if failure is None:
+    if failure is None or record.too_noisy:
         if any(output.t is None or output.t > level for output in record.outputs):
             return Shown(Problem.MISMATCH, "values")
-        slower = record.timing is not None and record.timing.verdict is Verdict.SLOWER
+        timing = None if record.too_noisy else record.timing
+        slower = timing is not None and timing.verdict is Verdict.SLOWER
         return Shown(Problem.SLOWER) if slower else None
     if failure.symptom in BLAMELESS or failure.stage in _EAGER:
         return None

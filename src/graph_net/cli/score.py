@@ -35,7 +35,8 @@ def score_sources(
     """Score compilers: correctness and speedup in one number for each tolerance t.
 
     α, β, λ and η are those at t = 0. Intervals are bootstrapped over model families. Measurements
-    that were too noisy, or broken by the machine, count against nobody and are listed.
+    that were too noisy count by their outputs, without a speedup; those that the machine broke are
+    excluded. Both are listed.
     """
     from graph_net.score import Parameters, estimate, load, rank
     from graph_net.score import interpretation as interpretation_of
@@ -131,6 +132,8 @@ def _ranking(ranking: Ranking) -> None:
 
 def _not_counted(curves: dict[str, Samples]) -> None:
     for name, samples in curves.items():
+        if samples.too_noisy:
+            err.print(f"{name}: {samples.too_noisy} too noisy: outputs count, without a speedup")
         if samples.blameless:
             kinds = ", ".join(f"{n} {what}" for what, n in sorted(samples.blameless.items()))
-            err.print(f"{name}: {sum(samples.blameless.values())} not counted ({kinds})")
+            err.print(f"{name}: {sum(samples.blameless.values())} excluded ({kinds})")

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from graph_net.compare.choose import Matched
 from graph_net.compare.ranks import adjusted, shifts
 from graph_net.compare.read import Run
 from graph_net.corpus.latest import coded
 from graph_net.measure.protocol import Protocol
-from graph_net.record import RecordError
+from graph_net.record import RecordError, Symptom
 from graph_net.score.faults import Fault
 from graph_net.score.records import BLAMELESS_FAULT, faults_of, floats_of
 from graph_net.score.samples import Floats, Ints
@@ -56,6 +57,7 @@ class Reason(IntEnum):
     DEVICE = 5
     PROTOCOL = 6
     EAGER = 7
+    TOO_NOISY = 8
 
     @property
     def word(self) -> str:
@@ -122,6 +124,7 @@ def judge(found: Matched, settings: Settings) -> Judged:
     reason = np.zeros(count, np.int64)
     for which, why in (
         (_blocks(found) < LEAST_BLOCKS, Reason.SAMPLES),
+        (_withheld(first) | _withheld(second), Reason.TOO_NOISY),
         (_differ(first, second, "protocol"), Reason.PROTOCOL),
         (_hardware(first) != _hardware(second), Reason.DEVICE),
     ):
@@ -195,6 +198,11 @@ def _levels(first: Run, second: Run, both: Flags, settings: Settings) -> Ints:
 
 def _blocks(found: Matched) -> Ints:
     return np.minimum(found.first.blocks.counts, found.second.blocks.counts)
+
+
+def _withheld(run: Run) -> Flags:
+    """Where the outputs count and the speedup was too noisy to keep."""
+    return np.asarray(pc.fill_null(pc.equal(run.table["symptom"], Symptom.TOO_NOISY), False))
 
 
 def _noise(first: Run, second: Run) -> Floats:

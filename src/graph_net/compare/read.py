@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from graph_net.compare.blocks import ARMS, block_logs
 from graph_net.compare.ranks import Ragged
 from graph_net.corpus.record_columns import SCHEMA, row_of
-from graph_net.corpus.record_parts import PARQUET
+from graph_net.corpus.record_parts import PARQUET, part_batches
 from graph_net.corpus.records import RecordStore
-from graph_net.corpus.sources import check_columns
 from graph_net.measure.journal import SUFFIX, read_journal
 from graph_net.record import Record, RecordError, Stage, Symptom
 from graph_net.score.faults import Fault
@@ -81,10 +79,7 @@ def _of_store(store: RecordStore) -> Iterator[pa.Table]:
 
 
 def _batches(part: Path) -> Iterator[pa.Table]:
-    check_columns(part, SCHEMA, _READ)
-    file = pq.ParquetFile(part)
-    for batch in file.iter_batches(_BATCH, columns=_READ):
-        yield pa.Table.from_batches([batch]).select(_READ)
+    return part_batches(part, _READ, _BATCH)
 
 
 def _of_records(records: Iterable[Record]) -> Iterator[pa.Table]:

@@ -132,6 +132,7 @@ def _why(found: Comparison, place: int, reason: Reason) -> str:
         Reason.CHANCE: f"{between}, but among so many graphs chance gives that too",
         Reason.NOISE: f"{between}, but eager differs from itself by up to {noise:.0%}",
         Reason.SAMPLES: "too few samples",
+        Reason.TOO_NOISY: "too noisy for a speedup; the outputs count",
         Reason.DEVICE: "measured on different devices",
         Reason.PROTOCOL: "measured under different protocols",
         Reason.EAGER: "eager's version changed, and the compiled graph's own time disagrees",

@@ -1,7 +1,8 @@
 """The columns of stored records: flat where questions are asked, lossless together.
 
 Everything scalar has a column; the raw samples are lists of numbers; what is left of a record
-(its environment, outputs and intervals, as JSON) stands in ``rest``.
+(its environment, outputs and intervals, as JSON) stands in ``rest``. Of a measurement that was too
+noisy the columns have t, since its outputs were compared, and no speedup; ``rest`` has it all.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from graph_net.record import Config, Record, RecordError, canonical, from_json, to_json
+from graph_net.record import (
+    Config,
+    Record,
+    RecordError,
+    Symptom,
+    canonical,
+    from_json,
+    to_json,
+)
 
 _TEXT = (
     "key graph_id structure graph library model category subcategory compiler version options "
@@ -19,10 +28,13 @@ _TEXT = (
     "started"
 ).split()
 _NUMBERS = (
-    "t speedup speedup_low speedup_high noise_low noise_high eager_seconds candidate_seconds "
-    "cold_seconds warm_seconds cpu_seconds seconds"
+    "t speedup speedup_low speedup_high noise noise_low noise_high eager_seconds "
+    "candidate_seconds cold_seconds warm_seconds cpu_seconds seconds"
 ).split()
 _BYTES = "compile_peak_bytes eager_peak_bytes candidate_peak_bytes".split()
+TOO_NOISY = str(Symptom.TOO_NOISY)
+WITHHELD = ("speedup", "speedup_low", "speedup_high", "verdict")
+"""Columns that a measurement has none of where it was too noisy."""
 _ARMS = ("eager", "control", "candidate")
 _LISTS = [f"{arm}_{kind}" for arm in _ARMS for kind in ("wall", "device")]
 
@@ -35,7 +47,7 @@ SCHEMA = pa.schema(
         *(pa.field(name, pa.list_(pa.float64())) for name in _LISTS),
         pa.field("rest", pa.string(), nullable=False),
     ],
-    metadata={b"graph_net.records": b"1"},
+    metadata={b"graph_net.records": b"2"},
 )
 
 
@@ -59,7 +71,7 @@ def row_of(record: Record) -> dict[str, Any]:
         "device_kind": device.kind,
         "device_name": device.name,
         "protocol": record.protocol,
-        "status": "success" if failure is None else "failed",
+        "status": _status(record),
         "t": record.t,
         "started": record.started,
         "seconds": record.seconds,
@@ -77,16 +89,23 @@ def row_of(record: Record) -> dict[str, Any]:
     return row | {"rest": canonical(tree)}
 
 
+def _status(record: Record) -> str:
+    if record.too_noisy:
+        return TOO_NOISY
+    return "success" if record.failure is None else "failed"
+
+
 def _times(record: Record) -> dict[str, Any]:
-    timing = record.timing
+    timing, speedup = record.timing, record.speedup
     assert timing is not None
     return {
-        "speedup": timing.speedup.value,
-        "speedup_low": timing.speedup.low,
-        "speedup_high": timing.speedup.high,
+        "speedup": speedup and speedup.value,
+        "speedup_low": speedup and speedup.low,
+        "speedup_high": speedup and speedup.high,
+        "noise": timing.noise.value,
         "noise_low": timing.noise.low,
         "noise_high": timing.noise.high,
-        "verdict": timing.verdict,
+        "verdict": None if record.too_noisy else timing.verdict,
         "eager_seconds": _median(timing.eager.wall),
         "candidate_seconds": _median(timing.candidate.wall),
     }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graph_net.corpus.record_columns import SCHEMA, row_of
+from graph_net.corpus.record_upgrade import ADDED, NEEDED, is_older, upgraded
 from graph_net.corpus.sources import check_columns, first_line
 from graph_net.record import Record, RecordError
 
@@ -35,11 +36,29 @@ def order_of_journal(path: Path) -> tuple[int, str]:
 def read_part(part: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The table of a part, of these columns; raises RecordError where it holds anything else."""
     wanted = SCHEMA.names if columns is None else list(columns)
-    check_columns(part, SCHEMA, wanted)
+    return pa.concat_tables(part_batches(part, wanted, None))
+
+
+def part_batches(part: Path, wanted: list[str], size: int | None) -> Iterator[pa.Table]:
+    """The table of a part, so many rows at a time (None for all), as this version writes them."""
+    old = is_older(part)
+    held = [*dict.fromkeys([*wanted, *NEEDED])] if old else wanted
+    held = [name for name in held if not old or name not in ADDED]
+    check_columns(part, SCHEMA, held)
     try:
-        return pq.ParquetFile(part).read(columns=wanted).select(wanted)
+        file = pq.ParquetFile(part)
+        if size is None:
+            tables = iter([file.read(columns=held)])
+        else:
+            tables = map(_table, file.iter_batches(size, columns=held))
+        for table in tables:
+            yield (upgraded(table, wanted) if old else table).select(wanted)
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{part} cannot be read: {first_line(error)}") from error
+
+
+def _table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
 
 
 def table_of(records: Iterable[Record]) -> pa.Table:

@@ -13,6 +13,7 @@ from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_columns import SCHEMA
 from graph_net.corpus.record_parts import read_part, table_of
+from graph_net.corpus.record_upgrade import is_older
 from graph_net.corpus.records import RecordStore
 from graph_net.corpus.sources import check_columns
 from graph_net.corpus.tasks import TaskStore
@@ -61,6 +62,10 @@ def _sources(store: RecordStore) -> Iterator[Any]:
     whole: list[str] = []
     parts, journals, last = store.parts(), store.journals(), store.last_rows()
     for part, rows in zip(parts, last, strict=False):
+        if is_older(part):
+            table = read_part(part)
+            yield table if rows is None else table.take(pa.array(rows))
+            continue
         check_columns(part, SCHEMA, SCHEMA.names)
         if rows is None:
             whole.append(str(part))

@@ -114,14 +114,15 @@ def respond(answer: Answer, listens: int, tell: Callable[..., Any]) -> None:
 
 
 def follow_up(task: Work, record: bytes, heard: Heard | None, death: Failure | None) -> Work | None:
-    """The check of a record that says it is a success; None where there is nothing to check.
+    """The check of a record that says its outputs are right; None if there is nothing to check.
 
     ``death`` is what the worker died of, if it did.
     """
     if not isinstance(task, Task):
         return None
     with suppress(ValueError, TypeError, KeyError, RecursionError):  # no record: the check says so
-        if json.loads(record)["failure"] is not None:
+        failure = json.loads(record)["failure"]
+        if failure is not None and failure["symptom"] != Symptom.TOO_NOISY:
             return None
     return Audit(task, record, heard or Heard(), death)
 
@@ -157,7 +158,7 @@ class Audit:
         """Nothing is kept of a check."""
 
     def run(self, around: Surroundings) -> bytes:
-        """The record, as a success or as what is wrong with it."""
+        """The record, as it is or with what is wrong with it."""
         from graph_net.measure.judge import judged
 
         around.announce(Stage.VERIFY, {})

@@ -24,11 +24,14 @@ SUSPICIOUS = 2.0
 
 
 def judged(audit: Audit, record: Record, workdir: Path) -> Record:
-    """The record, or what is wrong with it."""
+    """The record, or what is wrong with it; noise hides nothing that is wrong."""
     check = OutputCheck(audit.task, from_bytes(audit.task.graph), record, workdir)
-    failure = next(_failures(audit, record, check), None)
+    found = list(_failures(audit, record, check))
+    failure = next((each for each in found if each.symptom is not Symptom.TOO_NOISY), None)
     if failure is None:
         record, failure = check.run(audit.heard.seed, audit.heard.outputs or b"")
+    if failure is None and not record.too_noisy:
+        failure = next(iter(found), None)
     if failure is None:
         return record
     return replace(record, failure=replace(failure, signature=signature_of(failure.message)))
@@ -84,7 +87,7 @@ def _quickest(samples: Samples, per_block: int) -> list[float]:
 def _off(audit: Audit, why: str, every: bool, most: bool) -> Iterator[Failure]:
     """A failure where every block is off; where most are, a busy machine may be the reason.
 
-    Then the measurement is no result, and no one's fault, unless noise is asked to be kept.
+    Then the speedup is withheld, unless noise is asked to be kept.
     """
     if every:
         yield _impossible(why)

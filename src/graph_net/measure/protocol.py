@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from graph_net.record import Stage, canonical, digest
+from graph_net.record import ProtocolSettings, Stage
 
 VERSION = 2
 """Goes into the hash: raise it when the meaning of a measurement changes."""
@@ -39,9 +39,14 @@ class Protocol:
     """Compile a second time, with whatever the first left in its directory."""
 
     @property
+    def settings(self) -> ProtocolSettings:
+        """The protocol as data, as records hold it."""
+        return ProtocolSettings(VERSION, asdict(self))
+
+    @property
     def hash(self) -> str:
         """Equal for equal protocols."""
-        return digest(str(VERSION), canonical(asdict(self)))
+        return self.settings.hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,10 @@ class Task:
 
     def record(self, **known: Any) -> Record:
         """A record of this task."""
-        return Record(self.subject, self.config, self.device, self.protocol.hash, **known)
+        settings = self.protocol.settings
+        return Record(
+            self.subject, self.config, self.device, settings.hash, settings=settings, **known
+        )
 
 
 def now() -> str:

@@ -225,11 +225,12 @@ class Worker:
         self.outputs = worse(self.outputs, again) if again else again
         if failure is not None:
             raise _Ended(failure)
+        # Outputs count however noisy the samples are, so the parent checks them in any case.
+        self.offer(answer_with(arms, timing, self.task.protocol, expected.outputs))
         off = max(timing.noise.value, 1 / timing.noise.value) - 1
         if off > self.task.protocol.noise_limit:
             why = f"eager differs from itself by {off:.0%}"
             raise _Ended(Failure(Stage.MEASURE, Symptom.TOO_NOISY, why))
-        self.offer(answer_with(arms, timing, self.task.protocol, expected.outputs))
 
     def _time_arms(
         self, arms: Arms, expected: Reference

@@ -1,5 +1,6 @@
 """The nouns Config, Device, Record and Program."""
 
+from graph_net.record.canonical import Json, RecordError, canonical, digest
 from graph_net.record.codec import (
     from_json,
     program_from_json,
@@ -17,22 +18,16 @@ from graph_net.record.nouns import (
     Cost,
     Device,
     Failure,
-    Interval,
-    Json,
     Output,
     Record,
-    RecordError,
-    Samples,
     Stage,
     Subject,
     Symptom,
-    Timing,
-    Verdict,
-    canonical,
-    digest,
     key_of,
 )
 from graph_net.record.program import NEVER, Program, Task
+from graph_net.record.protocol import ProtocolSettings
+from graph_net.record.timing import Interval, Samples, Timing, Verdict
 
 __all__ = [
     "BLAMELESS",
@@ -49,6 +44,7 @@ __all__ = [
     "Json",
     "Output",
     "Program",
+    "ProtocolSettings",
     "Record",
     "RecordError",
     "Samples",

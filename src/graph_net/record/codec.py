@@ -11,7 +11,8 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from graph_net.record.nouns import Record, RecordError, canonical
+from graph_net.record.canonical import RecordError, canonical
+from graph_net.record.nouns import Record
 from graph_net.record.program import Program
 
 Kind = TypeVar("Kind")

@@ -7,17 +7,14 @@ it and anything can read it.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from hashlib import blake2b
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-KEY_BYTES = 16
-
+from graph_net.record.canonical import Json, RecordError, canonical, digest
+from graph_net.record.protocol import ProtocolSettings
+from graph_net.record.timing import Interval, Timing
 
 FAMILIES = {
     "float16": (1.0, 0.6),
@@ -28,10 +25,6 @@ FAMILIES = {
 """GraphNet's tolerances: 10^(a·t) and 10^(r·t) at level t; these are a and r for each dtype."""
 EQUAL = -64.0
 """The level of outputs that are equal."""
-
-
-class RecordError(ValueError):
-    """A record, or the text of one, is not acceptable."""
 
 
 class Stage(StrEnum):
@@ -66,33 +59,14 @@ class Symptom(StrEnum):
 
 RETRIED = frozenset({Symptom.TOO_NOISY, Symptom.INFRASTRUCTURE})
 """Measured again when a run is resumed."""
-BLAMELESS = RETRIED | {Symptom.NONDETERMINISTIC}
-"""Never counted against a compiler."""
+BLAMELESS = frozenset({Symptom.INFRASTRUCTURE, Symptom.NONDETERMINISTIC})
+"""Excluded from scores: they say nothing about the compiler.
+
+TOO_NOISY is not among them. The outputs of such a record were compared and pass; only its speedup
+is withheld.
+"""
 MISMATCHES = frozenset({Symptom.STRUCTURE, Symptom.SHAPE, Symptom.DTYPE, Symptom.NUMERIC})
 _CHECKED = MISMATCHES | {Symptom.NON_FINITE, Symptom.NONDETERMINISTIC}
-
-
-class Verdict(StrEnum):
-    """What the samples say about two functions."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    SAME = "same"
-    AMBIGUOUS = "ambiguous"
-
-
-def canonical(value: Json) -> str:
-    """JSON with one spelling for equal values."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def digest(*parts: str) -> str:
-    """A short hash of some texts."""
-    state = blake2b(digest_size=KEY_BYTES)
-    for part in parts:
-        state.update(len(part.encode()).to_bytes(4, "little"))
-        state.update(part.encode())
-    return state.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -188,59 +162,6 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Every sample of one arm: seconds a call, in the order they were taken."""
-
-    wall: tuple[float, ...]
-    inner: int = 1
-    device: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.wall or self.inner < 1:
-            raise RecordError("samples are at least one, of at least one call each")
-        if any(not (value > 0 and math.isfinite(value)) for value in (*self.wall, *self.device)):
-            raise RecordError("a sample is a positive number of seconds")
-        if self.device and len(self.device) != len(self.wall):
-            raise RecordError("device and wall samples belong together")
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A ratio with its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.low <= self.value <= self.high < math.inf:
-            raise RecordError(f"not an interval: {self.low} ≤ {self.value} ≤ {self.high}")
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Interleaved samples of eager, eager again (the control) and the candidate.
-
-    ``speedup`` is eager / candidate, ``control`` eager / eager: its spread is the noise floor.
-    """
-
-    eager: Samples
-    control: Samples
-    candidate: Samples
-    speedup: Interval
-    noise: Interval
-    verdict: Verdict
-    reason: str = ""
-    device_speedup: Interval | None = None
-    per_block: int = 4
-    """So many samples of an arm, one after another in these lists, are a block."""
-
-    def __post_init__(self) -> None:
-        if not len(self.eager.wall) == len(self.control.wall) == len(self.candidate.wall):
-            raise RecordError("the arms of an interleaved timing have equally many samples")
-
-
-@dataclass(frozen=True)
 class Cost:
     """What compiling took: wall seconds cold and warm, processor seconds, and the most memory."""
 
@@ -254,7 +175,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Record:
-    """One graph under one configuration on one device, once."""
+    """One graph under one configuration on one device, once.
+
+    ``protocol`` is the hash of ``settings``; records of earlier versions have the hash alone.
+    """
 
     subject: Subject
     config: Config
@@ -267,20 +191,30 @@ class Record:
     environment: Mapping[str, Json] = field(default_factory=dict)
     started: str = ""
     seconds: float = 0.0
+    settings: ProtocolSettings | None = None
 
     def __post_init__(self) -> None:
+        if self.settings is not None and self.settings.hash != self.protocol:
+            raise RecordError("the settings of a record's protocol do not have its hash")
         if self.failure is None:
-            if self.timing is None or not self.outputs:
-                raise RecordError("a success has samples and compared outputs")
-            if any(output.t is None for output in self.outputs):
-                raise RecordError("a success has outputs that pass at some tolerance")
+            self._check_compared("a success")
             return
-        if self.timing is not None and self.failure.stage not in (Stage.VERIFY, Stage.MEASURE):
-            raise RecordError(f"a failure at {self.failure.stage} has no samples")
-        if self.failure.symptom in _CHECKED and self.failure.stage is not Stage.VERIFY:
-            raise RecordError(f"{self.failure.symptom} is found at {Stage.VERIFY}")
-        if self.failure.symptom is Symptom.TOO_NOISY and self.timing is None:
-            raise RecordError("a measurement that is too noisy shows its samples")
+        stage, symptom = self.failure.stage, self.failure.symptom
+        if self.timing is not None and stage not in (Stage.VERIFY, Stage.MEASURE):
+            raise RecordError(f"a failure at {stage} has no samples")
+        if symptom in _CHECKED and stage is not Stage.VERIFY:
+            raise RecordError(f"{symptom} is found at {Stage.VERIFY}")
+        if symptom is Symptom.TOO_NOISY:
+            if stage is not Stage.MEASURE:
+                raise RecordError(f"{symptom} is found at {Stage.MEASURE}")
+            self._check_compared("a measurement that is too noisy")
+
+    def _check_compared(self, what: str) -> None:
+        """Raise unless it was timed and every output was compared and passes somewhere."""
+        if self.timing is None or not self.outputs:
+            raise RecordError(f"{what} has samples and compared outputs")
+        if any(output.t is None for output in self.outputs):
+            raise RecordError(f"{what} has outputs that pass at some tolerance")
 
     @property
     def key(self) -> str:
@@ -293,12 +227,26 @@ class Record:
         return self.failure is None or self.failure.symptom not in RETRIED
 
     @property
+    def too_noisy(self) -> bool:
+        """Whether the samples are too noisy for a speedup; the outputs count all the same."""
+        return self.failure is not None and self.failure.symptom is Symptom.TOO_NOISY
+
+    @property
+    def compared(self) -> bool:
+        """Whether the outputs were compared, when they were timed too, and all pass somewhere."""
+        return self.failure is None or self.too_noisy
+
+    @property
+    def speedup(self) -> Interval | None:
+        """eager / candidate, of samples taken side by side; None if not timed or too noisy."""
+        return None if self.timing is None or self.too_noisy else self.timing.speedup
+
+    @property
     def t(self) -> float | None:
-        """The smallest tolerance level at which all outputs pass."""
-        levels = [output.t for output in self.outputs]
-        if not levels or self.failure is not None or any(level is None for level in levels):
+        """The smallest tolerance level at which all outputs pass; None for a failure."""
+        if not self.compared:
             return None
-        return max(level for level in levels if level is not None)
+        return max(output.t for output in self.outputs if output.t is not None)
 
 
 def key_of(graph_id: str, config: Config, device: Device, protocol: str) -> str:

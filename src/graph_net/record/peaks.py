@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from graph_net.record.nouns import Device, canonical, digest
+from graph_net.record.canonical import canonical, digest
+from graph_net.record.nouns import Device
 
 DTYPES = ("float32", "bfloat16", "float16")
 TF32 = "tf32"

@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from graph_net.record.nouns import Failure, RecordError, digest
+from graph_net.record.canonical import RecordError, digest
+from graph_net.record.nouns import Failure
 
 NEVER = 1e9
 """Seconds. Tuners write 1e9 or 1e10 for a program that has no time: no cost is that long."""

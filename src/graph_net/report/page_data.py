@@ -100,6 +100,5 @@ def _verdict(entry: Entry) -> int:
 
 
 def _number(entry: Entry, name: str, place: int) -> float | None:
-    if entry.measured is None:
-        return None
-    return rounded(getattr(entry.measured, name)[place])
+    found = None if entry.measured is None else getattr(entry.measured, name)
+    return None if found is None else rounded(found[place])

@@ -43,7 +43,7 @@ def clusters_of(entries: list[Entry]) -> dict[tuple[Stage, Symptom, str], Cluste
         if failure is None:
             continue
         key = cluster_key(failure)
-        blamed = entry.sample is not None
+        blamed = entry.sample is not None and not entry.too_noisy
         cluster = found.setdefault(key, Cluster(*key, blamed, failure.message[:MESSAGE]))
         cluster.compilers[entry.config.label] += 1
         if len(cluster.examples) < EXAMPLES:

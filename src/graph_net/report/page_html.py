@@ -99,7 +99,7 @@ def _measurements(entries: list[Entry], scores: Scores) -> str:
     counted = sum(entry.sample is not None for entry in entries)
     return (
         f"{len(entries):,} measurements of {graphs:,} graphs under {len(scores.curves)} "
-        f"configurations; {len(entries) - counted:,} count against nobody and are listed apart. "
+        f"configurations; {len(entries) - counted:,} are excluded from scores and listed apart. "
     )
 
 
@@ -161,7 +161,7 @@ def _failures(clusters: list[Cluster], entries: list[Entry]) -> str:
     free = [cluster for cluster in clusters if not cluster.blamed]
     parts = ["".join(_cluster(cluster, entries) for cluster in blamed) or "<p>None.</p>"]
     if free:
-        parts.append("<h3>Counted against nobody: too noisy, or the machine's doing</h3>")
+        parts.append("<h3>Not the compiler's: too noisy, or the machine's doing</h3>")
         parts += [_cluster(cluster, entries) for cluster in free]
     return "".join(parts)
 

@@ -7,7 +7,18 @@ from typing import Any
 
 from graph_net.corpus.records import RecordStore
 from graph_net.corpus.rooflines import Rooflines
-from graph_net.record import Config, Cost, Device, Failure, Record, Subject, Verdict
+from graph_net.record import (
+    Config,
+    Cost,
+    Device,
+    Failure,
+    Interval,
+    ProtocolSettings,
+    Record,
+    Subject,
+    Symptom,
+    Verdict,
+)
 from graph_net.report.page_assets import packed, rounded
 from graph_net.score import Sample, sample_of
 from graph_net.score.roofline import Headroom, headroom_of
@@ -20,16 +31,16 @@ MICRO = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A timing without its samples."""
+    """A timing without its samples; one that was too noisy has no speedup."""
 
-    speedup: tuple[float, float, float]
+    speedup: tuple[float, float, float] | None
     noise: tuple[float, float, float]
     verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One measurement on the page. ``sample`` is None where it counts against nobody.
+    """One measurement on the page. ``sample`` is None where it is excluded from scores.
 
     ``detail`` holds what only the view of its graph shows, packed into one line.
     """
@@ -38,6 +49,7 @@ class Entry:
     config: Config
     device: Device
     protocol: str
+    settings: ProtocolSettings | None
     started: str
     failure: Failure | None
     measured: Measured | None
@@ -48,6 +60,11 @@ class Entry:
     detail: str
     headroom: Headroom | None = None
     """How far above its floor it is, where one is known."""
+
+    @property
+    def too_noisy(self) -> bool:
+        """Whether its outputs count and its speedup does not."""
+        return self.failure is not None and self.failure.symptom is Symptom.TOO_NOISY
 
     @property
     def curve(self) -> tuple[str, str]:
@@ -72,15 +89,14 @@ def entry_of(record: Record, headroom: Headroom | None = None) -> Entry:
     timing, load = record.timing, record.environment.get("load")
     measured = None
     if timing is not None:
-        speedup, noise = (
-            (each.value, each.low, each.high) for each in (timing.speedup, timing.noise)
-        )
-        measured = Measured(speedup, noise, timing.verdict)
+        speedup = None if record.speedup is None else _three(record.speedup)
+        measured = Measured(speedup, _three(timing.noise), timing.verdict)
     return Entry(
         subject=record.subject,
         config=record.config,
         device=record.device,
         protocol=record.protocol,
+        settings=record.settings,
         started=record.started,
         failure=record.failure,
         measured=measured,
@@ -91,6 +107,10 @@ def entry_of(record: Record, headroom: Headroom | None = None) -> Entry:
         detail=packed(_detail(record, headroom)),
         headroom=headroom,
     )
+
+
+def _three(found: Interval) -> tuple[float, float, float]:
+    return found.value, found.low, found.high
 
 
 def _detail(record: Record, headroom: Headroom | None) -> dict[str, Any]:
@@ -116,9 +136,8 @@ def _detail(record: Record, headroom: Headroom | None) -> dict[str, Any]:
         if all(arm.device for arm in arms):
             found["device"] = [_micro(arm.device) for arm in arms]
             on_device = timing.device_speedup
-            if on_device is not None:
-                values = (on_device.value, on_device.low, on_device.high)
-                found["device_speedup"] = [rounded(value) for value in values]
+            if on_device is not None and not record.too_noisy:
+                found["device_speedup"] = [rounded(value) for value in _three(on_device)]
     return found
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
 from html import escape
+from itertools import product
 
 import numpy as np
 
-from graph_net.measure.protocol import Protocol
-from graph_net.record import BLAMELESS, Symptom
+from graph_net.measure.protocol import VERSION, Protocol
+from graph_net.record import BLAMELESS, ProtocolSettings, Symptom
 from graph_net.report.page_rows import Entry
 from graph_net.report.page_scores import Scores
 from graph_net.score.roofline import SUSPECTS, Headroom
 
 USUAL_SECONDS = (5.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0, 30.0, 60.0)
-"""A record has the hash of its protocol only; these are what ``bench --seconds`` often is."""
+"""What ``bench --seconds`` often is: earlier records have no settings, and a hash tells these."""
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
@@ -30,10 +30,12 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -
 
 
 def not_counted(entries: list[Entry], scores: Scores) -> str:
-    """How many measurements of each compiler count against nobody, and why."""
+    """How many measurements of each compiler are excluded from scores, and why."""
     free = [entry for entry in entries if entry.sample is None]
+    noisy = sum(entry.too_noisy for entry in entries)
+    note = f"{noisy:,} were too noisy: their outputs count, without a speedup." if noisy else ""
     if not free:
-        return '<p class="note" id="not-counted">Every measurement counts.</p>'
+        return f'<p class="note" id="not-counted">Every measurement counts. {note}</p>'
     symptoms = [symptom for symptom in Symptom if symptom in BLAMELESS]
     found = Counter((e.curve, e.failure.symptom) for e in free if e.failure is not None)
     rows = [
@@ -42,7 +44,8 @@ def not_counted(entries: list[Entry], scores: Scores) -> str:
         if any(found[curve, each] for each in symptoms)
     ]
     names = ["compiler", *(str(symptom).replace("_", " ") for symptom in symptoms)]
-    return f'<div id="not-counted"><h3>Not counted</h3>{table(names, rows)}</div>'
+    told = f'<p class="note">{note}</p>' if note else ""
+    return f'<div id="not-counted"><h3>Excluded from scores</h3>{table(names, rows)}{told}</div>'
 
 
 def control(entries: list[Entry], scores: Scores) -> str:
@@ -124,9 +127,9 @@ def rooflines(entries: list[Entry]) -> str:
 
 
 def protocols(entries: list[Entry]) -> str:
-    """How it was measured; every number where the protocol is a usual one."""
+    """How it was measured: every number of each protocol."""
     found = Counter(entry.protocol for entry in entries)
-    usual = {(p := Protocol(seconds=seconds)).hash: p for seconds in USUAL_SECONDS}
+    told = {entry.protocol: entry.settings for entry in entries if entry.settings is not None}
     parts = []
     if len(found) > 1:
         parts.append(
@@ -134,9 +137,23 @@ def protocols(entries: list[Entry]) -> str:
         )
     for name, count in found.most_common():
         parts.append(f"<h3>Protocol <code>{escape(name[:12])}</code>, {count:,} measurements</h3>")
-        if name in usual:
-            rows = [[escape(key), escape(str(v))] for key, v in asdict(usual[name]).items()]
-            parts.append(table(["", ""], rows, "facts"))
-        else:
-            parts.append("<p>Not one of the usual ones: a record has its hash only.</p>")
+        parts.append(_settings(name, told.get(name)))
     return "".join(parts)
+
+
+def _usual(name: str) -> ProtocolSettings | None:
+    """The settings that have this hash, if they are usual ones: for records that lack them."""
+    for version, seconds in product(range(1, VERSION + 1), USUAL_SECONDS):
+        found = ProtocolSettings(version, Protocol(seconds=seconds).settings.values)
+        if found.hash == name:
+            return found
+    return None
+
+
+def _settings(name: str, told: ProtocolSettings | None) -> str:
+    """The numbers of a protocol."""
+    told = told or _usual(name)
+    if told is None:
+        return "<p>These records are of an earlier version, which did not store its settings.</p>"
+    rows = [[escape(key), escape(str(value))] for key, value in sorted(told.values.items())]
+    return table(["", ""], [*rows, ["version", str(told.version)]], "facts")

@@ -82,9 +82,14 @@ _OF_STAGE = {Stage.LOAD: Fault.EAGER, Stage.EAGER: Fault.EAGER, Stage.COMPILE: F
 
 
 def fault_of(stage: Stage, symptom: Symptom) -> Fault | None:
-    """The fault that a failure counts as; None where it counts against nobody."""
+    """The fault that a failure counts as; None where it is excluded from scores.
+
+    Noise is no fault: the outputs were compared before, and count by their level.
+    """
     if symptom in BLAMELESS:
         return None
+    if symptom is Symptom.TOO_NOISY:
+        return Fault.NONE
     return _OF_SYMPTOM.get(symptom) or _OF_STAGE.get(stage, Fault.RUNTIME)
 
 

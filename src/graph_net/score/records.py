@@ -27,7 +27,7 @@ COLUMNS = (
 KEYS = ("device", "config", "graph_id")
 ENCODED = "graph_id library model category config device stage symptom".split()
 BLAMELESS_FAULT = -1
-"""What `faults_of` gives where a failure counts against nobody."""
+"""What `faults_of` gives where a failure is excluded from scores."""
 
 
 def read_records(store: RecordStore, paired: bool = False) -> dict[str, Samples]:
@@ -87,11 +87,11 @@ def _labels(rows: pa.Table) -> list[str]:
 
 
 def _columns(table: pa.Table, paired: bool) -> Samples:
-    """All rows as samples; the fault of a row that counts against nobody is -1."""
+    """All rows as samples; the fault of a row that is excluded from scores is -1."""
     eager, candidate = (floats_of(table[f"{arm}_seconds"]) for arm in ("eager", "candidate"))
-    ratio = floats_of(table["speedup"]) if paired else eager / candidate
-    timed = np.isfinite(ratio)
-    logs = np.log(np.where(timed, ratio, 1.0))
+    own = floats_of(table["speedup"])
+    timed = np.isfinite(own)  # where it was too noisy there is none
+    logs = np.log(np.where(timed, own if paired else eager / candidate, 1.0))
     fault = faults_of(table)
     levels = np.where(fault == Fault.NONE, floats_of(table["t"]), np.inf)
     families, family = _families(table)

@@ -105,10 +105,10 @@ def compute_rate(work: Work, peaks: Peaks) -> float | None:
 
 
 def headroom_of(record: Record, rooflines: Rooflines) -> Headroom | None:
-    """A record above its floor; None where it was not timed, or its floor is not known."""
+    """A record above its floor; None where it has no time, or its floor is not known."""
     peaks = rooflines.peaks.get(identity(record.device))
     work = rooflines.work.get(record.subject.id)
-    if record.timing is None or peaks is None or work is None:
+    if record.timing is None or record.too_noisy or peaks is None or work is None:
         return None
     floor = floor_of(work, peaks)
     if floor is None:

@@ -22,7 +22,10 @@ SLACK = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One graph under one compiler: a speedup and the level it passes at, or a fault."""
+    """One graph under one compiler: a speedup and the level it passes at, or a fault.
+
+    A sample that is correct but was too noisy to time has a level and no speedup.
+    """
 
     speedup: float | None
     t: float | None
@@ -32,8 +35,8 @@ class Sample:
     category: str = ""
 
     def __post_init__(self) -> None:
-        if self.fault is Fault.NONE and (self.speedup is None or self.t is None):
-            raise ValueError("a sample without a fault has a speedup and a level")
+        if self.fault is Fault.NONE and self.t is None:
+            raise ValueError("a sample without a fault has a level")
         if self.speedup is not None and not 0 < self.speedup < math.inf:
             raise ValueError(f"a speedup is a positive number, not {self.speedup}")
 
@@ -42,8 +45,8 @@ class Sample:
 class Samples:
     """The samples of one curve as columns.
 
-    ``t`` is infinite where there is a fault, ``log_speedup`` 0 where nothing was timed, ``timed``
-    tells which is which. ``family`` numbers the clusters. ``blameless`` counts the records that
+    ``t`` is infinite where there is a fault, ``log_speedup`` 0 where there is no speedup, ``timed``
+    says where there is one. ``family`` numbers the clusters. ``blameless`` counts the records that
     are not among the samples, by symptom.
     """
 
@@ -73,6 +76,11 @@ class Samples:
         return replace(self, family=np.arange(len(self), dtype=np.int64))
 
     @property
+    def too_noisy(self) -> int:
+        """How many are correct and have no speedup."""
+        return int(((self.fault == Fault.NONE) & ~self.timed).sum())
+
+    @property
     def speedup(self) -> Floats:
         """The speedups, where there are any."""
         found: Floats = np.exp(self.log_speedup[self.timed])
@@ -99,7 +107,7 @@ def columns(samples: Iterable[Sample], blameless: dict[str, int] | None = None) 
 
 
 def sample_of(record: Record, paired: bool = False) -> Sample | None:
-    """The sample of a record; None where it counts against nobody.
+    """The sample of a record; None where it is excluded from scores.
 
     The speedup is the ratio of the medians, as GraphNet's formula has it, or with ``paired`` the
     record's own, from samples that were taken side by side.
@@ -108,7 +116,7 @@ def sample_of(record: Record, paired: bool = False) -> Sample | None:
     if fault is None:
         return None
     speedup = None
-    if record.timing is not None:
+    if record.timing is not None and not record.too_noisy:
         eager, candidate = (np.median(arm.wall) for arm in (record.timing.eager,
                                                             record.timing.candidate))  # fmt: skip
         speedup = record.timing.speedup.value if paired else float(eager / candidate)

@@ -1,7 +1,8 @@
 """S(t) and ES(t): GraphNet's formulas over columns of samples.
 
-Every score is a function of five sums (samples, correct, slower, and the logarithms of the speedups
-of the last two) and of the failed by fault, so a bootstrap needs those of each cluster and no more.
+Every score is a function of six sums (samples, correct, those of them with a speedup, slower, and
+the logarithms of the speedups of the last two) and of the failed by fault, so a bootstrap needs
+those of each cluster and no more.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ class Parameters:
 class Sums:
     """What scores are made of, for each cluster (first axis) and each t (second).
 
-    ``punished`` counts the failed whose fault t does not tolerate.
+    ``timed`` counts the correct that have a speedup, ``punished`` the failed whose fault t does not
+    tolerate.
     """
 
     ts: Floats
     count: Floats
     correct: Floats
+    timed: Floats
     slower: Floats
     log_correct: Floats
     log_slower: Floats
@@ -53,7 +56,9 @@ class Sums:
 
     def weighted(self, weights: Floats) -> Sums:
         """The sums over clusters, for each row of weights (draws × clusters)."""
-        parts = (self.correct, self.slower, self.log_correct, self.log_slower, self.punished)
+        parts = (
+            self.correct, self.timed, self.slower, self.log_correct, self.log_slower, self.punished,
+        )  # fmt: skip
         # Columns of one matrix, so that one product does it all; the count is the same at every t.
         side = np.hstack([self.count[:, :1], *parts])
         product = weights @ side
@@ -106,6 +111,7 @@ def sums_of(
         steps,
         np.repeat(count[:, None], len(steps), axis=1),
         correct,
+        correct if samples.timed.all() else until(samples.timed.astype(np.float64)),
         until(slow.astype(np.float64)),
         until(samples.log_speedup),
         until(np.where(slow, samples.log_speedup, 0.0)),
@@ -131,10 +137,10 @@ def _not_tolerated(
 
 
 def curves_of(sums: Sums, parameters: Parameters = Parameters()) -> Curves:  # noqa: B008 - frozen
-    """The scores of sums, row by row."""
-    alpha = np.exp(_share(sums.log_correct, sums.correct))
+    """The scores of sums, row by row; α and η are those of the correct that have a speedup."""
+    alpha = np.exp(_share(sums.log_correct, sums.timed))
     beta = np.exp(_share(sums.log_slower, sums.slower))
-    lam, eta = _share(sums.correct, sums.count), _share(sums.slower, sums.correct)
+    lam, eta = _share(sums.correct, sums.count), _share(sums.slower, sums.timed)
     failed = sums.count - sums.correct
     gamma = parameters.b ** _share(sums.punished, failed)
     common = alpha**lam * beta ** (lam * eta * parameters.p)

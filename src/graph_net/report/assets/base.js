@@ -50,14 +50,15 @@ function seconds(value) {
   return value >= 1e-3 ? `${(value * 1e3).toPrecision(3)} ms` : `${(value * 1e6).toPrecision(3)} µs`;
 }
 
-/** What became of a row, in a word: a verdict, "failed" or "not counted". */
+/** What became of a row, in a word: a verdict, "too noisy", "failed" or "excluded". */
 function outcome(row) {
-  if (ROWS.fault[row] === NOT_COUNTED) return "not counted";
+  if (ROWS.fault[row] === NOT_COUNTED) return "excluded";
+  if (ROWS.fault[row] === NONE && ROWS.cluster[row] >= 0) return "too noisy";
   return ROWS.cluster[row] >= 0 ? "failed" : DATA.verdicts[ROWS.verdict[row]];
 }
 
 function outcomeText(row) {
-  if (ROWS.cluster[row] < 0) return outcome(row);
+  if (ROWS.cluster[row] < 0 || outcome(row) === "too noisy") return outcome(row);
   const [stage, symptom] = DATA.clusters[ROWS.cluster[row]];
   return `${outcome(row)}: ${stage}, ${symptom.replaceAll("_", " ")}`;
 }

@@ -1,11 +1,12 @@
-// S(t) and ES(t) as graph_net.score has them: functions of six sums over samples. The sums do not
+// S(t) and ES(t) as graph_net.score has them: functions of seven sums over samples. The sums do not
 // depend on p and b, so moving a slider costs no pass over the records.
 
-const SLACK = 1e-4, FROZEN_FROM = 1, PARTS = 6, DRAWS = 200;
+const SLACK = 1e-4, FROZEN_FROM = 1, PARTS = 7, DRAWS = 200;
 const STEPS = Array.from({length: 281}, (_, k) => -10 + k / 20);
 const BAND_STEPS = Array.from({length: 141}, (_, k) => -10 + k / 10);
 
-/** The sums by family at each step: count, correct, slower, log correct, log slower, punished. */
+/** The sums by family at each step: count, correct, slower, log correct, log slower, punished,
+ * and how many of the correct have a speedup. */
 function sumsOf(rows, steps, levels) {
   const families = new Map(), width = steps.length * PARTS;
   for (const row of rows) {
@@ -20,6 +21,7 @@ function sumsOf(rows, steps, levels) {
       sums[at] += 1;
       if (t <= Math.min(step, FROZEN_FROM)) {
         sums[at + 1] += 1;
+        if (known(ROWS.ratio[row])) sums[at + 6] += 1;
         sums[at + 3] += log;
         if (log < 0) { sums[at + 2] += 1; sums[at + 4] += log; }
       } else if (step < FROZEN_FROM || step < tolerated) sums[at + 5] += 1;
@@ -41,8 +43,10 @@ function total(families, chosen) {
 function scoresOf(sums, p, b) {
   const s = [], es = [];
   for (let at = 0; at < sums.length; at += PARTS) {
-    const [count, , , logCorrect, logSlower, punished] = sums.subarray(at, at + PARTS);
-    const failed = count - sums[at + 1], common = logCorrect + p * logSlower;
+    const [count, correct, , logCorrect, logSlower, punished, timed] = sums.subarray(at, at + PARTS);
+    // Those that are correct and were too noisy to time count what the others do.
+    const failed = count - correct, share = timed ? correct / timed : 0;
+    const common = (logCorrect + p * logSlower) * share;
     s.push(Math.exp((common + failed * Math.log(b)) / count));
     es.push(Math.exp((common + punished * Math.log(b)) / count));
   }

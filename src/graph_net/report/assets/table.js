@@ -90,7 +90,7 @@ function graphTable() {
   const compiler = choice(DATA.compilers, filter, "all compilers");
   const category = choice([...new Set(DATA.graphs.category)].sort().filter(Boolean), filter,
     "all categories");
-  const verdict = choice([...DATA.verdicts, "failed", "not counted"], filter, "all verdicts");
+  const verdict = choice([...DATA.verdicts, "too noisy", "failed", "excluded"], filter, "all verdicts");
   [compiler.id, category.id, verdict.id] = ["by-compiler", "by-category", "by-verdict"];
   for (const [each, text] of [[compiler, "compiler"], [category, "category"], [verdict, "verdict"]]) {
     each.setAttribute("aria-label", `Filter by ${text}`);

@@ -1,0 +1,72 @@
+"""Parts that an earlier version wrote, read as this one writes them.
+
+Earlier parts have no column ``noise``. In their columns a measurement that was too noisy is a
+failure with a speedup and without a level; its outputs, which stand in ``rest``, had passed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from graph_net.corpus.record_columns import SCHEMA, TOO_NOISY, WITHHELD
+from graph_net.corpus.sources import first_line
+from graph_net.record import RecordError
+
+ADDED = ("noise",)
+"""Columns that earlier parts lack."""
+NEEDED = ("symptom", "rest")
+"""Columns that the others are mended by."""
+_NOISE = r'"noise":\{"high":[^{}"]+,"low":[^{}"]+,"value":(?P<value>[^{}"]+)\}'
+
+
+def is_older(part: Path) -> bool:
+    """Whether an earlier version wrote a part."""
+    try:
+        return not set(ADDED) <= set(pq.read_schema(part).names)
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError(f"{part} is no Parquet file: {first_line(error)}") from error
+
+
+def upgraded(table: pa.Table, wanted: Sequence[str]) -> pa.Table:
+    """The wanted columns of an older table, which has those of ``NEEDED`` too."""
+    noisy = pc.fill_null(pc.equal(table["symptom"], TOO_NOISY), False)
+    columns = {name: table[name] for name in wanted if name not in ADDED}
+    if "noise" in wanted:
+        found = pc.struct_field(pc.extract_regex(table["rest"], _NOISE), "value")
+        columns["noise"] = pc.cast(found, pa.float64())
+    if pc.any(noisy).as_py():
+        columns |= _mended(table, columns, noisy)
+    return pa.table(columns, schema=pa.schema([SCHEMA.field(name) for name in columns]))
+
+
+def _mended(table: pa.Table, columns: dict[str, Any], noisy: Any) -> dict[str, Any]:
+    """The columns in which a measurement that was too noisy reads differently now."""
+    mended = {
+        name: pc.if_else(noisy, pa.scalar(None, SCHEMA.field(name).type), columns[name])
+        for name in WITHHELD
+        if name in columns
+    }
+    if "status" in columns:
+        mended["status"] = pc.if_else(noisy, TOO_NOISY, columns["status"])
+    if "t" in columns:
+        rests = table["rest"].filter(noisy).to_pylist()
+        levels = np.full(table.num_rows, np.nan)
+        levels[np.asarray(noisy)] = [_level(rest) for rest in rests]
+        mended["t"] = pc.if_else(noisy, pa.array(levels), columns["t"])
+    return mended
+
+
+def _level(rest: str) -> float:
+    """The smallest level at which all outputs of a record pass."""
+    try:
+        return float(max(output["t"] for output in json.loads(rest)["outputs"]))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise RecordError(f"no record: its outputs have no levels ({error})") from error

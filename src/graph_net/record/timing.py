@@ -1,0 +1,71 @@
+"""Samples, ratios with intervals, and Timing: what was timed, and what the samples say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from graph_net.record.canonical import RecordError
+
+
+class Verdict(StrEnum):
+    """What the samples say about two functions."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Every sample of one arm: seconds a call, in the order they were taken."""
+
+    wall: tuple[float, ...]
+    inner: int = 1
+    device: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.wall or self.inner < 1:
+            raise RecordError("samples are at least one, of at least one call each")
+        if any(not (value > 0 and math.isfinite(value)) for value in (*self.wall, *self.device)):
+            raise RecordError("a sample is a positive number of seconds")
+        if self.device and len(self.device) != len(self.wall):
+            raise RecordError("device and wall samples belong together")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A ratio with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low <= self.value <= self.high < math.inf:
+            raise RecordError(f"not an interval: {self.low} ≤ {self.value} ≤ {self.high}")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Interleaved samples of eager, eager again (the control) and the candidate.
+
+    ``speedup`` is eager / candidate, ``control`` eager / eager: its spread is the noise floor.
+    """
+
+    eager: Samples
+    control: Samples
+    candidate: Samples
+    speedup: Interval
+    noise: Interval
+    verdict: Verdict
+    reason: str = ""
+    device_speedup: Interval | None = None
+    per_block: int = 4
+    """So many samples of an arm, one after another in these lists, are a block."""
+
+    def __post_init__(self) -> None:
+        if not len(self.eager.wall) == len(self.control.wall) == len(self.candidate.wall):
+            raise RecordError("the arms of an interleaved timing have equally many samples")

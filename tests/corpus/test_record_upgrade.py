@@ -1,0 +1,76 @@
+"""Parts that an earlier version wrote read as if this one had written them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from compare.some_runs import timed
+from graph_net.compare import Change, Reason, compare
+from graph_net.corpus.record_columns import SCHEMA, WITHHELD, row_of
+from graph_net.corpus.record_query import query
+from graph_net.corpus.records import RecordStore
+from graph_net.record import Record, RecordError, Stage, Symptom
+from graph_net.score import load, score
+from score.some_samples import output, record
+
+NOISY = record("noisy", (Stage.MEASURE, Symptom.TOO_NOISY), outputs=(output(0.5), output(-3.0)))
+RECORDS = [record("good"), NOISY, record("crash", (Stage.COMPILE, Symptom.CRASH))]
+
+
+def older(path: Path, records: list[Record]) -> Path:
+    """A store whose part has the columns of the first version."""
+    rows = []
+    for each in records:
+        row = row_of(each)
+        if each.too_noisy:
+            row |= dict(zip(WITHHELD, (9.0, 8.0, 10.0, "faster"), strict=True))
+            row |= {"status": "failed", "t": None}
+        rows.append({name: value for name, value in row.items() if name != "noise"})
+    schema = pa.schema([field for field in SCHEMA if field.name != "noise"])
+    path.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path / "part-00000.parquet")
+    return path
+
+
+def test_its_columns_are_those_of_today(tmp_path: Path) -> None:
+    old = RecordStore(older(tmp_path / "old", RECORDS)).table()
+    assert (
+        old.to_pylist()
+        == pa.Table.from_pylist([row_of(each) for each in RECORDS], SCHEMA).to_pylist()
+    )
+
+
+def test_its_records_are_read(tmp_path: Path) -> None:
+    assert list(RecordStore(older(tmp_path / "old", RECORDS)).records()) == RECORDS
+
+
+def test_sql_sees_no_speedup_of_what_was_too_noisy(tmp_path: Path) -> None:
+    store = RecordStore(older(tmp_path / "old", RECORDS))
+    (row,) = query(store, "SELECT t, speedup, noise FROM records WHERE status = 'too_noisy'")[1]
+    assert row == (0.5, None, 1.0)
+
+
+def test_what_was_too_noisy_is_scored_by_its_outputs(tmp_path: Path) -> None:
+    (found,) = load([older(tmp_path / "old", [record("good"), NOISY])]).values()
+    assert found.too_noisy == 1
+    assert list(score(found, ts=[0, 1]).correct_share[0]) == [0.5, 1.0]
+
+
+def test_what_was_too_noisy_is_compared_by_its_outputs(tmp_path: Path) -> None:
+    noisy = record("g", (Stage.MEASURE, Symptom.TOO_NOISY))
+    found = compare(older(tmp_path / "a", [noisy]), older(tmp_path / "b", [timed("g")]))
+    (row,) = found.rows([0])
+    assert (row.change, row.reason, row.levels[0]) == (Change.AMBIGUOUS, Reason.TOO_NOISY, -5.0)
+
+
+def test_damage_is_one_sentence(tmp_path: Path) -> None:
+    path = older(tmp_path / "old", [NOISY]) / "part-00000.parquet"
+    table = pq.read_table(path)
+    rest = pa.array(["{}"], pa.string())
+    pq.write_table(table.set_column(table.column_names.index("rest"), "rest", rest), path)
+    with pytest.raises(RecordError, match="no record"):
+        RecordStore(tmp_path / "old").table(["t"])
