@@ -62,7 +62,15 @@ def test_the_version_is_that_of_this_machine() -> None:
 )
 def test_harmless_options_are_taken(options: dict[str, Any]) -> None:
     taken = trusted_config(stored(**options))
-    assert taken.options == {"mode": "default", **options}
+    assert taken.options == {"mode": "default", "fullgraph": True, **options}
+
+
+def test_a_record_from_before_fullgraph_was_an_option_is_run_as_it_was() -> None:
+    old, new = stored(mode="default"), create("inductor")
+    assert new.options["fullgraph"] is False
+    assert trusted_config(old).options == {"mode": "default", "fullgraph": True}
+    assert trusted_config(stored(fullgraph=False)).options["fullgraph"] is False
+    assert old.hash != stored(**new.options).hash
 
 
 @pytest.mark.parametrize(

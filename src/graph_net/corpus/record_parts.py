@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.corpus.record_columns import SCHEMA, row_of
+from graph_net.corpus.record_columns import LATER, SCHEMA, row_of
 from graph_net.corpus.sources import check_columns, first_line
 from graph_net.record import Record, RecordError
 
@@ -35,11 +35,29 @@ def order_of_journal(path: Path) -> tuple[int, str]:
 def read_part(part: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The table of a part, of these columns; raises RecordError where it holds anything else."""
     wanted = SCHEMA.names if columns is None else list(columns)
-    check_columns(part, SCHEMA, wanted)
+    there = check_part(part, wanted)
     try:
-        return pq.ParquetFile(part).read(columns=wanted).select(wanted)
+        table = pq.ParquetFile(part).read(columns=there)
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{part} cannot be read: {first_line(error)}") from error
+    for name in (name for name in wanted if name not in there):
+        field = SCHEMA.field(name)
+        table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(wanted)
+
+
+def check_part(part: Path, columns: Iterable[str]) -> list[str]:
+    """Those of the columns that a part has; raises RecordError unless it has all it must."""
+    there = [name for name in columns if name not in LATER or name in _names(part)]
+    check_columns(part, SCHEMA, there)
+    return there
+
+
+def _names(part: Path) -> list[str]:
+    try:
+        return pq.read_schema(part).names  # type: ignore[no-any-return]
+    except (pa.ArrowException, OSError):
+        return []  # what is no Parquet file is told by whoever checks its columns
 
 
 def table_of(records: Iterable[Record]) -> pa.Table:

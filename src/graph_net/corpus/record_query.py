@@ -12,9 +12,8 @@ import pyarrow.dataset as ds
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_columns import SCHEMA
-from graph_net.corpus.record_parts import read_part, table_of
+from graph_net.corpus.record_parts import check_part, read_part, table_of
 from graph_net.corpus.records import RecordStore
-from graph_net.corpus.sources import check_columns
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
 from graph_net.measure.journal import read_journal
@@ -61,7 +60,7 @@ def _sources(store: RecordStore) -> Iterator[Any]:
     whole: list[str] = []
     parts, journals, last = store.parts(), store.journals(), store.last_rows()
     for part, rows in zip(parts, last, strict=False):
-        check_columns(part, SCHEMA, SCHEMA.names)
+        check_part(part, SCHEMA.names)
         if rows is None:
             whole.append(str(part))
             continue

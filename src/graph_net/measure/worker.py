@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
+from graph_net.compilers.dynamo import compilations
 from graph_net.compilers.kept_forms import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
 from graph_net.isolate.call import text_of
@@ -171,6 +172,7 @@ class Worker:
             began = self.clock()
             runner = compiler.compile(job)
             self.cost = replace(self.cost, warm_seconds=self.clock() - began)
+        self.environment |= compiler.remarks()
         return runner
 
     def _add_spared(self, forms: KeptForms) -> None:
@@ -212,9 +214,7 @@ class Worker:
         arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
         self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
-        timing, again, failure = arms.time(
-            self.task.protocol, _compilations, expected, self.outputs
-        )
+        timing, again, failure = arms.time(self.task.protocol, compilations, expected, self.outputs)
         self.environment |= disturbances.read()
         self.timing = timing
         self.outputs = worse(self.outputs, again) if again else again
@@ -269,9 +269,3 @@ def _cpu_seconds() -> float:
 def _forget_compiled() -> None:
     if "torch._dynamo" in sys.modules:
         torch._dynamo.reset()
-
-
-def _compilations() -> int:
-    """How many graphs Dynamo has compiled in this process."""
-    utils = sys.modules.get("torch._dynamo.utils")
-    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
