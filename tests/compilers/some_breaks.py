@@ -67,3 +67,8 @@ def random_size() -> Graph:
         return graph.call_function(operator.mul, (places, n))
 
     return _traced(build)
+
+
+def value_returned() -> Graph:
+    """A number that is read out of a tensor, and returned."""
+    return _traced(lambda graph, x, n: graph.call_method("item", (graph.call_method("max", (x,)),)))

@@ -18,7 +18,7 @@ from graph_net.corpus.program_columns import LAYOUT
 from graph_net.corpus.program_columns import SCHEMA as PROGRAMS
 from graph_net.corpus.record_query import query
 from graph_net.corpus.records import RecordStore
-from graph_net.record import RecordError
+from graph_net.record import Json, RecordError
 from graph_net.score import load
 
 
@@ -114,7 +114,8 @@ def test_programs_with_a_column_of_another_type_are_named(
 
 
 def test_a_part_written_before_graph_breaks_were_columns_is_read_with_nulls(tmp_path: Path) -> None:
-    said = {"compiled_graphs": 2, "graph_breaks": 1, "graph_break_reasons": ["1 × why", "2 × how"]}
+    said: dict[str, Json] = {"compiled_graphs": 2, "graph_breaks": 1}
+    said["graph_break_reasons"] = ["1 × why", "2 × how"]
     store = store_of(tmp_path, [replace(about("old"), environment=said)])
     store.compact()
     (part,) = store.parts()

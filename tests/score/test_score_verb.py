@@ -122,8 +122,8 @@ def test_plot_draws_one_picture(two: Path, tmp_path: Path) -> None:
 def test_a_score_that_is_partly_eagers_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = [{"compiled_graphs": 2, "graph_breaks": 1}, {"compiled_graphs": 0, "graph_breaks": 1}]
-    records = [record(f"m{n}", environment=each) for n, each in enumerate(said)]
+    taken = [{"compiled_graphs": 2, "graph_breaks": 1}, {"compiled_graphs": 0, "graph_breaks": 1}]
+    records = [record(f"m{n}", environment=each) for n, each in enumerate(taken)]
     assert call("score", stored(tmp_path, records)) == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "of 2 graphs 1 taken in pieces" in said
