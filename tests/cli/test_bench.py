@@ -137,3 +137,14 @@ def test_mistakes_are_told_before_anything_is_measured(
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200)])
 def test_times_are_written_with_units(text: str, seconds: float) -> None:
     assert parse_seconds(text) == seconds
+
+
+def test_a_graph_in_pieces_says_so_in_its_line_and_in_the_table(tmp_path: Path, cli: Cli) -> None:
+    from compilers.some_breaks import number_in_the_middle
+
+    with PackWriter(tmp_path / "pack") as writer:
+        writer.add("broken", number_in_the_middle())
+    answer = cli(*quick(tmp_path / "pack", tmp_path / "records", "inductor"))
+    assert answer.code == 0, answer.err
+    assert "(2 graphs, 1 break)" in answer.err
+    assert "in pieces" in answer.out

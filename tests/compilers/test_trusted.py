@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,15 @@ def test_the_version_is_that_of_this_machine() -> None:
 )
 def test_harmless_options_are_taken(options: dict[str, Any]) -> None:
     taken = trusted_config(stored(**options))
-    assert taken.options == {"mode": "default", **options}
+    assert taken.options == {"mode": "default", "fullgraph": True, **options}
+
+
+def test_a_record_from_before_fullgraph_was_an_option_is_run_as_it_was() -> None:
+    old, new = stored(mode="default"), create("inductor")
+    assert new.options["fullgraph"] is False
+    assert trusted_config(old).options == {"mode": "default", "fullgraph": True}
+    assert trusted_config(stored(fullgraph=False)).options["fullgraph"] is False
+    assert old.hash != replace(old, options=dict(new.options)).hash
 
 
 @pytest.mark.parametrize(

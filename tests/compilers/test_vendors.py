@@ -45,7 +45,10 @@ def torch_tensorrt(patch: pytest.MonkeyPatch, known: Callable[[Any], bool]) -> d
 
     def compile(program: torch.export.ExportedProgram, **options: Any) -> Any:
         calls.update(options)
-        return program.module()
+        built = program.module()
+        for name in ("_run_on_acc_0", "_run_on_gpu_1", "_run_on_acc_2"):
+            built.add_module(name, torch.nn.Identity())
+        return built
 
     class Converters:
         def __contains__(self, node: Any) -> bool:
@@ -65,7 +68,8 @@ def test_tensorrt_gets_the_program_its_tensors_and_our_cache(
     runner = create("tensorrt", {"workspace_size": 1 << 20}).compile(job)
     right(job, runner)
     assert [tuple(tensor.shape) for tensor in calls["arg_inputs"]] == [(3, 4), (4,)]
-    assert calls["require_full_compilation"] is True
+    assert calls["require_full_compilation"] is False
+    assert "min_block_size" not in calls, "its own default"
     assert calls["workspace_size"] == 1 << 20
     assert Path(calls["engine_cache_dir"]).parent == job.workdir
     assert "whole" not in calls
@@ -76,8 +80,17 @@ def test_tensorrt_names_every_operator_without_a_converter(
 ) -> None:
     torch_tensorrt(monkeypatch, lambda node: "sum" in str(node.target))
     with pytest.raises(Unsupported) as refusal:
-        create("tensorrt").compile(job)
+        create("tensorrt", {"whole": True}).compile(job)
     assert {reason.split(".")[1] for reason in refusal.value.reasons} >= {"add", "mul"}
+
+
+def test_tensorrt_by_default_leaves_what_it_cannot_take_to_pytorch_and_says_so(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch_tensorrt(monkeypatch, lambda node: "sum" in str(node.target))
+    compiler = create("tensorrt")
+    right(job, compiler.compile(job))
+    assert compiler.remarks() == {"compiled_graphs": 2, "graph_breaks": 1}
 
 
 def test_bladedisc_gets_a_trace_and_the_tensors(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from graph_net.cli.main import main
 from graph_net.compare import compare
 from graph_net.corpus.program_columns import LAYOUT
 from graph_net.corpus.program_columns import SCHEMA as PROGRAMS
+from graph_net.corpus.record_query import query
 from graph_net.corpus.records import RecordStore
-from graph_net.record import RecordError
+from graph_net.record import Json, RecordError
 from graph_net.score import load
 
 
@@ -109,3 +111,21 @@ def test_programs_with_a_column_of_another_type_are_named(
         main(["query", "SELECT count(*) FROM programs", "-r", str(tmp_path)])
     said = " ".join(capsys.readouterr().err.split())
     assert "is damaged: its column total is string, not int64" in said
+
+
+def test_a_part_written_before_graph_breaks_were_columns_is_read_with_nulls(tmp_path: Path) -> None:
+    said: dict[str, Json] = {"compiled_graphs": 2, "graph_breaks": 1}
+    said["graph_break_reasons"] = ["1 × why", "2 × how"]
+    store = store_of(tmp_path, [replace(about("old"), environment=said)])
+    store.compact()
+    (part,) = store.parts()
+    pq.write_table(pq.read_table(part).drop_columns([*said]), part)
+    with store.journal() as journal:
+        journal.add(replace(about("new"), environment=said))
+    pieces = "compiled_graphs, graph_breaks, graph_break_reasons"
+    asked = f"SELECT graph, {pieces} FROM records ORDER BY graph"  # noqa: S608
+    rows = [("new", 2, 1, "1 × why; 2 × how"), ("old", None, None, None)]
+    assert query(store, asked)[1] == rows
+    store.compact()
+    assert query(store, asked)[1] == rows
+    assert [record.subject.name for record in store.records()] == ["old", "new"]

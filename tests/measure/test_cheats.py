@@ -89,7 +89,7 @@ def test_who_computes_is_a_success(compiler: str) -> None:
     for record in measured(task(compiler, graph, protocol=BLOCKS) for graph in graphs):
         assert record.failure is None, record.failure
         # As many as are in a batch; on a busy machine a batch may be one call.
-        assert record.environment["checked_by_parent"] >= 1
+        assert int(str(record.environment["checked_by_parent"])) >= 1
         assert record.t is not None
         assert record.t < -3
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from compilers.some_breaks import nothing_else, number_in_the_middle
 from graph_net.graph import Graph, Input, Literal, TensorSpec, from_bytes
 from graph_net.graph.execute import flat_outputs, run
 from graph_net.measure import Protocol
@@ -16,7 +17,8 @@ from graph_net.measure.plan import config_of, parse_compilers
 from graph_net.measure.task import Inbox, Task, encode
 from graph_net.measure.verify import check, reference, widened, with_exact
 from graph_net.measure.worker import Worker
-from graph_net.record import Stage, Symptom
+from graph_net.record import Config, Stage, Symptom
+from graph_net.record.pieces import pieces_text
 from graph_net.testing.models import CASES, case_graph, graph_of
 from measure.asking import FILE, QUICK, measured, mine, small_graph, task
 
@@ -154,3 +156,29 @@ def with_literals(graph: Graph, count: int) -> Graph:
     recipe = Literal(tuple(float(number) for number in range(count)))
     more = Input("more", TensorSpec((count,), "float32"), recipe)
     return replace(graph, inputs=(*graph.inputs, more))
+
+
+def test_a_graph_that_dynamo_breaks_is_measured_and_the_record_says_why() -> None:
+    whole = Config("compiler", "inductor", "1", {"fullgraph": True})
+    graph = number_in_the_middle()
+    plain, refused = sorted(
+        measured([task("inductor", graph), task("inductor", graph, config=whole)]),
+        key=lambda record: record.failure is not None,
+    )
+    assert plain.failure is None, plain.failure
+    assert plain.timing is not None
+    assert plain.environment["compiled_graphs"] == 2
+    assert plain.environment["graph_breaks"] == 1
+    assert "sym_sum" in str(plain.environment["graph_break_reasons"])
+    assert pieces_text(plain) == "2 graphs, 1 break"
+    assert refused.failure is not None
+    assert refused.failure.symptom is Symptom.UNSUPPORTED
+    assert "refused by Dynamo" in refused.failure.message
+
+
+def test_a_graph_that_dynamo_leaves_to_eager_says_so() -> None:
+    (record,) = measured([task("inductor", nothing_else())])
+    assert record.failure is None, record.failure
+    assert record.environment["compiled_graphs"] == 0
+    assert "ran eagerly" in str(record.environment["not_compiled"])
+    assert pieces_text(record) == "nothing compiled"

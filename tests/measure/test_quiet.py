@@ -39,6 +39,9 @@ class Part:
     place: Path
     limits: Limits = field(default_factory=Limits)
 
+    def run(self, around: Surroundings) -> bytes:
+        raise NotImplementedError
+
     def sandbox(self, workdir: Path) -> Sandbox:
         return Sandbox(workdir, Needs((Path("/proc"), self.place), (self.place,)))
 

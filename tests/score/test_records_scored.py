@@ -162,3 +162,16 @@ def test_graphs_without_a_model_are_families_by_their_names(tmp_path: Path) -> N
     (found,) = load([stored(tmp_path, bare)]).values()
     assert sorted(found.families) == ["timm/resnet", "timm/vit"]
     assert found.family[0] == found.family[1] != found.family[2]
+
+
+def test_graphs_taken_in_pieces_are_counted_beside_the_score(tmp_path: Path) -> None:
+    said = [
+        {},
+        {"compiled_graphs": 1, "graph_breaks": 0},
+        {"compiled_graphs": 3, "graph_breaks": 2},
+        {"compiled_graphs": 0, "graph_breaks": 1},
+        {"compiled_graphs": "many", "graph_breaks": -1},
+    ]
+    records = [record(f"m{n}", environment=each) for n, each in enumerate(said)]
+    (found,) = load([stored(tmp_path, records)]).values()
+    assert (len(found), found.broken, found.uncompiled) == (5, 1, 1)

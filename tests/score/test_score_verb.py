@@ -117,3 +117,14 @@ def test_plot_draws_one_picture(two: Path, tmp_path: Path) -> None:
     assert call(*words) == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["ESt_result.pdf", "ESt_result.png"]
+
+
+def test_a_score_that_is_partly_eagers_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = [{"compiled_graphs": 2, "graph_breaks": 1}, {"compiled_graphs": 0, "graph_breaks": 1}]
+    records = [record(f"m{n}", environment=each) for n, each in enumerate(taken)]
+    assert call("score", stored(tmp_path, records)) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "of 2 graphs 1 taken in pieces" in said
+    assert "1 not compiled at all" in said

@@ -153,6 +153,8 @@ class Board:
         self.total, self.before, self.until = total, 0, until
         self.began = time.monotonic()
         self.results: dict[str, Counter[str]] = {}
+        self.pieces = Counter[str]()
+        """How many graphs a compiler did not take whole."""
         self.stages: dict[str, str] = {}
         self.records = 0
         self.live: Live | None = None
@@ -178,7 +180,10 @@ class Board:
 
     def add(self, record: Record) -> None:
         """Count a record."""
+        from graph_net.record.pieces import pieces_text
+
         counts = self.results.setdefault(record.config.label, Counter())
+        self.pieces[record.config.label] += bool(pieces_text(record))
         self.records += 1
         if record.failure is None:
             assert record.timing is not None
@@ -208,10 +213,14 @@ class Board:
         table.add_column("compiler")
         for verdict in ("faster", "same", "slower", "ambiguous"):
             table.add_column(verdict, justify="right")
+        pieces = self.pieces.total() > 0
+        if pieces:
+            table.add_column("in pieces", justify="right")
         table.add_column("failed", overflow="fold")
         for label, counts in sorted(self.results.items()):
             failed = [f"{n} {what[8:]}" for what, n in sorted(counts.items()) if ":" in what]
             words = [str(counts[v]) for v in ("faster", "same", "slower", "ambiguous")]
+            words += [str(self.pieces[label])] if pieces else []
             table.add_row(label, *words, ", ".join(failed))
         return table
 
@@ -241,6 +250,8 @@ class _Quiet:
 
 
 def _line(record: Record) -> str:
+    from graph_net.record.pieces import pieces_text
+
     words = f"{record.config.label} {record.subject.name}: "
     if record.failure is not None:
         failure = record.failure
@@ -248,4 +259,5 @@ def _line(record: Record) -> str:
     timing = record.timing
     assert timing is not None
     speedup = f"{timing.speedup.value:.3f}× [{timing.speedup.low:.3f}, {timing.speedup.high:.3f}]"
-    return f"{words}{speedup} {timing.verdict}"
+    pieces = pieces_text(record)
+    return f"{words}{speedup} {timing.verdict}{f' ({pieces})' if pieces else ''}"

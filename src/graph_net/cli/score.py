@@ -60,6 +60,7 @@ def score_sources(
     if len(scored) > 1:
         _ranking(rank(scored, parameters, confidence))
     _not_counted(curves)
+    _in_pieces(scored)
 
 
 def _levels(samples: Samples, parameters: Parameters) -> dict[str, float]:
@@ -137,3 +138,15 @@ def _not_counted(curves: dict[str, Samples]) -> None:
         if samples.blameless:
             kinds = ", ".join(f"{n} {what}" for what, n in sorted(samples.blameless.items()))
             err.print(f"{name}: {sum(samples.blameless.values())} excluded ({kinds})")
+
+
+def _in_pieces(scored: dict[str, Samples]) -> None:
+    """Say which scores are partly eager's own."""
+    for name, samples in scored.items():
+        parts = []
+        if samples.broken:
+            parts.append(f"{samples.broken} taken in pieces, with eager code between them")
+        if samples.uncompiled:
+            parts.append(f"{samples.uncompiled} not compiled at all, but run by eager")
+        if parts:
+            err.print(f"{name}: of {len(samples):,} graphs {' and '.join(parts)}")

@@ -50,7 +50,7 @@ class BladeDisc(Compiler):
                 )
             except Exception as error:
                 text = (str(error).strip().splitlines() or [""])[0][:300]
-                raise Unsupported([f"cannot be traced to TorchScript: {text}"]) from error
+                raise Unsupported([text], "torch.jit.trace") from error
             built = torch_blade.optimize(traced, allow_tracing=True, model_inputs=examples)
 
         def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:

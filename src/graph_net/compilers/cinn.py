@@ -41,7 +41,8 @@ class Cinn(Compiler):
         self.check_level(job.graph)
         changed = sorted(changed_values(job.graph) & {entry.name for entry in job.graph.inputs})
         if changed:
-            raise Unsupported([f"changes its input {name}, as programs do not" for name in changed])
+            reasons = [f"its static programs do not change an input, here {n}" for n in changed]
+            raise Unsupported(reasons, "graph-net")
         import paddle
 
         from graph_net.graph.paddle_execute import nested, prepared

@@ -30,11 +30,16 @@ class CompilerError(ValueError):
 
 
 class Unsupported(Exception):
-    """A compiler cannot take a graph; ``reasons`` names every operator in the way, or says why."""
+    """A compiler cannot take a graph; ``reasons`` names every operator in the way, or says why.
 
-    def __init__(self, reasons: Sequence[str]) -> None:
+    ``by`` names who refuses where that is not the compiler itself: a converter on the way to it,
+    or ``graph-net``, which could do more.
+    """
+
+    def __init__(self, reasons: Sequence[str], by: str = "") -> None:
         self.reasons = tuple(dict.fromkeys(reasons))
-        super().__init__(", ".join(self.reasons))
+        text = ", ".join(self.reasons)
+        super().__init__(f"refused by {by}: {text}" if by else text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,12 @@ class Compiler(ABC):
     """What its process must reach beyond the installation and the work directory."""
     stored_options: ClassVar[Mapping[str, Option]] = {}
     """Options beside ``defaults`` that a record may set: harmless whatever the value is."""
+    before_declared: ClassVar[Mapping[str, Json]] = {}
+    """What a stored configuration that lacks an option means, where that is not the default.
+
+    An option that is declared later than records were written belongs here if its default
+    changes what the compiler does.
+    """
     levels: ClassVar[tuple[Level, ...]] = (Level.TORCH, Level.ATEN)
     """Whose operators a graph may call: PyTorch's, or those of Paddle as well or instead."""
 
@@ -102,6 +113,13 @@ class Compiler(ABC):
     @abstractmethod
     def compile(self, job: Job) -> Runner:
         """A function that runs the job's graph; raises Unsupported where it cannot take it."""
+
+    def remarks(self) -> Mapping[str, Json]:
+        """What the record is to say of the last compilation, beside its cost; nothing by default.
+
+        A few short values: the record and its page show all of them.
+        """
+        return {}
 
     def prepare(self, device: str) -> None:  # noqa: B027
         """What is worth doing once in the process that workers for a device are forked from.

@@ -26,12 +26,13 @@ from graph_net.graph.binary import to_bytes
 from graph_net.graph.effects import changed_values
 from graph_net.graph.execute import fake_inputs, make_input
 from graph_net.graph.fx import to_fx
-from graph_net.graph.graph import Input, Level
+from graph_net.graph.graph import Input, Level, Node
 from graph_net.graph.runtime import to_python
 from graph_net.graph.spec import ScalarSpec, TensorSpec
-from graph_net.graph.values import refs
+from graph_net.graph.values import Ref, refs
 from graph_net.rewrite.lower import to_aten
 
+_READING = ("aten.item.default", "aten._local_scalar_dense.default")
 Function = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
 """A compiled program: the tensors of ``Program.inputs`` in, those of ``Program.outputs`` out."""
 
@@ -46,6 +47,8 @@ class Program:
     outputs: tuple[str, ...]
     changed: tuple[str, ...]
     """Inputs that the graph changes; their new values follow ``outputs``."""
+    numbers: tuple[tuple[str, str], ...] = ()
+    """Numbers that the graph returns, and the tensors that they are read out of after the call."""
 
     def examples(self, job: Job) -> tuple[torch.Tensor, ...]:
         """Tensors to call the program with: copies of the job's, and the constants."""
@@ -71,10 +74,14 @@ class Program:
 
         def run(inputs: Sequence[Any]) -> Any:
             every = [*inputs, *constants]
-            found = dict(zip(names, function([every[place] for place in taken]), strict=True))
+            found: dict[str, Any] = dict(
+                zip(names, function([every[place] for place in taken]), strict=True)
+            )
             for place, name in written:
                 every[place].copy_(found[name])
             found.update(zip(by_name, every, strict=True))
+            for number, tensor in self.numbers:
+                found[number] = found[tensor].item()
             return to_python(output, found.__getitem__, device)
 
         return run
@@ -83,21 +90,35 @@ class Program:
 def program_of(job: Job) -> Program:
     """The job's graph as a pure function; Unsupported where it cannot be written as one."""
     if job.graph.level not in (Level.TORCH, Level.ATEN):
-        raise Unsupported([f"a graph of {job.graph.level.value} operators"])
+        raise Unsupported([f"a graph of {job.graph.level.value} operators"], "graph-net")
     try:
         graph = to_aten(job.graph)
     except GraphError as error:
-        raise Unsupported([str(error)]) from error
+        raise Unsupported([str(error)], "graph-net's way to ATen") from error
     tensors = [entry.name for entry in graph.inputs if isinstance(entry.spec, TensorSpec)]
     computed = {node.name: node for node in graph.nodes}
     outputs = tuple(dict.fromkeys(r.name for r in refs(graph.output) if r.name in computed))
-    numbers = [name for name in outputs if isinstance(computed[name].result, ScalarSpec)]
-    if numbers:
-        raise Unsupported(
-            [f"returns the number {name}, which only a run tells" for name in numbers]
-        )
+    numbers = _numbers([computed[name] for name in outputs])
+    read = (tensor for _, tensor in numbers if tensor in computed)
+    outputs = tuple(dict.fromkeys((*(n for n in outputs if n not in dict(numbers)), *read)))
     changes = changed_values(graph)
-    return Program(graph, tuple(tensors), outputs, tuple(n for n in tensors if n in changes))
+    changed = tuple(name for name in tensors if name in changes)
+    return Program(graph, tuple(tensors), outputs, changed, numbers)
+
+
+def _numbers(outputs: Sequence[Node]) -> tuple[tuple[str, str], ...]:
+    """The numbers among a graph's outputs, each with the tensor that it is read out of."""
+    found, computed = [], []
+    for node in outputs:
+        if not isinstance(node.result, ScalarSpec):
+            continue
+        if node.target in _READING and isinstance(node.args[0], Ref):
+            found.append((node.name, node.args[0].name))
+        else:
+            computed.append(f"a program returns tensors, not the computed number {node.name}")
+    if computed:
+        raise Unsupported(computed, "graph-net")
+    return tuple(found)
 
 
 def copies(inputs: Sequence[Any]) -> list[Any]:
@@ -127,6 +148,9 @@ class _Pure(torch.nn.Module):
             nodes[entry.name] = node
         output = next(node for node in fx_graph.graph.nodes if node.op == "output")
         output.args = (tuple(nodes[name] for name in wanted),)
+        for number, _ in program.numbers:
+            if not nodes[number].users:
+                fx_graph.graph.erase_node(nodes[number])
         fx_graph.recompile()
         self.call = fx_graph
         self.fixed = [_fixed(graph, entry) for entry in graph.inputs]
@@ -174,7 +198,7 @@ def export_now(program: Program, device: torch.device) -> torch.export.ExportedP
             return torch.export.export(_Pure(program, device), examples, strict=False)
         except Exception as error:
             text = str(error).strip().split("\n")[0][:300]
-            raise Unsupported([f"cannot be exported: {type(error).__name__}: {text}"]) from error
+            raise Unsupported([f"{type(error).__name__}: {text}"], "torch.export") from error
 
 
 def cached(job: Job, suffix: str) -> Path:

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
+from graph_net.compilers.dynamo import Watch, compilations
 from graph_net.compilers.inductor_options import MODES, STORED
 from graph_net.compilers.option import Json, Option
 from graph_net.isolate import Needs
 
+SETTLED = 2
+"""So many calls in a row that compile nothing end the search for frames."""
+MOST_CALLS = 12
+"""After so many calls the search ends in any case; Dynamo gives a frame up after eight."""
+
 
 class Inductor(Compiler):
-    """``torch.compile(fullgraph=True)``; ``mode`` as there, the other options are Inductor's."""
+    """``torch.compile(model)``; ``mode`` and ``fullgraph`` as there, the other options Inductor's.
+
+    Where Dynamo cannot trace an operator, Python runs it between two compiled graphs, and the
+    record says so. ``fullgraph`` refuses such a graph instead; it also has Dynamo trace the numbers
+    that are read out of tensors, which it leaves to Python otherwise.
+    """
 
     name = "inductor"
     devices = ("cpu", "cuda")
-    defaults: ClassVar[Mapping[str, Json | Option]] = {"mode": Option("default", MODES)}
+    defaults: ClassVar[Mapping[str, Json | Option]] = {
+        "mode": Option("default", MODES),
+        "fullgraph": False,
+    }
+    before_declared: ClassVar[Mapping[str, Json]] = {"fullgraph": True}
     open_options = True
     stored_options = STORED
 
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
         # One spelling, so that equal options make equal configurations.
         super().__init__({key.replace("-", "_"): v for key, v in (options or {}).items()})
-        _check(key for key in self.options if key != "mode")
+        _check(key for key in self.options if key not in self.defaults)
+        self._remarks: dict[str, Json] = {}
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
@@ -54,28 +70,26 @@ class Inductor(Compiler):
         import torch
         from torch._inductor import list_mode_options
 
-        from graph_net.compilers.forms import copies
         from graph_net.compilers.inductor_headers import private_headers
         from graph_net.graph.fx import to_fx
 
         _probe(job.device)  # before the cache moves: it finds what belongs to the machine
         mode = list_mode_options(str(self.options["mode"]))
-        given = {key: value for key, value in self.options.items() if key != "mode"}
+        given = {key: value for key, value in self.options.items() if key not in self.defaults}
         # Workers are compiled side by side already, and a pool would outlive them.
         options = {"compile_threads": 1, "cpp.threads": job.threads, **mode, **given}
+        forward, whole = to_fx(job.graph, job.device).forward, bool(self.options["fullgraph"])
         compiled = torch.compile(
-            to_fx(job.graph, job.device).forward, fullgraph=True, dynamic=False, options=options
+            forward, fullgraph=whole, dynamic=False if whole else None, options=options
         )
-        patch = torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True)
-        headers = private_headers(job.workdir)
-        with _environment(_places(job.workdir)), headers, patch, torch.inference_mode():
+        with _environment(_places(job.workdir)), private_headers(job.workdir):
             try:
-                compiled(*copies(job.inputs))
+                self._remarks = _first_call(compiled, job, whole)
             except Exception as error:
                 reasons = _refusals(error)
                 if not reasons:
                     raise
-                raise Unsupported(reasons) from error
+                raise Unsupported(reasons, "Dynamo") from error
             finally:
                 _stop_workers()
 
@@ -83,6 +97,45 @@ class Inductor(Compiler):
             return compiled(*inputs)
 
         return run
+
+    def remarks(self) -> dict[str, Json]:
+        """How many graphs Dynamo made of the last one, and why it broke."""
+        return self._remarks
+
+
+def _first_call(compiled: Callable[..., Any], job: Job, whole: bool) -> dict[str, Json]:
+    """Have every frame compiled; what there is to say of them."""
+    import torch
+
+    from graph_net.compilers.forms import copies
+
+    # A graph break at a number is what users get; a whole graph can be had only without one.
+    capture = torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True)
+    with capture if whole else nullcontext(), torch.inference_mode():
+        watch = Watch()
+        compiled(*copies(job.inputs))
+        pieces = watch.pieces()
+        if pieces.breaks:
+            _compile_rest(compiled, job)
+    return pieces.remarks
+
+
+def _compile_rest(compiled: Callable[..., Any], job: Job) -> None:
+    """Call until nothing is compiled any more.
+
+    After a break the next frame is compiled for the number or the size that Python found there.
+    Where a graph draws random numbers that changes, and the frame is compiled once more, for any:
+    part of what compiling costs.
+    """
+    from graph_net.compilers.forms import copies
+
+    calm = 0
+    for _ in range(MOST_CALLS):
+        given, before = copies(job.inputs), compilations()
+        compiled(*given)
+        calm = calm + 1 if compilations() == before else 0
+        if calm == SETTLED:
+            return
 
 
 def _probe(device: str) -> None:
@@ -114,7 +167,8 @@ def _check(names: Iterator[str]) -> None:
             near = difflib.get_close_matches(name, known, 3, 0.5)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise CompilerError(
-                f"inductor has no option {name!r}{hint} It has mode and torch._inductor.config's"
+                f"inductor has no option {name!r}{hint} It has mode, fullgraph and those of "
+                "torch._inductor.config"
             )
 
 

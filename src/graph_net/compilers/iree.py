@@ -54,7 +54,7 @@ class Iree(Compiler):
                     ],
                 )
             except CompilerToolError as error:
-                raise Unsupported(_complaints(str(error))) from error
+                raise Unsupported(_complaints(str(error)), "IREE") from error
 
 
 def _complaints(text: str) -> list[str]:

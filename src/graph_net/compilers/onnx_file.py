@@ -40,7 +40,7 @@ def _write(source: torch.export.ExportedProgram, program: Program, path: Path) -
                 output_names=[f"o{k}" for k in range(len(program.outputs) + len(program.changed))],
             )
         except Exception as error:
-            raise Unsupported(_not_in_onnx(source) or [_reason(error)]) from error
+            raise Unsupported(_not_in_onnx(source) or [_reason(error)], "torch.onnx") from error
         assert made is not None
         made.save(path, external_data=False)
 
@@ -50,7 +50,7 @@ def _reason(error: BaseException) -> str:
     from graph_net.compilers.forms import chain
 
     last = list(chain(error))[-1]
-    return f"not exported to ONNX: {type(last).__name__}: {str(last).strip().splitlines()[0][:300]}"
+    return f"{type(last).__name__}: {(str(last).strip().splitlines() or [''])[0][:300]}"
 
 
 def _not_in_onnx(source: torch.export.ExportedProgram) -> list[str]:

@@ -15,6 +15,10 @@ from graph_net.compilers.onnx_file import onnx_file
 from graph_net.compilers.option import Json, Option
 
 LEVELS = ("disable", "basic", "extended", "layout", "all")
+WORDS = {"float": "float32", "double": "float64", "float8e8m0": "float8_e8m0fnu"} | {
+    f"float8{form}": f"float8_{form}" for form in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")
+}
+"""ONNX's types whose names are not torch's."""
 
 
 class OnnxRuntime(Compiler):
@@ -53,7 +57,8 @@ class OnnxRuntime(Compiler):
         except Exception as error:
             if type(error).__name__ not in ("NotImplemented", "InvalidGraph", "Fail"):
                 raise
-            raise Unsupported(_without_kernel(path, providers) or [_short(error)]) from error
+            reasons = _without_kernel(path, providers) or [_short(error)]
+            raise Unsupported(reasons, "ONNX Runtime") from error
 
 
 def _long(level: str) -> str:
@@ -65,7 +70,10 @@ def _short(error: Exception) -> str:
 
 
 def _bound(session: Any, device: str) -> Function:
-    """Calls a session on the memory of torch's tensors: nothing is copied on either side."""
+    """Calls a session on the memory of torch's tensors: nothing is copied on either side.
+
+    An output whose size only a run tells is in memory of the session's own.
+    """
     place, _, number = device.partition(":")
     index = int(number or 0)
     taken = {value.name: value for value in session.get_inputs()}
@@ -82,13 +90,24 @@ def _bound(session: Any, device: str) -> Function:
             held.append(tensor)  # a copy made by contiguous() must live until the run is over
             pointer = tensor.data_ptr() or empty.data_ptr()
             binding.bind_input(name, place, index, kinds[name][1], tuple(tensor.shape), pointer)
-        results = []
+        results: list[Any] = []
         for name, shape, dtype, element in made:
+            if not all(isinstance(size, int) for size in shape):
+                binding.bind_output(name, place, index)
+                results.append(None)
+                continue
             tensor = torch.empty(shape, dtype=dtype, device=device)
             results.append(tensor)
             pointer = tensor.data_ptr() or empty.data_ptr()
             binding.bind_output(name, place, index, element, shape, pointer)
         session.run_with_iobinding(binding)
+        if any(result is None for result in results):
+            given = zip(results, binding.get_outputs(), made, strict=True)
+            # DLPack has no word for a truth value in older versions: its bytes have the type.
+            results = [
+                torch.utils.dlpack.from_dlpack(value).view(one[2]) if result is None else result
+                for result, value, one in given
+            ]
         return results
 
     return call
@@ -99,9 +118,9 @@ def _element(kind: str) -> tuple[torch.dtype, int]:
     import onnx
 
     word = kind[len("tensor(") : -1]
-    dtype = getattr(torch, {"float": "float32", "double": "float64"}.get(word, word), None)
+    dtype = getattr(torch, WORDS.get(word, word), None)
     if not isinstance(dtype, torch.dtype):
-        raise Unsupported([f"an input or output of type {kind}"])
+        raise Unsupported([f"torch has no tensors of type {kind}"], "graph-net")
     return dtype, int(onnx.TensorProto.DataType.Value(word.upper()))
 
 

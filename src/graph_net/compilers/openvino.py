@@ -42,7 +42,8 @@ class OpenVino(Compiler):
             model = _converted(source)
         except Exception as error:
             text = " ".join(str(error).split())[:300]
-            raise Unsupported(refused(source, _converted) or [text]) from error
+            reasons = refused(source, _converted) or [text]
+            raise Unsupported(reasons, "OpenVINO's importer") from error
         config = {
             "PERFORMANCE_HINT": self.options["hint"],
             "INFERENCE_PRECISION_HINT": self.options["precision"],

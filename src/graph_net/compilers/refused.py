@@ -30,13 +30,25 @@ def refused(
         if (node.target, kinds) in tried:
             continue
         tried.add((node.target, kinds))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                attempt(_alone(node))
-        except Exception:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            taken = _is_taken(node, attempt)
+        if not taken:
             found[f"{node.target}({', '.join(k.removeprefix('torch.') for k in kinds)})"] = None
     return list(found)
+
+
+def _is_taken(node: fx.Node, attempt: Callable[[torch.export.ExportedProgram], object]) -> bool:
+    """Whether a call is taken alone; one of unknown sizes cannot be tried, and is not blamed."""
+    try:
+        alone = _alone(node)
+    except Exception:
+        return True
+    try:
+        attempt(alone)
+    except Exception:
+        return False
+    return True
 
 
 def _value(leaf: Any) -> Any:

@@ -27,7 +27,7 @@ def stablehlo_file(job: Job, program: Program) -> Path:
             text = _translate(source)
         except Exception as error:
             reasons = refused(source, lambda alone: _translate(_prepared(alone)))
-            raise Unsupported(reasons or [f"not in StableHLO: {_first(error)}"]) from error
+            raise Unsupported(reasons or [_first(error)], "torch-mlir") from error
     with replacing(path) as aside:
         aside.write_text(text, "utf-8")
     return path

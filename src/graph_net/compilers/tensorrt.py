@@ -7,6 +7,7 @@ stand-in for the vendor's package.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar
 
 import torch
@@ -14,19 +15,24 @@ import torch
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import exported, program_of
 from graph_net.compilers.option import Json, Option
+from graph_net.record.pieces import BREAKS, GRAPHS
 
 
 class TensorRT(Compiler):
-    """``torch_tensorrt.dynamo.compile``; options other than these two are handed on to it."""
+    """``torch_tensorrt.dynamo.compile``; options other than these two are handed on to it.
+
+    By its own default PyTorch runs what it has no converter for. ``whole`` refuses such a graph.
+    """
 
     name = "tensorrt"
     devices = ("cuda",)
     packages = ("torch-tensorrt",)
     defaults: ClassVar[Mapping[str, Json | Option]] = {
-        "whole": True,
+        "whole": False,
         "optimization_level": Option(3, least=0, most=5),
     }
     open_options = True
+    _remarks: Mapping[str, Json] = MappingProxyType({})
 
     def compile(self, job: Job) -> Runner:
         """Build an engine; ``whole`` refuses a graph that PyTorch would have to help with."""
@@ -34,28 +40,43 @@ class TensorRT(Compiler):
 
         program = program_of(job)
         source = exported(job, program)
+        rest = {key: value for key, value in self.options.items() if key != "whole"}
         if self.options["whole"]:
             absent = _not_converted(source)
             if absent:
                 raise Unsupported(absent)
-        rest = {key: value for key, value in self.options.items() if key != "whole"}
+            rest["min_block_size"] = 1
         built = torch_tensorrt.dynamo.compile(
             source,
             arg_inputs=program.examples(job),
             require_full_compilation=self.options["whole"],
             use_explicit_typing=True,  # the graph's own types, not what TensorRT would choose
-            min_block_size=1,
             cache_built_engines=True,
             reuse_cached_engines=True,
             engine_cache_dir=str(job.workdir / "tensorrt"),
             **rest,
         )
+        self._remarks = _pieces(built)
 
         def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
             results = built(*tensors)
             return list(results) if isinstance(results, (list, tuple)) else [results]
 
         return program.runner(job, call)
+
+    def remarks(self) -> Mapping[str, Json]:
+        """How many engines were built, and how many parts PyTorch runs between them."""
+        return self._remarks
+
+
+def _pieces(built: torch.nn.Module) -> dict[str, Json]:
+    """Count the parts by the names that Torch-TensorRT's partitioner gives them."""
+    parts = [name for name, _ in built.named_children()]
+    engines = sum(name.startswith("_run_on_acc") for name in parts)
+    left = sum(name.startswith("_run_on_gpu") for name in parts)
+    if not engines and not left:
+        return {}
+    return {GRAPHS: engines, BREAKS: left}
 
 
 def _not_converted(source: torch.export.ExportedProgram) -> list[str]:

@@ -48,7 +48,7 @@ def trusted_config(stored: Config, typed: Iterable[Config] = ()) -> Config:
             f"a file may not set {', '.join(map(_quoted, refused[:5]))} of {compiler.name}; "
             "name the compiler with these options on the command line, as NAME[OPTION=VALUE]"
         )
-    return config_here(stored.name, stored.options)
+    return config_here(stored.name, {**compiler.before_declared, **stored.options})
 
 
 def config_here(name: str, options: Mapping[str, Json]) -> Config:

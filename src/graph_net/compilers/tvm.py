@@ -81,16 +81,16 @@ def imported_with_names(source: torch.export.ExportedProgram) -> tuple[Any, Name
             module, names = _translate(source)
         except Exception as error:
             text = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
-            raise Unsupported(refused(source, _translate) or [f"not imported: {text}"]) from error
+            raise Unsupported(refused(source, _translate) or [text], "TVM's importer") from error
     wanted = [node.meta["val"] for node in source.graph.output_node().args[0]]
     made = module["main"].ret_ty.fields
     wrong = [
-        f"a result is {have.dtype} instead of {str(want.dtype).removeprefix('torch.')}"
+        f"makes {have.dtype} of a result that is {str(want.dtype).removeprefix('torch.')}"
         for want, have in zip(wanted, made, strict=True)
         if str(have.dtype) != str(want.dtype).removeprefix("torch.")
     ]
     if wrong:
-        raise Unsupported(wrong)
+        raise Unsupported(wrong, "graph-net, because TVM's importer")
     return module, names
 
 

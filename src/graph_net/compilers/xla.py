@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 
 import torch
 
-from graph_net.compilers.compiler import Compiler, Job, Runner
+from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, program_of
 from graph_net.compilers.option import Json, Option
 from graph_net.compilers.stablehlo import stablehlo_file
+
+REFUSALS = ("unsupported op", "UNIMPLEMENTED")
+"""Words of errors with which XLA declines a program, as opposed to failing on it."""
 
 
 class Xla(Compiler):
@@ -44,7 +47,12 @@ class Xla(Compiler):
         options = xla.CompileOptions()
         if self.options["level"] != -1:
             options.executable_build_options.optimization_level = self.options["level"]
-        loaded = client.compile_and_load(text, _jax.DeviceList((device,)), options)
+        try:
+            loaded = client.compile_and_load(text, _jax.DeviceList((device,)), options)
+        except _jax.JaxRuntimeError as error:
+            if not any(word in str(error) for word in REFUSALS):
+                raise
+            raise Unsupported([str(error).strip().splitlines()[0][:300]], "XLA") from error
 
         def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
             arrays = [_array(tensor, device) for tensor in tensors]

@@ -21,6 +21,7 @@ from graph_net.record import (
     from_json,
     to_json,
 )
+from graph_net.record.pieces import BREAKS, GRAPHS, REASONS, count_of, reasons_text
 
 _TEXT = (
     "key graph_id structure graph library model category subcategory compiler version options "
@@ -35,6 +36,7 @@ _BYTES = "compile_peak_bytes eager_peak_bytes candidate_peak_bytes".split()
 TOO_NOISY = str(Symptom.TOO_NOISY)
 WITHHELD = ("speedup", "speedup_low", "speedup_high", "verdict")
 """Columns that a measurement has none of where it was too noisy."""
+PIECES = (GRAPHS, BREAKS)
 _ARMS = ("eager", "control", "candidate")
 _LISTS = [f"{arm}_{kind}" for arm in _ARMS for kind in ("wall", "device")]
 
@@ -45,6 +47,8 @@ SCHEMA = pa.schema(
         *(pa.field(name, pa.float64()) for name in _NUMBERS),
         *(pa.field(name, pa.int64()) for name in _BYTES),
         *(pa.field(name, pa.list_(pa.float64())) for name in _LISTS),
+        *(pa.field(name, pa.int64()) for name in PIECES),
+        pa.field(REASONS, pa.string()),
         pa.field("rest", pa.string(), nullable=False),
     ],
     metadata={b"graph_net.records": b"2"},
@@ -79,6 +83,7 @@ def row_of(record: Record) -> dict[str, Any]:
     if failure is not None:
         row |= {"stage": failure.stage, "symptom": failure.symptom, "message": failure.message}
         row |= {"signature": failure.signature, "signal": failure.signal}
+    row |= {name: count_of(record, name) for name in PIECES} | {REASONS: reasons_text(record)}
     tree = json.loads(to_json(record))
     row |= {name: value for name, value in tree["cost"].items() if name in SCHEMA.names}
     if record.timing is not None:

@@ -1,7 +1,8 @@
 """Parts that an earlier version wrote, read as this one writes them.
 
-Earlier parts have no column ``noise``. In their columns a measurement that was too noisy is a
-failure with a speedup and without a level; its outputs, which stand in ``rest``, had passed.
+Earlier parts have no columns for noise and for graph breaks; of the latter they know nothing. In
+their columns a measurement that was too noisy is a failure with a speedup and without a level; its
+outputs, which stand in ``rest``, had passed.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.corpus.record_columns import SCHEMA, TOO_NOISY, WITHHELD
+from graph_net.corpus.record_columns import PIECES, SCHEMA, TOO_NOISY, WITHHELD
 from graph_net.corpus.sources import first_line
 from graph_net.record import RecordError
+from graph_net.record.pieces import REASONS
 
-ADDED = ("noise",)
+ADDED = ("noise", *PIECES, REASONS)
 """Columns that earlier parts lack."""
 NEEDED = ("symptom", "rest")
 """Columns that the others are mended by."""
@@ -39,6 +41,8 @@ def upgraded(table: pa.Table, wanted: Sequence[str]) -> pa.Table:
     """The wanted columns of an older table, which has those of ``NEEDED`` too."""
     noisy = pc.fill_null(pc.equal(table["symptom"], TOO_NOISY), False)
     columns = {name: table[name] for name in wanted if name not in ADDED}
+    for name in (name for name in ADDED if name in wanted):
+        columns[name] = pa.nulls(table.num_rows, SCHEMA.field(name).type)
     if "noise" in wanted:
         found = pc.struct_field(pc.extract_regex(table["rest"], _NOISE), "value")
         columns["noise"] = pc.cast(found, pa.float64())

@@ -68,7 +68,8 @@ def framework_of(graph: Graph, device: str) -> Framework:
     if graph.level is not Level.PADDLE:
         return _Torch()
     if device != "cpu":
-        raise Unsupported([f"graphs of Paddle's operators are measured on the cpu, not {device}"])
+        why = f"graphs of Paddle's operators are measured on the cpu, not {device}"
+        raise Unsupported([why], "graph-net")
     return _Paddle()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
+from graph_net.compilers.dynamo import compilations
 from graph_net.compilers.kept_forms import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
 from graph_net.isolate.call import text_of
@@ -178,6 +179,7 @@ class Worker:
             began = self.clock()
             runner = compiler.compile(job)
             self.cost = replace(self.cost, warm_seconds=self.clock() - began)
+        self.environment |= compiler.remarks()
         return runner
 
     def _add_spared(self, forms: KeptForms) -> None:
@@ -237,13 +239,13 @@ class Worker:
     ) -> tuple[Timing, tuple[Output, ...], Failure | None]:
         """The timing, and what the timed calls gave; where it is noisy, the quieter of two."""
         protocol = self.task.protocol
-        first, again, failure = arms.time(protocol, _compilations, expected, self.outputs)
+        first, again, failure = arms.time(protocol, compilations, expected, self.outputs)
         if failure is not None or not is_noisy(first, protocol):
             return first, again, failure
         self.environment["noisy_at_first"] = first.reason
         self.quiet()
         longer = replace(protocol, seconds=LONGER * protocol.seconds)
-        second, again, failure = arms.time(longer, _compilations, expected, self.outputs)
+        second, again, failure = arms.time(longer, compilations, expected, self.outputs)
         return min(second, first, key=lambda timing: half_width(timing.noise)), again, failure
 
     def _failure(self, error: BaseException) -> Failure:
@@ -289,9 +291,3 @@ def _cpu_seconds() -> float:
 def _forget_compiled() -> None:
     if "torch._dynamo" in sys.modules:
         torch._dynamo.reset()
-
-
-def _compilations() -> int:
-    """How many graphs Dynamo has compiled in this process."""
-    utils = sys.modules.get("torch._dynamo.utils")
-    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])

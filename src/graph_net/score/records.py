@@ -16,13 +16,14 @@ from graph_net.corpus.latest import coded, latest, numbered
 from graph_net.corpus.record_columns import label_of
 from graph_net.corpus.records import RecordStore
 from graph_net.record import Stage, Symptom
+from graph_net.record.pieces import BREAKS, GRAPHS
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of
 from graph_net.score.samples import Floats, Ints, Samples
 
 COLUMNS = (
     "graph_id graph library model category compiler version options config device device_name "
-    "stage symptom t speedup eager_seconds candidate_seconds"
+    "stage symptom t speedup eager_seconds candidate_seconds compiled_graphs graph_breaks"
 ).split()
 KEYS = ("device", "config", "graph_id")
 ENCODED = "graph_id library model category config device stage symptom".split()
@@ -143,4 +144,14 @@ def _counted(columns: Samples, rows: npt.NDArray[Any], table: pa.Table) -> Sampl
     """The samples of some rows that count, and how many do not."""
     free = columns.fault[rows] == BLAMELESS_FAULT
     symptoms: Sequence[str] = table["symptom"].take(pa.array(rows[free])).to_pylist()
-    return replace(columns.take(rows[~free]), blameless=dict(Counter(symptoms)))
+    taken = pa.array(rows[~free])
+    graphs, breaks = (
+        np.asarray(pc.fill_null(table[name].take(taken), other))
+        for name, other in ((GRAPHS, 1), (BREAKS, 0))
+    )
+    return replace(
+        columns.take(rows[~free]),
+        blameless=dict(Counter(symptoms)),
+        broken=int(((breaks > 0) & (graphs > 0)).sum()),
+        uncompiled=int((graphs == 0).sum()),
+    )

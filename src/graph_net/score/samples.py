@@ -59,6 +59,10 @@ class Samples:
     category: npt.NDArray[Any]
     families: Sequence[str] = ()
     blameless: dict[str, int] = field(default_factory=dict)
+    broken: int = 0
+    """Graphs among the samples that the compiler took in pieces, Python running the rest."""
+    uncompiled: int = 0
+    """Graphs of which nothing was compiled: the compiler left all of it to eager."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -68,7 +72,7 @@ class Samples:
         return Samples(
             self.log_speedup[chosen], self.timed[chosen], self.t[chosen], self.fault[chosen],
             self.family[chosen], self.graph[chosen], self.category[chosen], self.families,
-            self.blameless,
+            self.blameless, self.broken, self.uncompiled,
         )  # fmt: skip
 
     def alone(self) -> Samples:

@@ -11,8 +11,13 @@ import torch._inductor
 def compiled(
     model: torch.nn.Module, inputs: list[Any], options: dict[str, Any]
 ) -> Callable[..., Any]:
-    torch._dynamo.config.capture_scalar_outputs = True
-    torch._dynamo.config.allow_rnn = True
-    given = {key.replace("-", "_"): value for key, value in options.items() if key != "mode"}
+    whole = options["fullgraph"]
+    if whole:
+        torch._dynamo.config.capture_scalar_outputs = True
+        torch._dynamo.config.allow_rnn = True
+    ours = ("mode", "fullgraph")
+    given = {key.replace("-", "_"): value for key, value in options.items() if key not in ours}
     settings = {**torch._inductor.list_mode_options(options["mode"]), **given}
-    return torch.compile(model.forward, fullgraph=True, dynamic=False, options=settings)
+    return torch.compile(
+        model.forward, fullgraph=whole, dynamic=False if whole else None, options=settings
+    )
