@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graph_net.record import Config, Record
 
 COMPILERS_HELP = (
-    "Comma-separated; options in brackets: inductor[mode=max-autotune],onnxruntime. "
+    "Comma-separated; options in brackets: inductor[mode=max-autotune],tvm. "
     "A compiler of your own is path/to/file.py:Name. `graph-net compilers` lists all."
 )
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from graph_net.cli.terminal import Terminal
+from graph_net.cli.terminal import err as err
+from graph_net.cli.terminal import out as out
 from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.files import read_bytes, read_text
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.graph import DEFAULT_LIMITS, Graph, from_bytes, from_json
 from graph_net.printable import utf8_name
-
-WIDE = 160
-"""Columns where no terminal says how many it has: a pipe, a file, a log."""
-
-out = Terminal(width=None if sys.stdout.isatty() else WIDE)
-err = Terminal(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 GRAPH_HELP = (
     "A sample directory, a pack with the name (or id) of a graph (PACK:NAME), a name in the "

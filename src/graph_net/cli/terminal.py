@@ -7,6 +7,7 @@ Colours are styles and ``Text``, never markup; several lines are ``lines``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,6 +34,13 @@ class Terminal(Console):
         """What is drawn, with nothing in it that a terminal would obey but what rich put there."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text, lines=True), style, control)
+
+
+WIDE = 160
+"""Columns where no terminal says how many it has: a pipe, a file, a log."""
+
+out = Terminal(width=None if sys.stdout.isatty() else WIDE)
+err = Terminal(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 
 def lines(text: str, style: str = "") -> Text:
