@@ -46,7 +46,7 @@ def test_the_help_loads_no_verb_and_nothing_that_one_needs() -> None:
     assert verbs == {"graph_net.cli.main", "graph_net.cli.terminal", "graph_net.cli.verbs"}
 
 
-@pytest.mark.parametrize("verb", ["bench", "show", "programs", "validate", "corpus"])
+@pytest.mark.parametrize("verb", ["bench", "show", "capture", "programs", "validate", "corpus"])
 def test_the_help_of_a_verb_loads_no_engine(verb: str) -> None:
     assert not loaded(verb, "--help").intersection(HEAVY)
 

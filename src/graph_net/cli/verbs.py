@@ -34,6 +34,10 @@ VERBS = {
         "collect:collect_zoos",
         "Capture every model of the zoos, each in a process of its own, and pack the graphs.",
     ),
+    "capture": (
+        "capture:capture_own_model",
+        "Capture a model or function of your own: its file is run, its graphs are packed.",
+    ),
     "variant": ("variant:make_variant", "Make a variant of a graph and add it to a pack."),
     "decompose": (
         "decompose:decompose_pack",
