@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from graph_net.cli import score
 from graph_net.cli.main import main
+from graph_net.cli.terminal import Terminal
 from graph_net.record import Stage, Symptom
 from score.some_samples import CONFIG, DATA, record
 from score.test_records_scored import stored
@@ -117,3 +120,13 @@ def test_plot_draws_one_picture(two: Path, tmp_path: Path) -> None:
     assert call(*words) == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["ESt_result.pdf", "ESt_result.png"]
+
+
+def test_at_80_columns_every_number_is_whole(
+    two: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score, "out", Terminal(width=80))
+    assert call("score", two) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert len(re.findall(r"\d\.\d{3}…-?\d\.\d{3}", shown)) == 2 * 8 + 1

@@ -13,8 +13,10 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
+from graph_net.cli.fit import fitted
 from graph_net.printable import printable
 
 
@@ -23,6 +25,11 @@ class Terminal(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print; a table fits, without a number cut."""
+        shown = [fitted(one, self) if isinstance(one, Table) else one for one in objects]
+        super().print(*shown, **how)
 
     def render_str(self, text: str, **how: Any) -> Text:
         """The text of a string, one line; rich asks here for whatever is not ``Text`` yet."""
