@@ -250,3 +250,10 @@ def test_a_graph_that_no_sample_can_hold_does_not_stop_an_export(cli: Cli, tmp_p
     assert answer.code == 3
     assert "odd is passed over: a Paddle sample cannot index a value this way" in answer.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["plain"]
+
+
+def test_a_name_that_the_corpus_nearly_has_is_told_which(cli: Cli) -> None:
+    said = sentence(cli, "show", "torchvision/resnet18")
+    assert "torchvision/resnet18 does not exist" in said
+    assert "such as monai/resnet18" in said
+    assert "such as timm/resnet50" in sentence(cli, "show", "timm/resnet5O")

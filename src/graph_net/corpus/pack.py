@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.journal import Journal
+from graph_net.corpus.near import suggestion
 from graph_net.corpus.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
 from graph_net.corpus.parquet_guard import column_names as _column_names
 from graph_net.corpus.parquet_guard import read_columns as _read_columns
@@ -40,6 +41,10 @@ SUFFIX = ".parquet"
 
 class PackError(ValueError):
     """A pack cannot be opened, or does not hold what was asked for."""
+
+
+class NoGraph(PackError):
+    """A pack has no graph of that name or id."""
 
 
 def is_pack(path: Path | str) -> bool:
@@ -139,7 +144,7 @@ class Pack:
             chosen = pc.starts_with(pc.field("id"), name)
             found = self._table(["name", "id"], chosen)["name"]
         if len(found) == 0:
-            raise PackError(f"{self.path} has no graph {name!r}; {_suggestion(name, self.names())}")
+            raise NoGraph(f"{self.path} has no graph {name!r}; {suggestion(name, self.names())}")
         if len(found) > 1:
             some = ", ".join(found.slice(0, 5).to_pylist())
             raise PackError(f"{name!r} stands for {len(found)} graphs: {some}")
@@ -289,12 +294,3 @@ def sync_directory(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _suggestion(name: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names[:20_000], n=3, cutoff=0.4)
-    if close:
-        return f"did you mean {', '.join(close)}?"
-    return f"it has {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
