@@ -130,10 +130,11 @@ def _tell_confinement() -> None:
 def _usable(configs: list[Config]) -> list[Config]:
     """Those that can be used here; the others are named, and it is an error if none is left."""
     from graph_net.compilers import CompilerError, create
+    from graph_net.record import short_name
 
     missing = [create(config.name, config.options).missing() for config in configs]
     reasons = [
-        f"{config.name} cannot be used here: {why}"
+        f"{short_name(config.name)} cannot be used here: {why}"
         for config, why in zip(configs, missing, strict=True)
         if why
     ]

@@ -15,6 +15,8 @@ from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
 
+from graph_net.record.names import short_name
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 KEY_BYTES = 16
 
@@ -113,7 +115,8 @@ class Config:
     def label(self) -> str:
         """The name with the options that were given, for people."""
         given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
-        return f"{self.name}[{given}]" if given else self.name
+        name = short_name(self.name)
+        return f"{name}[{given}]" if given else name
 
 
 @dataclass(frozen=True)
