@@ -68,9 +68,11 @@ def bench_graphs(
     """
     from graph_net.corpus.records import RecordStore
     from graph_net.measure import Limits, Protocol, measure
-    from graph_net.measure.device import describe
+    from graph_net.measure.device import describe, require_device
     from graph_net.measure.plan import default_jobs, parse_compilers, tasks
 
+    if plan is None:
+        require_device(device)
     until = None if budget is None else time.monotonic() + parse_seconds(budget)
     configs = parse_compilers(compilers)
     names, source = chosen_graphs(graphs, where, mini, limit)

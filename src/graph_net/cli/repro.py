@@ -47,10 +47,12 @@ def repro_graph(
     """
     from graph_net.compilers import usable
     from graph_net.files import read_text
+    from graph_net.measure.device import require_device
     from graph_net.measure.plan import parse_compilers
     from graph_net.record import short_name
     from graph_net.repro import Outcome, ReproError, try_script, write_script
 
+    require_device(device)
     configs = parse_compilers(compiler)
     if len(configs) != 1:
         raise ReproError(f"{compiler!r} names {len(configs)} compilers; a script is for one")
