@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 BENCHMARKS = {
+    "startup": [],
     "tensors": ["--gigabytes", "1.0"],
     "reading": [],
     "hashing": [],

@@ -105,10 +105,37 @@ def test_dynamic_sizes_are_kept_as_symbols() -> None:
         Decoder(), (torch.zeros(1, 12, dtype=torch.int64),), dynamic_shapes=({1: size},)
     ).graphs
     (symbol,) = graph.symbols
-    assert (symbol.example, symbol.low, symbol.high) == (12, 2, 512)
+    assert (symbol.name, symbol.example, symbol.low, symbol.high) == ("length", 12, 2, 512)
     (ids,) = [e for e in graph.inputs if e.role is Role.INPUT]
     assert isinstance(ids.spec, TensorSpec)
-    assert [str(getattr(dim, "text", dim)) for dim in ids.spec.shape] == ["1", symbol.name]
+    assert [str(getattr(dim, "text", dim)) for dim in ids.spec.shape] == ["1", "length"]
+
+
+class Paired(nn.Module):
+    def forward(self, pair: list[Tensor], *, other: Tensor) -> Tensor:
+        return torch.cat([pair[0] @ pair[1], other])
+
+
+def test_sizes_keep_their_names_wherever_they_are_given() -> None:
+    rows, more = torch.export.Dim("rows", min=2, max=64), torch.export.Dim("more", min=2, max=64)
+    (graph,) = capture(
+        Paired(),
+        ([torch.zeros(6, 4), torch.zeros(4, 3)],),
+        {"other": torch.zeros(5, 3)},
+        dynamic_shapes={"other": {0: more}, "pair": [{0: rows}, None]},
+    ).graphs
+    assert {symbol.name: symbol.example for symbol in graph.symbols} == {"rows": 6, "more": 5}
+    (result,) = [node.result for node in graph.nodes if node.target == "aten.cat.default"]
+    assert isinstance(result, TensorSpec)
+    assert result.sizes({"rows": 10, "more": 1}) == (11, 3)
+
+
+def test_a_name_that_means_a_function_is_not_taken() -> None:
+    size = torch.export.Dim("Max", min=2, max=64)
+    shapes = ({0: size},)
+    (graph,) = capture(nn.ReLU(), (torch.zeros(6),), dynamic_shapes=shapes).graphs
+    (symbol,) = graph.symbols
+    assert symbol.name != "Max"
 
 
 def test_a_region_without_gradients_is_part_of_the_graph() -> None:

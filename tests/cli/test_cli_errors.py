@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from cli.calling import Cli
 from graph_net.corpus.pack import Pack, PackWriter
@@ -89,11 +90,6 @@ def test_a_question_that_is_none(cli: Cli, pack: Path, tmp_path: Path) -> None:
 
 def test_a_device_that_is_not_there(cli: Cli, zoo: Path) -> None:
     assert "no device 'gpu'" in sentence(cli, "run", zoo / "noisy", "--device", "gpu")
-    import torch
-
-    if not torch.cuda.is_available():
-        text = sentence(cli, "run", zoo / "noisy", "--device", "cuda")
-        assert "no CUDA device; run with --device cpu" in text
 
 
 def test_a_graph_too_large_to_run(cli: Cli, zoo: Path) -> None:
@@ -250,3 +246,35 @@ def test_a_graph_that_no_sample_can_hold_does_not_stop_an_export(cli: Cli, tmp_p
     assert answer.code == 3
     assert "odd is passed over: a Paddle sample cannot index a value this way" in answer.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["plain"]
+
+
+def test_a_name_that_the_corpus_nearly_has_is_told_which(cli: Cli) -> None:
+    said = sentence(cli, "show", "torchvision/resnet18")
+    assert "torchvision/resnet18 does not exist" in said
+    assert "such as monai/resnet18" in said
+    assert "such as timm/resnet50" in sentence(cli, "show", "timm/resnet5O")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bench", "ZOO"),
+        ("run", "ZOO:noisy"),
+        ("repro", "ZOO:noisy", "eager"),
+        ("bisect", "ZOO:noisy", "eager"),
+        ("reference", "ZOO", "-o", "ZOO/golden"),
+        ("roofline",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_device_that_is_not_there_is_one_sentence(
+    cli: Cli, zoo: Path, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.rglob("*"))
+    answer = cli(*(word.replace("ZOO", str(zoo)) for word in words), "--device", "cuda")
+    said = " ".join(answer.err.split())
+    assert said.startswith("error: this machine has no CUDA device")
+    assert said.endswith("run with --device cpu")
+    assert set(tmp_path.rglob("*")) == before

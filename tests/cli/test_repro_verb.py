@@ -21,6 +21,39 @@ def test_a_script_is_written_and_tried(cli: Cli, zoo: Path, tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".py"] == ["script.py"]
 
 
+OWN = """
+from graph_net.compilers import Compiler
+from graph_net.graph.fx import to_fx
+
+
+class Doubles(Compiler):
+    name = "doubles"
+    defaults = {"times": 2}
+
+    def compile(self, job):
+        forward = to_fx(job.graph).forward
+        times = self.options["times"]
+        return lambda inputs: [value * times for value in forward(*inputs)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"), [("", "shows: mismatch: output 0"), ("[times=1]", "does not show")]
+)
+def test_a_compiler_of_ones_own_becomes_part_of_the_script(
+    cli: Cli, zoo: Path, tmp_path: Path, options: str, outcome: str
+) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    own = f"{tmp_path / 'mine.py'}:Doubles{options}"
+    place = tmp_path / "out" / "script.py"
+    place.parent.mkdir()
+    answer = cli("repro", zoo / "residual", own, "-o", place, "--seconds", "0.1")
+    assert answer.out.startswith(outcome), answer.out + answer.err
+    text = place.read_text("utf-8")
+    assert "Eager against 'mine.py:Doubles'" in text
+    assert str(tmp_path) not in text
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

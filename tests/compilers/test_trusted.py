@@ -175,3 +175,12 @@ def test_an_option_says_what_it_takes() -> None:
     assert not Option(1.0).takes(float("nan"))
     assert Option(None).takes("anything")
     assert not Option(None).takes_stored("anything")
+
+
+def test_a_compiler_of_ones_own_has_one_name_however_it_is_typed(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = (mine, "mine.py:Mine", "./mine.py:Mine", "mine.py")
+    assert {config_here(name, {}).name for name in typed} == {mine}
+    assert config_here(mine, {}).label == "mine.py:Mine[depth=2,tool=ld]"

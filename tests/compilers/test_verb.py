@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -27,3 +28,12 @@ def test_the_table_has_the_version_and_the_options() -> None:
     assert answer.exit_code == 0
     assert "tvm" in answer.stdout
     assert "trials=0" in answer.stdout
+
+
+def test_one_of_ones_own_is_called_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from graph_net.compilers import Compiler\n"
+        "class Mine(Compiler):\n    name = 'other'\n    def compile(self, job): ...\n"
+    )
+    answer = CliRunner().invoke(app, ["compilers", str(tmp_path / "mine.py"), "--json"])
+    assert [row["name"] for row in json.loads(answer.stdout)] == ["mine.py:Mine"]

@@ -224,3 +224,16 @@ def test_what_is_no_record_is_told_with_its_place(path: tuple[str, ...], value: 
 def test_any_bytes_are_a_record_or_an_error(data: bytes) -> None:
     with pytest.raises(RecordError):
         from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("inductor", "inductor"),
+        ("/home/me/work/mine.py:Traced", "mine.py:Traced"),
+        ("mine.py", "mine.py"),
+        ("a/b", "a/b"),
+    ],
+)
+def test_only_a_file_of_ones_own_is_shortened(name: str, short: str) -> None:
+    assert Config("compiler", name).label == short

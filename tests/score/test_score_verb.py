@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from graph_net.cli import score
 from graph_net.cli.main import main
+from graph_net.cli.terminal import Terminal
 from graph_net.record import Stage, Symptom
 from score.some_samples import CONFIG, DATA, record
 from score.test_records_scored import stored
@@ -128,3 +131,13 @@ def test_a_score_that_is_partly_eagers_says_so(
     said = " ".join(capsys.readouterr().err.split())
     assert "of 2 graphs 1 taken in pieces" in said
     assert "1 not compiled at all" in said
+
+
+def test_at_80_columns_every_number_is_whole(
+    two: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score, "out", Terminal(width=80))
+    assert call("score", two) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert len(re.findall(r"\d\.\d{3}…-?\d\.\d{3}", shown)) == 2 * 8 + 1

@@ -1,5 +1,6 @@
 """A model in, Graphs out."""
 
 from graph_net.capture.capture import Captured, capture
+from graph_net.capture.own import capture_own
 
-__all__ = ["Captured", "capture"]
+__all__ = ["Captured", "capture", "capture_own"]

@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
 from graph_net.capture.program import graph_of_program
+from graph_net.capture.symbols import symbol_names
 from graph_net.capture.training import MODES, capture_training
 from graph_net.capture.weights import with_fake_inputs, with_fake_weights
 from graph_net.graph.errors import GraphError
@@ -112,7 +113,8 @@ def _by_export(
             model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
         )
     leaves = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-    return (graph_of_program(program, provenance, leaves),), 1.0
+    names = symbol_names(program, model, args, kwargs, dynamic_shapes) if dynamic_shapes else {}
+    return (graph_of_program(program, provenance, leaves, names),), 1.0
 
 
 def _by_dynamo(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,18 +33,23 @@ _INLINED = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
 
 
 def graph_of_program(
-    program: ExportedProgram, provenance: Provenance, examples: Sequence[torch.Tensor] = ()
+    program: ExportedProgram,
+    provenance: Provenance,
+    examples: Sequence[torch.Tensor] = (),
+    symbols: Mapping[str, str] | None = None,
 ) -> Graph:
     """The Graph of an exported program: its state as inputs with statistics, its user outputs.
 
     ``examples`` are the tensors it was called with, in order; their values make the recipes of
-    the user inputs.
+    the user inputs. ``symbols`` renames what torch calls a symbol.
     """
     module = program.graph_module
     inline_regions(module)
     tidy(module)
     reader = _StateReader(program, examples)
-    graph = from_fx(module, level=Level.ATEN, roles=reader.roles, provenance=provenance)
+    graph = from_fx(
+        module, level=Level.ATEN, roles=reader.roles, provenance=provenance, symbols=symbols
+    )
     return Graph(
         inputs=tuple(reader.described(entry) for entry in graph.inputs),
         nodes=graph.nodes,

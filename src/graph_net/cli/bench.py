@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graph_net.record import Config, Record
 
 COMPILERS_HELP = (
-    "Comma-separated; options in brackets: inductor[mode=max-autotune],onnxruntime. "
+    "Comma-separated; options in brackets: inductor[mode=max-autotune],tvm. "
     "A compiler of your own is path/to/file.py:Name. `graph-net compilers` lists all."
 )
 
@@ -70,9 +70,11 @@ def bench_graphs(
     """
     from graph_net.corpus.records import RecordStore
     from graph_net.measure import Limits, Protocol, measure
-    from graph_net.measure.device import describe
+    from graph_net.measure.device import describe, require_device
     from graph_net.measure.plan import default_jobs, parse_compilers, tasks
 
+    if plan is None:
+        require_device(device)
     until = None if budget is None else time.monotonic() + parse_seconds(budget)
     configs = parse_compilers(compilers)
     names, source = chosen_graphs(graphs, where, mini, limit)
@@ -132,10 +134,11 @@ def _tell_confinement() -> None:
 def _usable(configs: list[Config]) -> list[Config]:
     """Those that can be used here; the others are named, and it is an error if none is left."""
     from graph_net.compilers import CompilerError, create
+    from graph_net.record import short_name
 
     missing = [create(config.name, config.options).missing() for config in configs]
     reasons = [
-        f"{config.name} cannot be used here: {why}"
+        f"{short_name(config.name)} cannot be used here: {why}"
         for config, why in zip(configs, missing, strict=True)
         if why
     ]

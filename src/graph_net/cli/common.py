@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from graph_net.cli.terminal import Terminal
-from graph_net.corpus.pack import Pack, PackError, is_pack
+from graph_net.cli.terminal import err as err
+from graph_net.cli.terminal import out as out
+from graph_net.corpus.near import near_names
+from graph_net.corpus.pack import NoGraph, Pack, PackError, is_pack
 from graph_net.files import read_bytes, read_text
 from graph_net.formats.graphnet import find_samples, read_sample
 from graph_net.graph import DEFAULT_LIMITS, Graph, from_bytes, from_json
 from graph_net.printable import utf8_name
-
-WIDE = 160
-"""Columns where no terminal says how many it has: a pipe, a file, a log."""
-
-out = Terminal(width=None if sys.stdout.isatty() else WIDE)
-err = Terminal(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 GRAPH_HELP = (
     "A sample directory, a pack with the name (or id) of a graph (PACK:NAME), a name in the "
@@ -64,11 +59,18 @@ def _from_corpus(name: str) -> tuple[str, Graph]:
     """A graph of the shipped corpus, where there is one of that name."""
     from graph_net.corpus.shipped import shipped_corpus
 
+    why = f"{name} does not exist: give a sample directory, PACK:NAME or a graph of the corpus"
+    if Path(name).is_absolute():
+        raise PackError(why)
     try:
-        return name, Pack(shipped_corpus()).graph(name)
+        corpus = Pack(shipped_corpus())
     except PackError as error:
-        why = f"{name} does not exist: give a sample directory or PACK:NAME"
         raise PackError(why) from error
+    try:
+        return name, corpus.graph(name)
+    except NoGraph as error:
+        near = near_names(name, corpus.names())
+        raise PackError(f"{why}{', such as ' * bool(near)}{', '.join(near)}") from error
 
 
 def _from_pack(pack: Pack, name: str) -> tuple[str, Graph]:

@@ -9,8 +9,9 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import err, out
-from graph_net.compilers import create, known
+from graph_net.compilers import Compiler, create, known
 from graph_net.compilers.registry import ALIASES
+from graph_net.record import short_name
 
 
 def list_compilers(
@@ -45,7 +46,7 @@ def _row(name: str) -> dict[str, Any]:
     compiler = create(name)
     missing = compiler.missing()
     return {
-        "name": compiler.name,
+        "name": _shown(name, compiler),
         "version": compiler.version() if missing is None else None,
         "devices": list(compiler.devices),
         "options": dict(compiler.options),
@@ -53,3 +54,10 @@ def _row(name: str) -> dict[str, Any]:
         "aliases": [alias for alias, of in ALIASES.items() if of == compiler.name],
         "missing": missing,
     }
+
+
+def _shown(name: str, compiler: Compiler) -> str:
+    """What tables call it: one of a user's own by its file."""
+    file = name.partition(":")[0]
+    own = file.endswith(".py")
+    return short_name(f"{file}:{type(compiler).__name__}") if own else compiler.name

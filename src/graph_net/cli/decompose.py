@@ -27,7 +27,7 @@ def decompose_pack(
     pack: Annotated[
         Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
     ] = None,
-    kinds: Annotated[str, typer.Option(help=f"Comma-separated; all are {EVERY}.")] = EVERY,
+    kinds: Annotated[str, typer.Option(help="Some of these, with commas between them.")] = EVERY,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
     work: Annotated[
         Path, typer.Option(help="Where results wait; the same place again resumes.")

@@ -7,15 +7,29 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from graph_net.cli.common import err, out, short_bytes, short_count
+from graph_net.cli.common import err, short_bytes, short_count
+from graph_net.cli.long_table import Column, print_long
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import mini as shipped_mini
 from graph_net.corpus.shipped import shipped_corpus
+from graph_net.printable import counted
 
+SHOWN = (
+    Column("name", lambda row: row["name"]),
+    Column("category", lambda row: row["category"] or ""),
+    Column("level", lambda row: row["level"]),
+    Column("nodes", lambda row: f"{row['nodes']:,}", number=True),
+    Column("parameters", lambda row: short_count(row["parameters"]), number=True),
+    Column("tensors", lambda row: short_bytes(row["tensor_bytes"]), number=True),
+)
+OF_SUBGRAPHS = (
+    Column("occurrences", lambda row: f"{row['occurrences'] or 0:,}", number=True),
+    Column("models", lambda row: f"{row['models'] or 0:,}", number=True),
+)
+ID = Column("id", lambda row: row["id"][:8])
 WHERE_HELP = (
     "A condition in SQL: \"category = 'nlp' AND nodes < 500\". Columns: " + ", ".join(COLUMNS) + "."
 )
@@ -43,24 +57,6 @@ def list_pack(
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))
         return
-    table = Table()
-    table.add_column("name", overflow="fold", min_width=24)
-    table.add_column("category", overflow="fold")
-    table.add_column("level")
-    for column in ("nodes", "parameters", "tensors"):
-        table.add_column(column, justify="right", no_wrap=True)
-    counted = bool(rows) and "occurrences" in rows[0]
-    for column in ("occurrences", "models") if counted else ():
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("id", no_wrap=True)
-    for row in rows:
-        words = (row["name"], row["category"], row["level"])
-        numbers = (
-            f"{row['nodes']:,}",
-            short_count(row["parameters"]),
-            short_bytes(row["tensor_bytes"]),
-        )
-        counts = (f"{row['occurrences'] or 0:,}", f"{row['models'] or 0:,}") if counted else ()
-        table.add_row(*(word or "" for word in words), *numbers, *counts, row["id"][:8])
-    out.print(table)
-    err.print(f"{len(rows)} graphs")
+    more = OF_SUBGRAPHS if rows and "occurrences" in rows[0] else ()
+    print_long((*SHOWN, *more, ID), rows)
+    err.print(counted(len(rows), "graph"))

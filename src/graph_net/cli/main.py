@@ -9,34 +9,8 @@ import traceback
 import typer
 
 from graph_net import __version__
-from graph_net.cli.bench import bench_graphs
-from graph_net.cli.bisect import bisect_graph
-from graph_net.cli.collect import collect_zoos
-from graph_net.cli.common import err
-from graph_net.cli.compare import compare_runs
-from graph_net.cli.compilers import list_compilers
-from graph_net.cli.coreset import coreset_graphs
-from graph_net.cli.corpus import corpus_files
-from graph_net.cli.decompose import decompose_pack
-from graph_net.cli.doctor import examine_machine
-from graph_net.cli.export import export_pack
-from graph_net.cli.import_ import import_samples
-from graph_net.cli.ingest import ingest_files
-from graph_net.cli.list import list_pack
-from graph_net.cli.plot import plot_sources
-from graph_net.cli.programs import programs_app
-from graph_net.cli.query import query_records
-from graph_net.cli.reference import reference_graphs
-from graph_net.cli.report import report_records
-from graph_net.cli.repro import repro_graph
-from graph_net.cli.roofline import show_roofline
-from graph_net.cli.run import run_graph
-from graph_net.cli.sample import sample_pack
-from graph_net.cli.score import score_sources
-from graph_net.cli.show import show_graph
-from graph_net.cli.validate import validate_graphs
-from graph_net.cli.variant import make_variant
-from graph_net.cli.verify import verify_golden
+from graph_net.cli.terminal import err
+from graph_net.cli.verbs import Verbs
 from graph_net.isolate.sandbox import SWITCH
 from graph_net.printable import printable
 
@@ -46,38 +20,12 @@ ANSWERS = frozenset({"bisect", "compare", "repro", "verify"})
 
 app = typer.Typer(
     name="graph-net",
+    cls=Verbs,
     help="Computational graphs as data: look at them, move them, run them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("show")(show_graph)
-app.command("list")(list_pack)
-app.command("import")(import_samples)
-app.command("export")(export_pack)
-app.command("run")(run_graph)
-app.command("collect")(collect_zoos)
-app.command("variant")(make_variant)
-app.command("decompose")(decompose_pack)
-app.command("bench")(bench_graphs)
-app.command("compilers")(list_compilers)
-app.add_typer(programs_app, name="programs")
-app.command("query")(query_records)
-app.command("score")(score_sources)
-app.command("compare")(compare_runs)
-app.command("plot")(plot_sources)
-app.command("report")(report_records)
-app.command("roofline")(show_roofline)
-app.command("reference")(reference_graphs)
-app.command("verify")(verify_golden)
-app.command("repro")(repro_graph)
-app.command("bisect")(bisect_graph)
-app.command("ingest")(ingest_files)
-app.command("validate")(validate_graphs)
-app.command("sample")(sample_pack)
-app.command("coreset")(coreset_graphs)
-app.command("corpus")(corpus_files)
-app.command("doctor")(examine_machine)
 
 
 def _version(wanted: bool) -> None:

@@ -19,22 +19,25 @@ from graph_net.cli.programs_dataset import count_programs, describe_programs
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
 from graph_net.cli.progress import progress
+from graph_net.cli.verbs import Chapter, Verb
 
 if TYPE_CHECKING:
     from graph_net.programs.collect import Collection
     from graph_net.programs.tasks import CollectedTask
 
 programs_app = typer.Typer(
-    no_args_is_help=True, help="Programs: schedules of tasks, measured here; what they look like."
+    cls=Chapter,
+    no_args_is_help=True,
+    help="Programs: schedules of tasks, measured here; what they look like.",
 )
-programs_app.command("features")(make_features)
-programs_app.command("stats")(count_programs)
-programs_app.command("card")(describe_programs)
-programs_app.command("show")(show_programs)
+programs_app.command("features", cls=Verb)(make_features)
+programs_app.command("stats", cls=Verb)(count_programs)
+programs_app.command("card", cls=Verb)(describe_programs)
+programs_app.command("show", cls=Verb)(show_programs)
 NETWORKS = "tenset (TenSet's 120), corpus, or a pack."
 
 
-@programs_app.command("collect")
+@programs_app.command("collect", cls=Verb)
 def collect_programs(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The directory of records to write them to.")

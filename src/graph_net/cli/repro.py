@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,8 @@ def repro_graph(
     compiler: Annotated[
         str,
         typer.Argument(
-            help="eager, inductor, onnxruntime or openvino; inductor[mode=max-autotune]."
+            help="eager, inductor, onnxruntime or openvino; inductor[mode=max-autotune]. One of "
+            "your own, path/to/file.py:Name, becomes part of the script."
         ),
     ],
     output: Annotated[
@@ -44,26 +46,32 @@ def repro_graph(
     with 0 if it shows a problem, with 1 if it does not, with 2 if none can be written.
     """
     from graph_net.compilers import usable
+    from graph_net.files import read_text
+    from graph_net.measure.device import require_device
     from graph_net.measure.plan import parse_compilers
+    from graph_net.record import short_name
     from graph_net.repro import Outcome, ReproError, try_script, write_script
 
+    require_device(device)
     configs = parse_compilers(compiler)
     if len(configs) != 1:
         raise ReproError(f"{compiler!r} names {len(configs)} compilers; a script is for one")
     (config,) = configs
     name, found = open_graph(graph)
-    text = write_script(name, found, config, device, t, seconds)
-    usable(config.name)
-    place = output or Path(f"repro_{'_'.join(safe_path(name).parts)}_{config.name}.py")
+    own = Path(config.name.partition(":")[0])
+    source = read_text(own) if own.suffix == ".py" else None  # named on this command line
+    text = write_script(name, found, config, device, t, seconds, source=source)
+    usable(config.name, config.options)
+    words = (*safe_path(name).parts, re.sub(r"\W+", "_", short_name(config.name)))
+    place = output or Path(f"repro_{'_'.join(words)}.py")
     with err.status("running the script in a clean process"):
-        shown = try_script(text, timeout)
+        shown = try_script(text, timeout, package=source is not None)
     aside = place.with_name(f".{place.name}.{os.getpid()}")
     aside.write_text(text, "utf-8")
     aside.replace(place)
     if verbose:
         err.print(lines(shown.printed), end="")
-    words = f"{shown.outcome}: {shown.sentence}"
-    out.print(words, highlight=False, soft_wrap=True)
+    out.print(f"{shown.outcome}: {shown.sentence}", highlight=False, soft_wrap=True)
     err.print(f"{place}: run it with `python {place.name}`", highlight=False)
     if shown.outcome is not Outcome.SHOWN:
         raise typer.Exit(NOT_SHOWN)

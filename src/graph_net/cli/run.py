@@ -57,13 +57,9 @@ def _run_torch(
     import torch
 
     from graph_net.graph.execute import digest, flat_outputs, run
+    from graph_net.measure.device import require_device
 
-    try:
-        kind = torch.device(device).type
-    except RuntimeError as error:
-        raise GraphError(f"there is no device {device!r}; cpu, cuda and cuda:1 are some") from error
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise GraphError("this machine has no CUDA device; run with --device cpu")
+    require_device(device)
     if lower:
         from graph_net.rewrite.lower import to_aten
 

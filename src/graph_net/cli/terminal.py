@@ -7,13 +7,16 @@ Colours are styles and ``Text``, never markup; several lines are ``lines``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
+from graph_net.cli.fit import fitted
 from graph_net.printable import printable
 
 
@@ -22,6 +25,11 @@ class Terminal(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print; a table fits, without a number cut."""
+        shown = [fitted(one, self) if isinstance(one, Table) else one for one in objects]
+        super().print(*shown, **how)
 
     def render_str(self, text: str, **how: Any) -> Text:
         """The text of a string, one line; rich asks here for whatever is not ``Text`` yet."""
@@ -33,6 +41,13 @@ class Terminal(Console):
         """What is drawn, with nothing in it that a terminal would obey but what rich put there."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text, lines=True), style, control)
+
+
+WIDE = 160
+"""Columns where no terminal says how many it has: a pipe, a file, a log."""
+
+out = Terminal(width=None if sys.stdout.isatty() else WIDE)
+err = Terminal(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 
 def lines(text: str, style: str = "") -> Text:

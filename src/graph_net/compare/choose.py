@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from graph_net.compare.read import Run
 from graph_net.compilers.registry import parse_options
 from graph_net.corpus.latest import latest
 from graph_net.corpus.record_columns import label_of
-from graph_net.record import RecordError
+from graph_net.record import RecordError, short_name
 from graph_net.score.samples import Ints
 
 _SELECTOR = re.compile(r"(?P<name>[^\[\]]+?)(?:\[(?P<options>.*)\])?(?:@(?P<version>[^@\[\]]+))?")
@@ -72,7 +73,7 @@ def _chosen(run: Run, word: str) -> Ints:
     if parts is None:
         raise RecordError(f"{word!r} is no configuration: name, name[option=value], name@version")
     wanted = parse_options(parts["options"] or "")
-    rows = pc.equal(run.table["compiler"], parts["name"])
+    rows = pc.is_in(run.table["compiler"], pa.array(_called(run, parts["name"]), pa.string()))
     if parts["version"]:
         rows = pc.and_(rows, pc.starts_with(run.table["version"], parts["version"]))
     if wanted:
@@ -84,6 +85,18 @@ def _chosen(run: Run, word: str) -> Ints:
         known = ", ".join(sorted(_configurations(run, "version"))) or "nothing"
         raise RecordError(f"there is no {word!r}; there is: {known}")
     return found
+
+
+def _called(run: Run, name: str) -> list[str]:
+    """The compilers that a user calls so: one of a user's own file also by what ``bench`` took."""
+    known = [str(found) for found in pc.unique(run.table["compiler"]).to_pylist()]
+    file, _, attribute = name.partition(":")
+    if not file.endswith(".py") or name in known:
+        return [name]
+    path = f"{Path(file).absolute()}:{attribute}"
+    whole = bool(attribute)  # without it the only class of the file is meant
+    exact = [f for f in known if (f == path if whole else f.startswith(path))]
+    return exact or [found for found in known if short_name(found) == name]
 
 
 def _configurations(run: Run, *more: str) -> set[str]:
@@ -103,7 +116,7 @@ def labels(run: Run) -> list[str]:
     distinct = table.group_by(["compiler", "options"]).aggregate([]).to_pylist()
     times = Counter(row["compiler"] for row in distinct)
     short = {
-        (row["compiler"], row["options"]): row["compiler"]
+        (row["compiler"], row["options"]): short_name(row["compiler"])
         if times[row["compiler"]] == 1
         else label_of(row["compiler"], row["options"])
         for row in distinct

@@ -14,7 +14,7 @@ from graph_net.compare.choose import Matched, matched
 from graph_net.compare.judge import Change, Judged, Reason, Settings, judge
 from graph_net.compare.read import read_run
 from graph_net.compare.rows import Row, rows_of
-from graph_net.record import RecordError
+from graph_net.record import RecordError, short_name
 from graph_net.score.records import floats_of
 from graph_net.score.samples import Floats, Ints
 
@@ -124,9 +124,8 @@ def compare(
     b = a if second is None else read_run(second)
     names = (str(first), str(first if second is None else second))
     if between is not None:
-        names = (
-            between if second is None else (f"{names[0]} {between[0]}", f"{names[1]} {between[1]}")
-        )
+        old, new = map(short_name, between)
+        names = (old, new) if second is None else (f"{names[0]} {old}", f"{names[1]} {new}")
     found = matched(a, b, between, compilers)
     if not len(found.first):
         raise RecordError(f"{names[0]} and {names[1]} have no graph and compiler in common")

@@ -57,8 +57,8 @@ def config_here(name: str, options: Mapping[str, Json]) -> Config:
     version = "" if compiler.missing() else compiler.version()
     path = Path(name.partition(":")[0])
     if path.suffix == ".py":
-        # A user's own file: what it says is its version.
-        name = f"{path.absolute()}{name[len(str(path)) :]}"
+        # A user's own file: what it says is its version, and its class is part of its name.
+        name = f"{path.absolute()}:{type(compiler).__name__}"
         version = f"{version}+{sha256(read_bytes(path)).hexdigest()[:12]}"
     return Config(KIND, name, version, dict(compiler.options))
 

@@ -11,20 +11,26 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.journal import Journal
+from graph_net.corpus.near import suggestion
 from graph_net.corpus.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
+from graph_net.corpus.parquet_guard import column_names as _column_names
+from graph_net.corpus.parquet_guard import read_columns as _read_columns
 from graph_net.files import held, matching
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 PART_GRAPHS = 1024
 PART_BYTES = 32 << 20
@@ -35,6 +41,10 @@ SUFFIX = ".parquet"
 
 class PackError(ValueError):
     """A pack cannot be opened, or does not hold what was asked for."""
+
+
+class NoGraph(PackError):
+    """A pack has no graph of that name or id."""
 
 
 def is_pack(path: Path | str) -> bool:
@@ -66,12 +76,20 @@ class Pack:
             self.parts = (
                 [self.path] if self.path.is_file() else matching(self.path, f"part-*{SUFFIX}")
             )
-            self.dataset = ds.dataset([str(part) for part in self.parts], format="parquet")
-        missing = set(SCHEMA.names) - set(self.dataset.schema.names)
+            self.stored = _column_names(self.parts[0])
+        missing = set(SCHEMA.names) - set(self.stored)
         if missing:
             raise PackError(f"{self.path} is no pack: it lacks {', '.join(sorted(missing))}")
         with self._readable():
             self._guarded = Guarded(self.parts, SCHEMA, SUBGRAPH_COLUMNS, parquet)
+
+    @cached_property
+    def dataset(self) -> ds.Dataset:
+        """The parts for reads that choose rows; arrow imports pandas for it, if that is there."""
+        import pyarrow.dataset as ds
+
+        with self._readable():
+            return ds.dataset([str(part) for part in self.parts], format="parquet")
 
     def check(self, columns: Iterable[str], together: bool = True) -> None:
         """Raise PackError where columns decode to more than is read; ``together`` in memory."""
@@ -89,9 +107,17 @@ class Pack:
         columns = list(columns)
         self.check(columns, together=chosen is None)
         with self._readable():
-            table = self.dataset.to_table(columns=columns, filter=chosen)
+            table = (
+                self._whole(columns)
+                if chosen is None
+                else self.dataset.to_table(columns=columns, filter=chosen)
+            )
             table.validate(full=True)  # text may be no UTF-8
         return table
+
+    def _whole(self, columns: list[str]) -> pa.Table:
+        read = [_read_columns(part, columns) for part in self.parts]
+        return pa.concat_tables(read, promote_options="default").select(columns)
 
     def __len__(self) -> int:
         with self._readable():
@@ -100,8 +126,7 @@ class Pack:
     @property
     def columns(self) -> tuple[str, ...]:
         """What can be asked for; a pack of subgraphs has more than others."""
-        stored = set(self.dataset.schema.names)
-        return (*COLUMNS, *(field.name for field in SUBGRAPH_COLUMNS if field.name in stored))
+        return (*COLUMNS, *(field.name for field in SUBGRAPH_COLUMNS if field.name in self.stored))
 
     def names(self) -> list[str]:
         """The names of all graphs, in stored order."""
@@ -119,7 +144,7 @@ class Pack:
             chosen = pc.starts_with(pc.field("id"), name)
             found = self._table(["name", "id"], chosen)["name"]
         if len(found) == 0:
-            raise PackError(f"{self.path} has no graph {name!r}; {_suggestion(name, self.names())}")
+            raise NoGraph(f"{self.path} has no graph {name!r}; {suggestion(name, self.names())}")
         if len(found) > 1:
             some = ", ".join(found.slice(0, 5).to_pylist())
             raise PackError(f"{name!r} stands for {len(found)} graphs: {some}")
@@ -269,12 +294,3 @@ def sync_directory(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _suggestion(name: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names[:20_000], n=3, cutoff=0.4)
-    if close:
-        return f"did you mean {', '.join(close)}?"
-    return f"it has {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"

@@ -193,6 +193,19 @@ class Guarded:
         return total
 
 
+def column_names(part: Path) -> list[str]:
+    """The columns of a file; nothing of them is read."""
+    with _opened(part) as parquet:
+        return list(parquet.schema_arrow.names)
+
+
+def read_columns(part: Path, columns: Iterable[str]) -> pa.Table:
+    """Columns of a whole file that a ``check`` has let pass; those it lacks are left out."""
+    with _opened(part) as parquet:
+        stored = set(parquet.schema_arrow.names)
+        return parquet.read(columns=[name for name in columns if name in stored])
+
+
 def _require_apart(part: Path, about: pq.FileMetaData) -> int:
     """The rows of a file whose row groups lie apart: bytes that many share stand for too much."""
     rows = stored = 0

@@ -89,14 +89,18 @@ def from_fx(
     level: Level = Level.TORCH,
     roles: Mapping[str, Role] | None = None,
     provenance: Provenance | None = None,
+    symbols: Mapping[str, str] | None = None,
 ) -> Graph:
     """The Graph of a GraphModule.
 
     Specifications come from ``example_inputs``, else from the tensors FX passes leave in the
     nodes' ``meta``, else from the Graph that the module was made from. Parameters, buffers and
-    constants that the module holds become inputs after its placeholders.
+    constants that the module holds become inputs after its placeholders. ``symbols`` renames
+    what torch calls a symbol.
     """
-    return _FxReader(module, example_inputs, level, roles or {}, provenance).read()
+    reader = _FxReader(module, example_inputs, level, roles or {}, provenance)
+    reader.symbols.names = symbols or {}
+    return reader.read()
 
 
 class _FxReader:

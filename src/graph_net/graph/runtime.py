@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,6 +119,8 @@ class SymbolTable:
     """Collects the symbols that sizes use, with the values they had."""
 
     found: dict[str, Symbol] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What symbols are called, where it is not what torch calls them."""
 
     def dim(self, size: int | torch.SymInt) -> Dim:
         """A size as a number or an expression."""
@@ -129,10 +131,15 @@ class SymbolTable:
             return int(expr)
         for symbol in expr.free_symbols:
             self._declare(symbol, size.node.shape_env)
-        return Expr(str(expr))
+        return Expr(str(expr.xreplace({old: self._renamed(old) for old in expr.free_symbols})))
+
+    def _renamed(self, symbol: Any) -> Any:
+        name = self.names.get(str(symbol))
+        return symbol if name is None else type(symbol)(name, **symbol.assumptions0)
 
     def _declare(self, symbol: Any, env: Any) -> None:
-        if str(symbol) in self.found:
+        name = self.names.get(str(symbol), str(symbol))
+        if name in self.found:
             return
         # Renamed between torch 2.11 and 2.13, where the old name warns.
         new = hasattr(env, "backed_var_to_val")
@@ -143,8 +150,8 @@ class SymbolTable:
             low = int(bounds.lower) if bounds.lower.is_Integer else None
             high = int(bounds.upper) if bounds.upper.is_Integer else None
         example = values.get(symbol)
-        self.found[str(symbol)] = Symbol(
-            str(symbol), int(example) if example is not None else max(low or 0, 1), low, high
+        self.found[name] = Symbol(
+            name, int(example) if example is not None else max(low or 0, 1), low, high
         )
 
 

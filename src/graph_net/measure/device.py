@@ -8,11 +8,33 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from graph_net.record import Device, Json
+from graph_net.printable import counted
+from graph_net.record import Device, Json, RecordError
+
+
+def require_device(device: str) -> None:
+    """Raise ValueError, in a sentence, unless graphs can run on this device here."""
+    if device == "cpu":
+        return
+    import torch
+
+    try:
+        kind, index = torch.device(device).type, torch.device(device).index or 0
+    except RuntimeError as error:
+        raise RecordError(
+            f"there is no device {device!r}; cpu, cuda and cuda:1 are some"
+        ) from error
+    count = torch.cuda.device_count() if kind == "cuda" and torch.cuda.is_available() else 0
+    if kind == "cuda" and not count:
+        built = "" if torch.version.cuda else f" (torch {torch.__version__} is built without)"
+        raise RecordError(f"this machine has no CUDA device{built}; run with --device cpu")
+    if kind == "cuda" and index >= count:
+        raise RecordError(f"there is no {device}; this machine has {counted(count, 'CUDA device')}")
 
 
 def describe(kind: str = "cpu", threads: int | None = None) -> Device:
-    """This machine as a Device; asks the GPU only where one is meant."""
+    """This machine as a Device; asks the GPU only where one is meant, and raises without one."""
+    require_device(kind)
     cores = len(os.sched_getaffinity(0))
     software = {name: found for name in ("torch", "triton", "numpy") if (found := _version(name))}
     name = cpu_name()

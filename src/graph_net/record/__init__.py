@@ -8,6 +8,7 @@ from graph_net.record.codec import (
     read_as,
     to_json,
 )
+from graph_net.record.names import short_name
 from graph_net.record.nouns import (
     BLAMELESS,
     EQUAL,
@@ -61,5 +62,6 @@ __all__ = [
     "program_from_json",
     "program_to_json",
     "read_as",
+    "short_name",
     "to_json",
 ]

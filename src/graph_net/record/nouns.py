@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from graph_net.record.canonical import Json, RecordError, canonical, digest
+from graph_net.record.names import short_name
 from graph_net.record.protocol import ProtocolSettings
 from graph_net.record.timing import Interval, Timing
 
@@ -87,7 +88,8 @@ class Config:
     def label(self) -> str:
         """The name with the options that were given, for people."""
         given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
-        return f"{self.name}[{given}]" if given else self.name
+        name = short_name(self.name)
+        return f"{name}[{given}]" if given else name
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,16 @@ class Shown:
     printed: str
 
 
-def try_script(text: str, timeout: float) -> Shown:
-    """Run a script as ``python -I``, confined to an empty directory that is removed afterwards."""
+def try_script(text: str, timeout: float, package: bool = False) -> Shown:
+    """Run a script as ``python -I``, confined to an empty directory that is removed afterwards.
+
+    With ``package`` it finds this package, wherever it lies.
+    """
     with tempfile.TemporaryDirectory(prefix="graph_net_repro_") as folder:
         place = Path(folder)
         (place / "script.py").write_text(text, "utf-8")
         with (place / "printed").open("w+b") as printed:
-            code = _run(place, printed.fileno(), timeout)
+            code = _run(place, printed.fileno(), timeout, package)
             end = printed.seek(0, os.SEEK_END)
             printed.seek(max(0, end - TAIL))
             said = printed.read().decode("utf-8", "replace")
@@ -68,13 +71,15 @@ def try_script(text: str, timeout: float) -> Shown:
     return Shown(outcomes.get(code, Outcome.CANNOT_TELL), sentence, said)
 
 
-def _run(place: Path, printed: int, timeout: float) -> int | None:
+def _run(place: Path, printed: int, timeout: float, package: bool) -> int | None:
     """The exit code; None where the time was up. Nothing it started lives on."""
     environment = {key: os.environ[key] for key in KEPT if key in os.environ}
     environment |= {"HOME": str(place), "TMPDIR": str(place), **LIGHT}
+    if package:
+        environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     sandbox = Sandbox(place, device="cuda")
-    running = subprocess.Popen(
-        [sys.executable, "-I", "script.py"],
+    running = subprocess.Popen(  # noqa: S603 - a script that this program wrote
+        [sys.executable, *(("-P", "-s") if package else ("-I",)), "script.py"],
         cwd=place,
         env=environment,
         stdin=subprocess.DEVNULL,

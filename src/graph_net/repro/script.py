@@ -13,11 +13,11 @@ from pathlib import Path
 import torch
 
 from graph_net.formats.graphnet.source import model_source
-from graph_net.graph import Graph, GraphError, Level, Node, RunDevice
+from graph_net.graph import Graph, GraphError, Level, Node, RunDevice, to_json
 from graph_net.graph.devices import makes_tensor
 from graph_net.graph.effects import changed_values, draws_random
 from graph_net.graph.targets import is_overload
-from graph_net.record import FAMILIES, Config
+from graph_net.record import FAMILIES, Config, Json, short_name
 from graph_net.repro.inputs import inputs_source, number
 
 PARTS = Path(__file__).with_name("parts")
@@ -28,6 +28,7 @@ POSSIBLE = {
     "openvino": ("exported", "compile_openvino"),
 }
 """The compilers a script can be written for, and the parts each needs."""
+OWN = ("compile_own",)
 PURE = frozenset({"onnxruntime", "openvino"})
 """They take pure functions of tensors."""
 _LIBRARIES = frozenset({"torchvision"})
@@ -62,12 +63,18 @@ def write_script(
     t: float = -3.0,
     seconds: float = 5.0,
     seed: int = 0,
+    source: str | None = None,
 ) -> str:
-    """The text of a script that compares eager with a compiler on this graph."""
-    _check(graph, config.name)
+    """The text of a script that compares eager with a compiler on this graph.
+
+    ``source`` is the file of a compiler of the user's own, which becomes part of the script: to
+    pass it is to trust it. Such a script needs graph_net.
+    """
+    _check(graph, config.name, source is not None)
+    options = dict(config.options) if source is None else _own(graph, config, source)
     graph = _on(graph, device)
     model = _split(model_source(graph, device))
-    names = ("values", "common", *POSSIBLE[config.name], "harness")
+    names = ("values", "common", *POSSIBLE.get(config.name, OWN), "harness")
     helpers = [_split((PARTS / f"{name}.py").read_text("utf-8")) for name in names]
     imports = {line for part in (model, *helpers) for line in part.imports}
     text = "\n\n\n".join(
@@ -76,7 +83,7 @@ def write_script(
             "\n".join([*sorted({*imports, "import sys"}, key=_import_order), *_libraries(graph)]),
             _titled("The graph", model.body),
             _titled("Its inputs", inputs_source(graph, device, seed)),
-            _titled("What is asked", _settings(graph, config, t, seconds)),
+            _titled("What is asked", _settings(graph, config, options, t, seconds)),
             *(_titled(part.title, part.body) for part in helpers),
             _ENDING,
         ]
@@ -85,10 +92,19 @@ def write_script(
     return text
 
 
-def _check(graph: Graph, compiler: str) -> None:
-    if compiler not in POSSIBLE:
+def _own(graph: Graph, config: Config, source: str) -> dict[str, Json]:
+    """What the part of a user's own compiler is told."""
+    name = config.name.rpartition(":")[2]
+    told = {"source": source, "class": name, "graph": to_json(graph)}
+    return {**told, "options": dict(config.options)}
+
+
+def _check(graph: Graph, compiler: str, own: bool) -> None:
+    if compiler not in POSSIBLE and not own:
         known = ", ".join(POSSIBLE)
-        raise ReproError(f"a script for {compiler} is not possible yet; it is for: {known}")
+        raise ReproError(
+            f"a script for {short_name(compiler)} is not possible yet; it is for: {known}"
+        )
     if graph.level is Level.PADDLE:
         raise ReproError("a script for a graph of Paddle's operators is not possible yet")
     if compiler in PURE and changed_values(graph) & {entry.name for entry in graph.inputs}:
@@ -115,7 +131,9 @@ def _on(graph: Graph, device: str) -> Graph:
     return replace(graph, nodes=tuple(map(placed, graph.nodes)))
 
 
-def _settings(graph: Graph, config: Config, t: float, seconds: float) -> str:
+def _settings(
+    graph: Graph, config: Config, options: dict[str, Json], t: float, seconds: float
+) -> str:
     levels = {name: (10.0 ** (a * t), 10.0 ** (r * t)) for name, (a, r) in FAMILIES.items()}
     levels |= {"complex64": levels["float32"], "complex128": levels["float64"]}
     table = "\n".join(f"    torch.{kind}: {number(pair)}," for kind, pair in levels.items())
@@ -125,7 +143,7 @@ def _settings(graph: Graph, config: Config, t: float, seconds: float) -> str:
         [
             "# Allowed difference from eager: absolute, and relative to the value.",
             f"TOLERANCE = {{\n{table}\n}}",
-            f"OPTIONS: dict[str, Any] = {number(dict(config.options))}",
+            f"OPTIONS: dict[str, Any] = {number(options)}",
             f"CHANGED = {number(places)}  # inputs that the graph changes",
             f"DRAWS_RANDOM = {any(draws_random(node) for node in graph.nodes)}",
             f"PURE = {config.name in PURE}  # the compiler gives tensors only",
@@ -146,7 +164,8 @@ def _heading(name: str, graph: Graph, config: Config) -> str:
     lines = [f"# {key}: {word!a}" for key, word in words.items()]
     return "\n".join(
         [
-            f"# Eager against {config.name}: one graph, standalone; needs torch and the compiler.",
+            f"# Eager against {short_name(config.name)!a}: one graph, standalone; needs torch and "
+            f"the compiler{'' if config.name in POSSIBLE else ', which needs graph_net'}.",
             "# Written by `graph-net repro`. Inputs have the values that were measured.",
             "# Exit code: 0 the problem is shown (or the process dies of it), 1 it is not, 2 eager",
             "# fails itself. The last line says which.",

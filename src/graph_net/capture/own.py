@@ -1,0 +1,173 @@
+"""A model of the user's own, named by its file: ``model.py:make``.
+
+The file is imported and what it names is called. It is the user's own program, named by the user:
+no stored name ever comes here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from graph_net.capture.capture import WAYS, Captured, capture
+from graph_net.capture.check import check_graph_runs
+from graph_net.capture.own_sizes import OwnInput, dynamic_shapes, parse_dynamic, parse_input
+from graph_net.capture.weights import without_weights
+from graph_net.graph.errors import GraphError
+from graph_net.graph.graph import Provenance
+from graph_net.graph.runtime import torch_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class OwnModel:
+    """A module, and what its file says to call it with."""
+
+    module: nn.Module
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] | None = None
+
+
+class _Function(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+        self.forward = function  # its parameters' names are those of the inputs
+
+
+def capture_own(
+    place: str,
+    inputs: Sequence[str] = (),
+    dynamic: Sequence[str] = (),
+    *,
+    weights: bool = True,
+    mode: str = "inference",
+    dtype: str = "",
+    ways: Sequence[str] = WAYS,
+) -> Captured:
+    """The graphs of a model in a file of the user's own, which is run: ``model.py:make``.
+
+    ``inputs`` are written ``x=float32[2,3,224,224]``, ``dynamic`` sizes ``batch=x.0,y.0``. Without
+    ``weights`` parameters take no memory. Each graph is checked as a zoo's is.
+    """
+    given = [parse_input(text) for text in inputs]
+    named = [parse_dynamic(text) for text in dynamic]
+    if named and mode != "inference":
+        raise GraphError(f"sizes of a {mode} graph are fixed; leave --dynamic out")
+    torch.manual_seed(0)
+    with nullcontext() if weights else without_weights():
+        model = own_model(place)
+    args, kwargs = _call(model, given)
+    shapes = dynamic_shapes(model.module.forward, args, kwargs, named) if named else None
+    name = place.rpartition(":")[2] or type(model.module).__name__
+    captured = capture(
+        model.module.eval() if mode == "inference" else model.module,
+        args,
+        kwargs,
+        provenance=Provenance(library=Path(place.rpartition(":")[0]).stem, model=name),
+        dynamic_shapes=shapes,
+        ways=ways,
+        mode=mode,
+        dtype=torch_dtype(dtype) if dtype else None,
+    )
+    for graph in captured.graphs:
+        check_graph_runs(graph)
+    return captured
+
+
+def own_model(place: str) -> OwnModel:
+    """The model that ``file.py:name`` stands for; the file is run.
+
+    The name is a module, a class of one, a function that makes one (it needs no argument and
+    gives a module, or a module and its inputs), or a function of tensors, which is the model.
+    """
+    path, _, name = place.rpartition(":")
+    if not path.endswith(".py") or not name:
+        raise GraphError(f"{place!r} names no model; write path/to/file.py:name")
+    with _beside(Path(path)):
+        module = _imported(Path(path))
+        if not hasattr(module, name):
+            known = ", ".join(word for word in vars(module) if not word.startswith("_"))
+            raise GraphError(f"{path} has no {name!r}; it has {known}")
+        return _model_of(getattr(module, name), place)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    """Imports find what lies beside a file, as they do where it is run itself."""
+    before = list(sys.path)
+    sys.path.insert(0, str(path.parent.absolute()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _imported(path: Path) -> Any:
+    if not path.is_file():
+        raise GraphError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(f"graph_net_own_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module  # dataclasses and torch look a class's module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def _model_of(found: Any, place: str) -> OwnModel:
+    if isinstance(found, nn.Module):
+        return OwnModel(found)
+    if isinstance(found, tuple) and len(found) == 2:
+        model, inputs = found
+        args, kwargs = ((), inputs) if isinstance(inputs, Mapping) else (_listed(inputs), None)
+        return OwnModel(_model_of(model, place).module, args, kwargs)
+    if isinstance(found, type) and not issubclass(found, nn.Module):
+        raise GraphError(f"{place} is the class {found.__name__}, which is no nn.Module")
+    if not callable(found):
+        raise GraphError(f"{place} is {type(found).__name__}: no module, and no function")
+    if _lacks(found) is None:
+        return _model_of(found(), place)
+    if isinstance(found, type):
+        why = f"{place} cannot be made: {_lacks(found)}; name a function that makes it"
+        raise GraphError(why)
+    return OwnModel(_Function(found))
+
+
+def _lacks(function: Callable[..., Any]) -> str | None:
+    """Why a function cannot be called without arguments; None where it can."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        return str(error)
+    return None
+
+
+def _listed(inputs: Any) -> tuple[Any, ...]:
+    return tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
+
+
+def _call(model: OwnModel, given: Sequence[OwnInput]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What to call a model with: the inputs of the command line, else those of its file."""
+    if given:
+        args = tuple(entry.value() for entry in given if not entry.name)
+        kwargs = {entry.name: entry.value() for entry in given if entry.name}
+    else:
+        args, kwargs = model.args, dict(model.kwargs or {})
+    try:
+        inspect.signature(model.module.forward).bind(*args, **kwargs)
+    except TypeError as error:
+        parameters = ", ".join(inspect.signature(model.module.forward).parameters)
+        why = f"{error}; it takes {parameters}: give each as --input name=dtype[sizes]"
+        raise GraphError(why) from error
+    return args, kwargs

@@ -1,0 +1,64 @@
+"""``graph-net capture``: a model of the user's own into a pack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graph_net.cli.common import err
+from graph_net.printable import counted
+
+INPUT_HELP = (
+    "An input, in order or by name: x=float32[2,3,224,224], ids=int64[1,128]:30522 (whole numbers "
+    "below 30522), scale=0.5. Once for each; those that the file gives if none."
+)
+DYNAMIC_HELP = (
+    "A size that may change: batch=x.0 (dimension 0 of x), batch:2..64=x.0,mask.0 with bounds and "
+    "two places. Once for each."
+)
+
+
+def capture_own_model(
+    model: Annotated[
+        str, typer.Argument(metavar="FILE.py:NAME", help="Your own file, which is run.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write or add to.")],
+    inputs: Annotated[list[str] | None, typer.Option("--input", "-i", help=INPUT_HELP)] = None,
+    dynamic: Annotated[list[str] | None, typer.Option(help=DYNAMIC_HELP)] = None,
+    name: Annotated[
+        str, typer.Option(help="The graph's name in the pack; file/name by default.")
+    ] = "",
+    weights: Annotated[
+        bool, typer.Option(help="Build real parameters, whose spread the graph keeps.")
+    ] = True,
+    mode: Annotated[
+        str, typer.Option(help="inference, training, or its forward or backward part.")
+    ] = "inference",
+    dtype: Annotated[str, typer.Option(help="Cast the model first: bfloat16, float16.")] = "",
+) -> None:
+    """Capture a model or function of your own: its file is run, its graphs are packed.
+
+    NAME is an nn.Module, a class of one, a function that needs no argument and returns a module or
+    a pair (module, inputs), or a function of tensors, which is captured itself. A model that
+    cannot be captured whole gives its pieces, NAME/0, NAME/1, …
+    """
+    from graph_net.capture import capture_own
+    from graph_net.corpus.pack import PackWriter
+
+    captured = capture_own(
+        model, inputs or (), dynamic or (), weights=weights, mode=mode, dtype=dtype
+    )
+    path, _, attribute = model.rpartition(":")
+    whole = name or f"{Path(path).stem}/{attribute}"
+    several = len(captured.graphs) > 1
+    with PackWriter(output) as writer:
+        for number, graph in enumerate(captured.graphs):
+            writer.add(f"{whole}/{number}" if several else whole, graph)
+    for reason in captured.refused:
+        err.print(f"not whole: {reason}", highlight=False, soft_wrap=True)
+    nodes = sum(len(graph.nodes) for graph in captured.graphs)
+    pieces = counted(len(captured.graphs), "graph")
+    told = f"{pieces} with {counted(nodes, 'node')} in {output}"
+    err.print(f"{told}; `graph-net show {output}:{whole}{'/0' if several else ''}`")

@@ -1,0 +1,178 @@
+"""The table of verbs: where each one is, and its one line in the help.
+
+A verb is imported when it is called. Importing all of them to print ``--help`` would load the
+libraries that any of them needs, which takes longer than most commands.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from importlib import import_module
+from typing import Any
+
+import typer
+from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+VERBS = {
+    "show": (
+        "show:show_graph",
+        "Show a graph: where it is from, its sizes, its operators, its cost.",
+    ),
+    "list": (
+        "list:list_pack",
+        "List the graphs of a pack, or those a condition chooses; no graph is read.",
+    ),
+    "import": ("import_:import_samples", "Read GraphNet samples, by parsing alone, into a pack."),
+    "export": ("export:export_pack", "Write the graphs of a pack as GraphNet sample directories."),
+    "run": (
+        "run:run_graph",
+        "Run a graph on tensors made from its recipes; print its outputs' shapes and a digest.",
+    ),
+    "collect": (
+        "collect:collect_zoos",
+        "Capture every model of the zoos, each in a process of its own, and pack the graphs.",
+    ),
+    "capture": (
+        "capture:capture_own_model",
+        "Capture a model or function of your own: its file is run, its graphs are packed.",
+    ),
+    "variant": ("variant:make_variant", "Make a variant of a graph and add it to a pack."),
+    "decompose": (
+        "decompose:decompose_pack",
+        "Cut every graph into subgraphs of several kinds and pack each distinct one once.",
+    ),
+    "bench": (
+        "bench:bench_graphs",
+        "Measure compilers on graphs: correctness, speedup over eager, compile time, memory.",
+    ),
+    "compilers": (
+        "compilers:list_compilers",
+        "List the compilers: version, devices, options, and how to install those that are absent.",
+    ),
+    "query": (
+        "query:query_records",
+        "Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``.",
+    ),
+    "score": (
+        "score:score_sources",
+        "Score compilers: correctness and speedup in one number for each tolerance t.",
+    ),
+    "compare": (
+        "compare:compare_runs",
+        "Compare two runs, two compilers or two versions of one, graph by graph.",
+    ),
+    "plot": (
+        "plot:plot_sources",
+        "Draw S(t) and ES(t) with confidence bands, and the spread of speedups, for a paper.",
+    ),
+    "report": (
+        "report:report_records",
+        "Write one HTML file with everything the records say; it needs no network.",
+    ),
+    "roofline": (
+        "roofline:show_roofline",
+        "Measure this machine's peaks once: bytes and operations a second.",
+    ),
+    "reference": (
+        "reference:reference_graphs",
+        "Store a golden run: outputs, their hashes, every raw sample, the environment.",
+    ),
+    "verify": (
+        "verify:verify_golden",
+        "Run the graphs of a golden run here: the same outputs, and as fast?",
+    ),
+    "repro": (
+        "repro:repro_graph",
+        "Write a script that needs only torch and the compiler and shows what is wrong with a "
+        "graph.",
+    ),
+    "bisect": (
+        "bisect:bisect_graph",
+        "Find the smallest subgraph that still crashes, mismatches or is slower, and store it.",
+    ),
+    "ingest": (
+        "ingest:ingest_files",
+        "Add records, or tuners' programs, to a directory of records; what it has is passed over.",
+    ),
+    "validate": (
+        "validate:validate_graphs",
+        "Check the five requirements of GraphNet's paper, each graph in a process of its own.",
+    ),
+    "sample": (
+        "sample:sample_pack",
+        "Draw a reproducible, stratified subset: its names, or with -o a pack of them.",
+    ),
+    "coreset": (
+        "coreset:coreset_graphs",
+        "Choose graphs whose score predicts the score of all, and say how wrong that will be.",
+    ),
+    "corpus": (
+        "corpus:corpus_files",
+        "Count a pack, select its small part, or write its cards; the files lie beside its parts.",
+    ),
+    "doctor": (
+        "doctor:examine_machine",
+        "Say what confines the processes that run graphs here, by trying to break out.",
+    ),
+    "programs": (
+        "programs:programs_app",
+        "Programs: schedules of tasks, measured here; what they look like.",
+    ),
+}
+"""Name: (module:object in ``graph_net.cli``, the first paragraph of its docstring)."""
+
+
+class Verb(TyperCommand):
+    """A command whose help is printed as it is written: ``[mode=max-autotune]`` is no markup."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        TyperCommand.format_help(_literal(self), ctx, formatter)
+
+
+class Chapter(TyperGroup):
+    """A group of verbs, its help printed as it is written."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        shown = _literal(self)
+        titles = {name: _literal(verb) for name, verb in self.commands.items()}
+        shown.get_command = lambda _, name: titles[name]  # nothing is imported to be listed
+        TyperGroup.format_help(shown, ctx, formatter)
+
+
+class Verbs(Chapter):
+    """The verbs of ``VERBS``; one that is called is imported."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        titles = {name: Verb(name, help=title) for name, (_, title) in VERBS.items()}
+        self.commands = {**titles, **self.commands}
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb itself, imported now."""
+        return load(cmd_name) if cmd_name in VERBS else super().get_command(ctx, cmd_name)
+
+
+def load(name: str) -> Any:
+    """Import a verb and return its command."""
+    module, _, attribute = VERBS[name][0].partition(":")
+    found = getattr(import_module(f"graph_net.cli.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        return get_command(found)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name, cls=Verb)(found)
+    return get_command(alone)
+
+
+def _literal(command: Any) -> Any:
+    """A copy of a command in whose help texts rich finds no markup."""
+    shown = copy(command)
+    shown.help = escape(command.help or "")
+    shown.params = [copy(parameter) for parameter in command.params]
+    for parameter in shown.params:
+        if getattr(parameter, "help", None):
+            parameter.help = escape(parameter.help)
+    return shown

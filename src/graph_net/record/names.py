@@ -1,0 +1,11 @@
+"""What a compiler is called for people."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+
+def short_name(name: str) -> str:
+    """The name of a compiler without the folders of a user's own file: ``mine.py:Traced``."""
+    file, colon, attribute = name.partition(":")
+    return f"{PurePath(file).name}{colon}{attribute}" if file.endswith(".py") else name

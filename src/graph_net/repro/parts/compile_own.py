@@ -1,0 +1,25 @@
+"""A compiler of one's own: its file is in this script, and graph_net runs it."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def compiled(
+    model: torch.nn.Module, inputs: list[Any], options: dict[str, Any]
+) -> Callable[..., Any]:
+    from graph_net.compilers import Job, usable
+    from graph_net.graph import from_json
+
+    folder = Path(tempfile.mkdtemp(prefix="own_compiler_"))
+    (folder / "own.py").write_text(options["source"], "utf-8")
+    compiler = usable(f"{folder / 'own.py'}:{options['class']}", options["options"])
+    device = next((value.device.type for value in inputs if hasattr(value, "device")), "cpu")
+    threads = len(os.sched_getaffinity(0))
+    job = Job(from_json(options["graph"]), tuple(inputs), device, folder, threads)
+    runner = compiler.compile(job)
+    return lambda *values: runner(values)
