@@ -155,9 +155,14 @@ class Carver(Tables):
         specs += [node.result for node in nodes]
         for spec in specs:
             if id(spec) not in self._known:
-                self._known[id(spec)] = frozenset(_symbols(spec))
+                self._known[id(spec)] = symbols_of(spec)
             found |= self._known[id(spec)]
         return frozenset(found)
+
+
+def symbols_of(spec: Result) -> frozenset[str]:
+    """The symbols that a specification is written with."""
+    return frozenset(_symbols(spec))
 
 
 def _symbols(spec: Result) -> Iterator[str]:
