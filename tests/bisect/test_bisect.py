@@ -73,6 +73,15 @@ def targets(witness: Witness) -> list[str]:
     return [node.target.split(".")[1] for node in witness.graph.nodes]
 
 
+def imported(graph: Graph) -> Graph:
+    """The graph as a sample tells it: torch functions, and no specification of any result."""
+    nodes = (
+        replace(node, target=f"torch.{node.target.split('.')[1]}", result=None)
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes), level=Level.TORCH)
+
+
 NOISE = ("neg", "cos", "sigmoid", "abs", "neg", "cos")
 PATTERN = chain(*NOISE, "relu", "exp", *NOISE)
 
@@ -86,9 +95,43 @@ def test_two_calls_of_many_are_found(compiler: str, found: Found) -> None:
     assert witness.trials < 20
 
 
-def test_a_convex_set_keeps_what_lies_between(found: Found) -> None:
+def test_a_graph_that_stores_no_specifications_shrinks_as_far(found: Found) -> None:
+    whole = imported(PATTERN)
+    witness = found(whole, "RaisesOnExpOfRelu")
+    assert targets(witness) == ["relu", "exp"]
+    assert witness.graph.inputs[0].spec == SPEC
+    assert witness.graph.provenance.option("graph") == whole.id
+    assert not witness.held
+
+
+def test_a_number_that_is_read_back_does_not_stop_a_cut(found: Found) -> None:
+    """The size that ``item`` gives decides the shape of what comes behind it."""
+    nodes = (
+        Node("size", "method:item", (Ref("three"),)),
+        Node("made", "torch.ones", (Ref("size"), 4)),
+        Node("neg", "torch.neg", (Ref("made"),)),
+        Node("relu", "torch.relu", (Ref("neg"),)),
+        Node("exp", "torch.exp", (Ref("relu"),)),
+        Node("cos", "torch.cos", (Ref("exp"),)),
+    )
+    three = Input("three", TensorSpec((), "int64"), Literal((3,)))
+    graph = Graph((three,), nodes, (Ref("cos"),), Level.TORCH)
+    witness = found(graph, "RaisesOnExpOfRelu")
+    assert targets(witness) == ["relu", "exp"]
+    assert witness.graph.inputs[0].spec == TensorSpec((3, 4), "float32")
+
+
+def test_a_convex_set_keeps_what_lies_between_and_says_why(found: Found) -> None:
     witness = found(chain("neg", "sin", "cos", "tanh", "neg"), "RaisesOnTwoAtOnce")
     assert targets(witness) == ["sin", "cos", "tanh"]
+    assert witness.held == (("n2", "lies between nodes of a piece and not in it"),)
+
+
+def test_what_cannot_be_cut_is_told_apart_from_what_does_not_show(ask: Ask) -> None:
+    lines: list[str] = []
+    config = config_of(f"{FILE}:RaisesOnTwoAtOnce")
+    bisect("some", chain("sin", "cos", "tanh"), config, HOW, ask, lines.append)
+    assert "1 candidates could not be cut out and were not tried: lies between" in lines[-1]
 
 
 def test_branches_that_do_not_matter_go(found: Found) -> None:

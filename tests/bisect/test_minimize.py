@@ -54,3 +54,21 @@ def test_a_range_takes_as_many_tests_as_there_are_halvings(size: int, data: st.D
     found = narrowed(tuple(range(size)), first_of(needs(low, high), asked))
     assert found == tuple(range(low, high + 1))
     assert len(asked) <= 2 * size.bit_length()
+
+
+@given(st.integers(1, 200), st.integers(2, 12), st.data())
+def test_halving_never_decides_by_what_cannot_be_cut(
+    size: int, step: int, data: st.DataObject
+) -> None:
+    """Cuts can be made at every so many members only; the range found is the block around one."""
+    wanted = data.draw(st.integers(0, size - 1))
+    asked: list[Members] = []
+
+    def can_cut(members: Members) -> bool:
+        return members[0] % step == 0 and (members[-1] + 1) % step in (0, size % step)
+
+    found = narrowed(tuple(range(size)), first_of(needs(wanted), asked), can_cut)
+    low = wanted - wanted % step
+    assert set(found) <= set(range(low, min(low + step, size)))
+    assert wanted in found
+    assert all(can_cut(members) for members in asked)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from graph_net.bisect.minimize import Members, minimize
 from graph_net.bisect.problem import LEVEL, Problem, Shown, shown
+from graph_net.bisect.specify import specified
 from graph_net.bisect.values import value_recipes, with_recipes
 from graph_net.compilers import usable
 from graph_net.graph import Graph, GraphError, Recipe, to_bytes
 from graph_net.measure import Limits, Protocol, Task
 from graph_net.measure.runner import Ask, lanes
 from graph_net.record import Config, Device, Record, Subject
+from graph_net.rewrite.boundary import can_cross
 from graph_net.rewrite.carve import Carver
 
 KIND = "witness"
@@ -56,6 +59,8 @@ class Witness:
     """So many calls the whole graph has."""
     imitated: bool
     """Whether inputs that the whole graph computes were made to look like what it computes."""
+    held: tuple[tuple[str, str], ...] = ()
+    """Calls that stay only because the rest makes no graph without them, each with the reason."""
 
 
 @contextmanager
@@ -79,8 +84,9 @@ def bisect(
 ) -> Witness:
     """The smallest subgraph of a graph that shows the same problem as the whole.
 
-    1-minimal: no single call can be left out (of those without which the rest is still convex)
-    with the problem still there. ``ask`` is what ``trials`` gives; ``told`` hears of progress.
+    1-minimal: no single call can be left out with the problem still there, except where the rest
+    makes no graph of its own; such calls are the witness's ``held``. ``ask`` is what ``trials``
+    gives; ``told`` hears of progress.
     """
     return _Trials(name, graph, config, settings, ask, told).search()
 
@@ -98,6 +104,8 @@ class _Trials:
         self.name, self.graph, self.config, self.settings = name, graph, config, settings
         self.ask, self.told = ask, told
         self.carver = Carver(graph)
+        self.uncut: dict[Members, str] = {}
+        """Candidates that make no graph of their own, and why: these were never tried."""
         self.recipes: Mapping[str, Recipe] = {}
         self.protocol = settings.timing if settings.problem is Problem.SLOWER else ONCE
         self.wanted: Shown | None = None
@@ -110,18 +118,41 @@ class _Trials:
         record = self._whole()
         assert self.wanted is not None
         self.told(f"{len(self.graph.nodes)} calls show {self._what()}")
+        self._specify()
         self.recipes = value_recipes(
             self.graph, self.settings.device.kind, self.protocol.seed,
             self.settings.limits.memory_bytes / 2**30,
         )  # fmt: skip
         if not self.recipes:
             self.told("the values inside could not be looked at: pieces get noise as inputs")
-        members = minimize(tuple(range(len(self.graph.nodes))), self.first)
+        members = minimize(tuple(range(len(self.graph.nodes))), self.first, self.can_cut)
         piece, record = self.known.get(members) or (self.graph, record)
+        self._tell_uncut()
         return Witness(
             self.name, piece, self.config, self.wanted, record, self.trials,
-            len(self.graph.nodes), bool(self.recipes),
+            len(self.graph.nodes), bool(self.recipes), self._held(members),
         )  # fmt: skip
+
+    def _specify(self) -> None:
+        """Infer the specifications that a cut needs and an imported sample does not store."""
+        whole = self.graph.id
+        self.graph = specified(self.graph, self.settings.limits.memory_bytes / 2**30)
+        self.carver = Carver(self.graph, whole)
+        missing = sum(not can_cross(node) for node in self.graph.nodes)
+        if missing:
+            self.told(f"no cut passes through {missing} values: they are no tensors or unknown")
+
+    def _tell_uncut(self) -> None:
+        if self.uncut:
+            reason, _ = Counter(self.uncut.values()).most_common(1)[0]
+            count = len(self.uncut)
+            self.told(f"{count} candidates could not be cut out and were not tried: {reason}")
+
+    def _held(self, members: Members) -> tuple[tuple[str, str], ...]:
+        rests = ((i, members[:k] + members[k + 1 :]) for k, i in enumerate(members))
+        return tuple(
+            (self.graph.nodes[i].name, self.uncut[rest]) for i, rest in rests if rest in self.uncut
+        )
 
     def _whole(self) -> Record:
         """The record of the whole graph, which decides what is looked for."""
@@ -154,9 +185,15 @@ class _Trials:
                 return place
         return self._known_first(candidates)
 
+    def can_cut(self, members: Members) -> bool:
+        """Whether a candidate makes a graph of its own."""
+        return members in self.known or self._piece(members) is not None
+
     def _known_first(self, candidates: Sequence[Members]) -> int | None:
-        """The first that shows it, if all before it are known not to."""
+        """The first that shows it, if all before it are known not to or cannot be tried."""
         for place, members in enumerate(candidates):
+            if members in self.uncut:
+                continue
             if members not in self.known:
                 return None
             if self.known[members]:
@@ -173,7 +210,6 @@ class _Trials:
                 continue
             piece = self._piece(members)
             if piece is None:
-                self.known[members] = None
                 continue
             if piece.id in batch:
                 yield list(batch.values())
@@ -186,10 +222,13 @@ class _Trials:
             yield list(batch.values())
 
     def _piece(self, members: Members) -> Graph | None:
+        if members in self.uncut:
+            return None
         names = [self.graph.nodes[i].name for i in members]
         try:
             piece = self.carver.carve(names, kind=KIND)
-        except GraphError:
+        except GraphError as error:
+            self.uncut[members] = error.reason
             return None
         return with_recipes(piece, self.graph, self.recipes)
 

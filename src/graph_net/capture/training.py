@@ -109,10 +109,13 @@ def _trace(model: nn.Module, call: tuple[Any, Any], fake: FakeTensorMode) -> _Se
     )
     with warnings.catch_warnings(), torch.enable_grad():
         warnings.simplefilter("ignore")
-        # On tensors without values: the step must leave no gradient and no statistics behind.
-        loss = compiled(*(_faked(value, fake) for value in (*named.values(), *leaves)))
-        if seen.backward is None:
-            loss.backward()
+        # oneDNN's recurrent layer is an operator of one build; without it the layer is traced as
+        # the operators that it consists of.
+        with torch.backends.mkldnn.flags(enabled=False):
+            # On tensors without values: the step must leave no gradient and no statistics behind.
+            loss = compiled(*(_faked(value, fake) for value in (*named.values(), *leaves)))
+            if seen.backward is None:
+                loss.backward()
     return seen
 
 

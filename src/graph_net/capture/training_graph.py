@@ -16,6 +16,7 @@ from graph_net.graph.graph import Graph, Input, Role
 from graph_net.graph.runtime import torch_dtype
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.rewrite.lower import to_aten
+from graph_net.rewrite.variant import noted
 
 PARTS = {"joint": "training", "forward": "forward", "backward": "backward"}
 """The words of the verb, and those of :mod:`graph_net.capture.training`."""
@@ -25,7 +26,8 @@ def with_training(graph: Graph, part: str) -> Graph:
     """Forward and backward of a graph in one (``joint``), or one of the two.
 
     What the graph says of its mode stays: batch norm normalises by its stored statistics, and
-    dropout that was captured as doing nothing does nothing.
+    dropout that was captured as doing nothing does nothing. A number that the graph is called with
+    has no gradient: its value goes into the calls, and the provenance names it.
     """
     mode = PARTS.get(part, part)
     if mode not in MODES or mode == "inference":
@@ -33,6 +35,8 @@ def with_training(graph: Graph, part: str) -> Graph:
     graph = to_aten(graph)
     fake = FakeTensorMode(allow_non_fake_inputs=True)
     model = _Model(graph, fake)
+    if not list(model.parameters()):
+        raise GraphError("has no floating-point parameter, so there is nothing to train")
     args = [_faked(graph, entry, fake) for entry in model.given]
     try:
         made = capture_training(model, args, {}, graph.provenance, mode, fake)
@@ -41,11 +45,12 @@ def with_training(graph: Graph, part: str) -> Graph:
     except Exception as error:
         line = str(error).strip().splitlines()[0][:200] if str(error).strip() else ""
         raise GraphError(f"has no backward pass: {type(error).__name__}: {line}") from error
-    return replace(made, inputs=tuple(_described(entry, model) for entry in made.inputs))
+    made = replace(made, inputs=tuple(_described(entry, model) for entry in made.inputs))
+    return noted(made, numbers=tuple(model.numbers)) if model.numbers else made
 
 
 class _Model(nn.Module):
-    """A graph as a module that holds its floating-point parameters and its buffers."""
+    """A graph as a module that holds its parameters, its buffers and the numbers it is given."""
 
     def __init__(self, graph: Graph, fake: FakeTensorMode) -> None:
         super().__init__()
@@ -59,11 +64,18 @@ class _Model(nn.Module):
             else:
                 self.register_buffer(entry.name, tensor)
         named = {*dict(self.named_parameters()), *dict(self.named_buffers())}
-        self.given = [entry for entry in graph.inputs if entry.name not in named]
+        self.numbers = {
+            entry.name: make_input(graph, entry)
+            for entry in graph.inputs
+            if isinstance(entry.spec, ScalarSpec)
+        }
+        bound = {*named, *self.numbers}
+        self.given = [entry for entry in graph.inputs if entry.name not in bound]
         self.kept = named
 
     def forward(self, *inputs: Any) -> Any:
         given = dict(zip([entry.name for entry in self.given], inputs, strict=True))
+        given.update(self.numbers)
         values = [
             getattr(self, entry.name) if entry.name in self.kept else given[entry.name]
             for entry in self.graph.inputs
@@ -72,8 +84,7 @@ class _Model(nn.Module):
 
 
 def _faked(graph: Graph, entry: Input, fake: FakeTensorMode) -> Any:
-    if isinstance(entry.spec, ScalarSpec):
-        return make_input(graph, entry)
+    assert isinstance(entry.spec, TensorSpec)
     sizes, dtype = entry.spec.sizes(graph.bindings), torch_dtype(entry.spec.dtype)
     with fake:
         return torch.empty(sizes, dtype=dtype)

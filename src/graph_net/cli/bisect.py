@@ -127,6 +127,10 @@ def _report(witness: Witness, place: Stored) -> None:
         _told(f"no script: {place.reason}")
     else:
         _told(f"{place.script}: run it with `python {place.script.name}`")
+    if witness.held:
+        name, reason = witness.held[0]
+        more = f" ({len(witness.held)} such calls)" if len(witness.held) > 1 else ""
+        _told(f"{name} stays because the rest cannot be cut out without it: {reason}{more}")
     if not witness.imitated:
         _told("inputs that the whole graph computes are noise here: its values were not to be had")
 

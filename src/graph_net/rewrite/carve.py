@@ -34,11 +34,13 @@ class Carver(Tables):
 
     A piece takes the values it reads and does not compute, in the order it first reads them, and
     gives those that are read outside it, in the order it computes them. Names stay, so that the
-    pieces of a partition compose (``graph_net.rewrite.compose``).
+    pieces of a partition compose (``graph_net.rewrite.compose``). ``source`` is the id that their
+    provenance names where it is not this graph's own.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, source: str = "") -> None:
         super().__init__(graph)
+        self._source = source or graph.id
         self._whole_only = any(changes_autocast(node) for node in graph.nodes)
         self._symbols = {symbol.name: symbol for symbol in graph.symbols}
         self._known: dict[int, frozenset[str]] = {}  # symbols of a specification, by its identity
@@ -65,7 +67,7 @@ class Carver(Tables):
             raise GraphError(why, node=tangled[1])
         inputs = [as_input(self.graph, self.graph.index[name]) for name in names]
         symbols = self._symbols_of(inputs, chosen)
-        options = ((SOURCE, self.graph.id), (KIND, kind), (NODES, ranges(positions)))
+        options = ((SOURCE, self._source), (KIND, kind), (NODES, ranges(positions)))
         return Graph(
             tuple(inputs),
             tuple(chosen),
@@ -153,9 +155,14 @@ class Carver(Tables):
         specs += [node.result for node in nodes]
         for spec in specs:
             if id(spec) not in self._known:
-                self._known[id(spec)] = frozenset(_symbols(spec))
+                self._known[id(spec)] = symbols_of(spec)
             found |= self._known[id(spec)]
         return frozenset(found)
+
+
+def symbols_of(spec: Result) -> frozenset[str]:
+    """The symbols that a specification is written with."""
+    return frozenset(_symbols(spec))
 
 
 def _symbols(spec: Result) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,11 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from graph_net.graph.effects import base_name
 from graph_net.graph.errors import GraphError
-from graph_net.graph.execute import call_node, fake_inputs
+from graph_net.graph.execute import autocast_as_it_was, call_node, fake_inputs
 from graph_net.graph.graph import Graph, Level, Node, Symbol
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+from graph_net.rewrite.known import fold
 
 CPU = torch.device("cpu")
 _RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
@@ -36,7 +37,7 @@ def fakes(graph: Graph) -> Iterator[dict[str, Any]]:
     inputs = fake_inputs(graph, mode)
     log = logging.getLogger("torch._subclasses.fake_tensor")
     level = log.level
-    with warnings.catch_warnings(), mode, torch.no_grad():
+    with warnings.catch_warnings(), mode, torch.no_grad(), autocast_as_it_was():
         warnings.simplefilter("ignore")
         log.setLevel(logging.CRITICAL)  # a call that fails is told by its exception
         try:
@@ -83,21 +84,43 @@ def first_line(error: BaseException) -> str:
 
 
 def values_of(graph: Graph) -> dict[str, Any]:
-    """A tensor without values (or a number) for every input and node of a graph."""
+    """A tensor without values (or a number) for every input and node of a graph.
+
+    A number that the graph reads back from a tensor is the one that a run with seed 0 reads.
+    """
+    known = fold(graph, literal_only=False)
     with fakes(graph) as values:
         for node in graph.nodes:
-            values[node.name] = call(node, values)
+            values[node.name] = known[node.name] if node.name in known else call(node, values)
     return values
 
 
+def with_known_results(graph: Graph) -> Graph:
+    """The graph with a specification on every node whose call can be made without values.
+
+    The others, and those that read them, stay as they are.
+    """
+    known = fold(graph, literal_only=False)
+    with fakes(graph) as values:
+        for node in graph.nodes:
+            if node.name in known:
+                values[node.name] = known[node.name]
+            elif all(ref.name in values for ref in node.refs):
+                with suppress(GraphError):
+                    values[node.name] = call(node, values)
+    return with_results(graph, values)
+
+
 def with_results(graph: Graph, values: Mapping[str, Any]) -> Graph:
-    """The graph with the specifications of these values on its nodes.
+    """The graph with the specifications of these values on their nodes.
 
     A shape that was written with symbols and has these very sizes stays as it was written.
     """
     table = SymbolTable()
     nodes = tuple(
         replace(node, result=_kept(node.result, spec_of(values[node.name], table), graph))
+        if node.name in values
+        else node
         for node in graph.nodes
     )
     symbols: dict[str, Symbol] = {s.name: s for s in (*graph.symbols, *table.found.values())}

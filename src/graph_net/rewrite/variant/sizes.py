@@ -4,22 +4,28 @@ Most graphs are captured at one size. Such a graph is taken to another by changi
 running it on tensors without values; numbers in its calls that were the old size follow. That is
 a guess, so it is made at two sizes: the same numbers must follow at both, and what comes out must
 change in the same dimensions. A graph that does not pass is refused.
+
+A GraphNet sample has both: symbols in the shapes of its inputs, and calls written down at one
+size. Setting its symbols alone would leave ``view(1, -1, 768)`` as it is, which runs at any size
+and is right at one; so its numbers follow, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from graph_net.graph.errors import GraphError
 from graph_net.graph.expr import Expr
 from graph_net.graph.graph import Graph, Input, Symbol
 from graph_net.graph.recipe import Constant, Literal
-from graph_net.graph.spec import ScalarSpec, TensorSpec
+from graph_net.graph.spec import ScalarSpec, Spec, TensorSpec
 from graph_net.graph.values import Value, refs
+from graph_net.rewrite.carve import symbols_of
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant.dims import Place, places_of, tiled
-from graph_net.rewrite.variant.propagate import first_line, values_of
+from graph_net.rewrite.variant.propagate import first_line, values_of, with_results
 from graph_net.rewrite.variant.provenance import noted
 from graph_net.rewrite.variant.solve import Sites, Solver
 
@@ -51,16 +57,23 @@ def size_of(graph: Graph, word: str) -> int:
 
 
 def _with_size(graph: Graph, word: str, size: int, confirm: bool) -> Graph:
-    if word in graph.bindings:
-        return noted(_with_symbols(graph, {word: size}), **{f"size_{word}": size})
-    places = places_of(graph, word)
-    named = {_symbol_at(graph, place) for place in places}
-    if named != {None}:
-        if None in named:
-            raise GraphError(f"{word} is a symbol in some inputs only; set symbols instead")
-        symbols = {name: size for name in named if name is not None}
-        return noted(_with_symbols(graph, symbols), **{f"size_{word}": size})
-    return _carried(to_aten(graph), word, dict.fromkeys(places, size), confirm)
+    named = {word} if word in graph.bindings else _symbols_at(graph, word)
+    if not named:
+        places = places_of(graph, word)
+        return _carried(to_aten(graph), word, lambda n: dict.fromkeys(places, n), size, confirm)
+    if None not in named and _reach_results(graph):
+        return noted(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
+    return _beside_numbers(graph, word, named, size, confirm)
+
+
+def _symbols_at(graph: Graph, word: str) -> set[str | None]:
+    """The symbols that a word stands for, None among them where it is also a number."""
+    named = {_symbol_at(graph, place) for place in places_of(graph, word)}
+    return set() if named == {None} else named
+
+
+def _each(named: Collection[str | None], size: int) -> dict[str, int]:
+    return {name: size for name in named if name is not None}
 
 
 # -- symbols -----------------------------------------------------------------------------------
@@ -78,20 +91,83 @@ def _symbol_at(graph: Graph, place: Place) -> str | None:
     return dim.text
 
 
+def _reach_results(graph: Graph) -> bool:
+    """Whether symbols stand in results, too, so that calls are known to compute with them."""
+    return any(symbols_of(node.result) for node in graph.nodes)
+
+
+def _beside_numbers(
+    graph: Graph, word: str, named: Collection[str | None], size: int, confirm: bool
+) -> Graph:
+    """A graph whose inputs have symbols and whose calls were written down at one size.
+
+    Samples are such graphs: ``view(1, 197, 768)`` of an input whose first size is ``S0``. Its
+    numbers follow as they do where there are no symbols; where none has to, symbols are kept.
+    """
+    literal = [place for place in _places(graph, word) if _symbol_at(graph, place) is None]
+
+    def sizes(new: int) -> dict[Place, int]:
+        return _symbolic_sizes(graph, _each(named, new)) | dict.fromkeys(literal, new)
+
+    _check_constraints(graph, _each(named, size))
+    carried = _carried(to_aten(_at_examples(graph)), word, sizes, size, confirm)
+    if literal or carried.provenance.option(f"variant_followed_{word}"):
+        return carried
+    return noted(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
+
+
+def _places(graph: Graph, word: str) -> tuple[Place, ...]:
+    return () if word in graph.bindings else places_of(graph, word)
+
+
+def _symbolic_sizes(graph: Graph, wanted: Mapping[str, int]) -> dict[Place, int]:
+    """Every size of an input that other values of symbols change."""
+    before, after = graph.bindings, {**graph.bindings, **wanted}
+    return {
+        (entry.name, dim): new
+        for entry in graph.inputs
+        if isinstance(entry.spec, TensorSpec)
+        for dim, (old, new) in enumerate(
+            zip(entry.spec.sizes(before), entry.spec.sizes(after), strict=True)
+        )
+        if old != new
+    }
+
+
+def _at_examples(graph: Graph) -> Graph:
+    """The graph with the example of each symbol in the symbol's place."""
+    inputs = tuple(replace(entry, spec=_number(graph, entry.spec)) for entry in graph.inputs)
+    nodes = tuple(replace(n, result=None) if symbols_of(n.result) else n for n in graph.nodes)
+    return replace(graph, inputs=inputs, nodes=nodes, symbols=(), constraints=())
+
+
+def _number(graph: Graph, spec: Spec) -> Spec:
+    if isinstance(spec, TensorSpec):
+        strides = spec.strides(graph.bindings)
+        return TensorSpec(spec.sizes(graph.bindings), spec.dtype, strides)
+    return replace(spec, expr=None)
+
+
 def _with_symbols(graph: Graph, wanted: Mapping[str, int]) -> Graph:
     """Other examples for symbols, within their bounds and the graph's constraints."""
+    symbols = _check_constraints(graph, wanted)
+    bindings = {symbol.name: symbol.example for symbol in symbols}
+    inputs = tuple(_bound(graph, entry, bindings) for entry in graph.inputs)
+    made = replace(graph, symbols=symbols, inputs=inputs)
+    try:
+        return with_results(made, values_of(made))
+    except GraphError as error:
+        raise GraphError(f"does not run at {_said(wanted)}: {first_line(error)}") from error
+
+
+def _check_constraints(graph: Graph, wanted: Mapping[str, int]) -> tuple[Symbol, ...]:
+    """The symbols with these examples; a GraphError where a bound or a constraint is broken."""
     symbols = tuple(_set(s, wanted[s.name]) if s.name in wanted else s for s in graph.symbols)
     bindings = {symbol.name: symbol.example for symbol in symbols}
     for constraint in graph.constraints:
         if not constraint.value(bindings):
             raise GraphError(f"{_said(wanted)} breaks the constraint {constraint.text}")
-    inputs = tuple(_bound(graph, entry, bindings) for entry in graph.inputs)
-    made = replace(graph, symbols=symbols, inputs=inputs)
-    try:
-        values_of(made)
-    except GraphError as error:
-        raise GraphError(f"does not run at {_said(wanted)}: {first_line(error)}") from error
-    return made
+    return symbols
 
 
 def _set(symbol: Symbol, size: int) -> Symbol:
@@ -119,30 +195,34 @@ def _said(wanted: Mapping[str, int]) -> str:
 # -- numbers -----------------------------------------------------------------------------------
 
 
-def _carried(graph: Graph, word: str, sizes: Mapping[Place, int], confirm: bool) -> Graph:
+Sizes: TypeAlias = Callable[[int], Mapping[Place, int]]
+"""What every dimension becomes that changes with a size."""
+
+
+def _carried(graph: Graph, word: str, sizes: Sizes, size: int, confirm: bool) -> Graph:
     before = values_of(graph)
-    old = {place: int(before[place[0]].shape[place[1]]) for place in sizes}
-    if old == dict(sizes):
-        return noted(graph, **{f"size_{word}": next(iter(sizes.values()))})
-    made, sites = Solver(graph, before, sizes).solve()
+    old = {place: int(before[place[0]].shape[place[1]]) for place in sizes(size)}
+    if old == dict(sizes(size)):
+        return noted(graph, **{f"size_{word}": size})
+    made, sites = Solver(graph, before, sizes(size)).solve()
     if confirm:
-        _confirm(graph, made, sites, old, sizes)
+        _confirm(graph, made, sites, sizes, (next(iter(old.values())), size))
     said = tuple(f"{name} {path[-1]}: {new}" for (name, path), new in sites.items())
     if len(said) > NAMED:
         said = (*said[:NAMED], f"and {len(said) - NAMED} more")
-    notes: dict[str, Value] = {f"size_{word}": next(iter(sizes.values())), f"followed_{word}": said}
+    notes: dict[str, Value] = {f"size_{word}": size, f"followed_{word}": said}
     return noted(made, **notes)
 
 
 def _confirm(
-    graph: Graph, made: Graph, sites: Sites, old: Mapping[Place, int], new: Mapping[Place, int]
+    graph: Graph, made: Graph, sites: Sites, sizes: Sizes, old_and_new: tuple[int, int]
 ) -> None:
     """Raise unless another size leads to the same numbers and the same dimensions."""
     before = values_of(graph)
     tried: list[str] = []
-    for size in _others(next(iter(old.values())), next(iter(new.values()))):
+    for size in _others(*old_and_new):
         try:
-            other, others = Solver(graph, before, dict.fromkeys(new, size)).solve()
+            other, others = Solver(graph, before, sizes(size)).solve()
         except GraphError as error:
             tried.append(f"{size}: {first_line(error)}")
             continue
