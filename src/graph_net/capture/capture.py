@@ -13,6 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
+from graph_net.capture.initial_values import with_initial_values
 from graph_net.capture.program import graph_of_program
 from graph_net.capture.symbols import symbol_names
 from graph_net.capture.training import MODES, capture_training
@@ -20,6 +21,7 @@ from graph_net.capture.weights import with_fake_inputs, with_fake_weights
 from graph_net.graph.errors import GraphError
 from graph_net.graph.fx import from_fx
 from graph_net.graph.graph import Graph, Provenance
+from graph_net.graph.recipe import Recipe
 from graph_net.graph.values import Value
 
 WAYS = ("export", "dynamo")
@@ -50,12 +52,14 @@ def capture(
     ways: Sequence[str] = WAYS,
     mode: str = "inference",
     dtype: torch.dtype | None = None,
+    initial: Mapping[str, Recipe] | None = None,
 ) -> Captured:
     """The graphs of one call of a model, at level ``aten`` where that is possible.
 
     ``export`` gives one whole graph; ``dynamo`` gives one or, where the model breaks, all its
     pieces in order. They are tried in the order of ``ways``. A model built with
-    ``graph_net.capture.weights.without_weights`` needs no memory for its parameters.
+    ``graph_net.capture.weights.without_weights`` needs no memory for its parameters; ``initial``
+    are the recipes its initialisers wrote, by name, and what is missing goes by role.
 
     ``mode`` is ``inference``, ``training`` (forward and backward in one graph, through
     AOTAutograd) or one of its parts, ``forward`` and ``backward``. ``dtype`` casts the model (for
@@ -74,11 +78,12 @@ def capture(
     given, named = with_fake_inputs((tuple(args), dict(kwargs or {})), fake)
     if mode != "inference":
         graph = capture_training(model, given, named, provenance, mode, fake)
-        return Captured((graph,), "aot_autograd")
+        return Captured((with_initial_values(graph, initial),), "aot_autograd")
     for way in ways:
         try:
             graphs, coverage = _WAYS[way](model, given, named, provenance, dynamic_shapes)
-            return Captured(graphs, way, tuple(refused), coverage)
+            drawn = tuple(with_initial_values(graph, initial) for graph in graphs)
+            return Captured(drawn, way, tuple(refused), coverage)
         except GraphError as error:
             refused.append(f"{way}: {error}")
         except Exception as error:

@@ -20,7 +20,7 @@ from torch.export.graph_signature import (
 from graph_net.graph.errors import GraphError
 from graph_net.graph.fx import MAX_CONSTANT_ELEMENTS, constant_of, from_fx, recipe_of
 from graph_net.graph.graph import Graph, Input, Level, Provenance, Role
-from graph_net.graph.recipe import Recipe, Uniform
+from graph_net.graph.recipe import Recipe
 from graph_net.graph.schema import tidy
 
 _ROLES = {
@@ -96,17 +96,15 @@ class _StateReader:
         target = self.targets.get(entry.name)
         value = self.examples.get(entry.name) if target is None else self.state.get(target)
         if isinstance(value, torch.Tensor):
-            entry = replace(entry, recipe=_recipe(entry, value, target or ""))
+            entry = replace(entry, recipe=_recipe(entry, value))
         return entry if target is None else replace(entry, original=target)
 
 
-def _recipe(entry: Input, value: torch.Tensor, name: str) -> Recipe:
+def _recipe(entry: Input, value: torch.Tensor) -> Recipe:
     """What imitates a value; a table that the code itself holds is kept as it is."""
     real = type(value) in (torch.Tensor, torch.nn.Parameter) and value.device.type != "meta"
     if entry.role is Role.CONSTANT and real and value.numel() <= MAX_CONSTANT_ELEMENTS:
         return constant_of(value)
-    if not real and name.endswith("running_var"):
-        return Uniform(0.5, 1.5)  # a variance without a value is still no negative number
     return recipe_of(value)
 
 

@@ -13,6 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from graph_net.capture.initial import Initialisers, silent_initialisers
+
 LARGE = 1 << 22
 """Tensors with fewer elements are made for real, and dropped again where they are parameters:
 tables of positions and frequencies keep their values, and a model may look at them while it is
@@ -28,7 +30,7 @@ _WRITING = frozenset(
 
 
 class _LargeOnMeta(TorchFunctionMode):
-    """Makes large tensors without memory, and skips the initialisation of parameters."""
+    """Makes large tensors without memory, and tables with their values."""
 
     def __torch_function__(
         self,
@@ -38,8 +40,6 @@ class _LargeOnMeta(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if getattr(func, "__module__", "") == "torch.nn.init":
-            return args[0] if args else kwargs["tensor"]
         large = func in _FACTORIES and _elements(args, kwargs) >= LARGE
         if large and kwargs.get("device") is None:
             kwargs = {**kwargs, "device": "meta"}
@@ -84,25 +84,30 @@ def _elements(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 
 
 @contextmanager
-def without_weights() -> Iterator[None]:
+def without_weights() -> Iterator[Initialisers]:
     """Inside, modules are built with parameters that have shapes and no memory; buffers are real.
 
-    Building on the meta device altogether would lose the values of buffers, and building under
-    fake tensors fails for models that look at a value while they are built.
+    Gives the watcher that knows what the model's initialisers would have written. Random numbers
+    that are drawn inside are the same every time. Building on the meta device altogether would lose
+    the values of buffers, and building under fake tensors fails for models that look at a value
+    while they are built.
     """
     original = nn.Module.register_parameter
+    watch = Initialisers()
 
     def register(module: nn.Module, name: str, param: nn.Parameter | None) -> None:
         original(module, name, param)
         made = module._parameters.get(name)
         if made is not None and made.device.type != "meta":
             empty = made.detach().to("meta")
+            watch.moved(made, empty)
             module._parameters[name] = nn.Parameter(empty, requires_grad=made.requires_grad)
 
     nn.Module.register_parameter = register  # type: ignore[method-assign, assignment]
     try:
-        with _LargeOnMeta():
-            yield
+        with torch.random.fork_rng(devices=[]), silent_initialisers(watch), watch, _LargeOnMeta():
+            torch.manual_seed(0)
+            yield watch
     finally:
         nn.Module.register_parameter = original  # type: ignore[method-assign]
 

@@ -126,7 +126,7 @@ def capture_entry(zoo: Zoo, entry: Entry, spool: Spool) -> None:
         tags=entry.tags,
     )
     try:
-        with without_weights():
+        with without_weights() as watch:
             call = zoo.build(entry)
         captured = capture(
             call.model,
@@ -135,6 +135,7 @@ def capture_entry(zoo: Zoo, entry: Entry, spool: Spool) -> None:
             provenance=origin,
             mode=call.mode,
             dtype=torch_dtype(call.dtype) if call.dtype else None,
+            initial=watch.recipes(call.model),
         )
         graphs = [with_lively_inputs(graph) for graph in captured.graphs]
         for graph in graphs:

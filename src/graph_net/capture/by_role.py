@@ -1,0 +1,174 @@
+"""Initial values by role: what a parameter is to the operator that reads it says what it may hold.
+
+The second best, for parameters whose initialiser was not heard: scales of norms are ones, matrices
+and kernels keep the size of what passes through them, biases and positions are small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from graph_net.capture.initial_recipes import constant, normal
+from graph_net.graph.effects import base_name
+from graph_net.graph.graph import Graph, Input, Node, Role
+from graph_net.graph.recipe import Recipe
+from graph_net.graph.spec import TensorSpec
+from graph_net.graph.values import Ref, Value, refs
+
+SMALL = 0.02
+"""The deviation of biases, positions and embeddings, as most models have it."""
+NAMED = {"running_var": 1.0, "running_mean": 0.0}
+_MOST_STEPS = 8
+"""Reshapings between a parameter and its reader that are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """One place that reads a parameter, perhaps reshaped on the way: ``shape`` as it is read."""
+
+    node: Node
+    position: int
+    shape: tuple[int, ...]
+
+
+Rule: TypeAlias = Callable[[_Use, tuple[int, ...]], Recipe | None]
+
+
+class Roles:
+    """What the parameters of a graph are to the operators that read them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._bindings = graph.bindings
+        self._reads: defaultdict[str, list[tuple[Node, int]]] = defaultdict(list)
+        for node in graph.nodes:
+            for position, value in enumerate(node.args):
+                for ref in refs(value):
+                    self._reads[ref.name].append((node, position))
+
+    def recipe(self, entry: Input) -> Recipe | None:
+        """What a parameter or buffer may hold, from its name or the first reader that says."""
+        name = (entry.original or entry.name).rpartition(".")[2]
+        known = next((value for end, value in NAMED.items() if name.endswith(end)), None)
+        if known is not None:
+            return constant(known)
+        if entry.role is not Role.PARAMETER or not isinstance(entry.spec, TensorSpec):
+            return None
+        return self._rule(entry)[1] or normal(0.0, SMALL)
+
+    def carries(self, entry: Input) -> bool:
+        """Whether values pass through an input: a scale, a matrix or a kernel, no bias."""
+        return entry.role is Role.PARAMETER and self._rule(entry)[0] not in _BESIDE
+
+    def _rule(self, entry: Input) -> tuple[Rule | None, Recipe | None]:
+        assert isinstance(entry.spec, TensorSpec)
+        shape = entry.spec.sizes(self._bindings)
+        for use in self._uses(entry.name, shape):
+            rule = _RULES.get((base_name(use.node.target), use.position))
+            found = None if rule is None else rule(use, shape)
+            if found is not None:
+                return rule, found
+        return None, None
+
+    def _uses(self, name: str, shape: tuple[int, ...], steps: int = _MOST_STEPS) -> list[_Use]:
+        """The places that read a value, looking through reshapings."""
+        found: list[_Use] = []
+        for node, position in self._reads[name]:
+            if base_name(node.target) in _THROUGH and position == 0 and steps:
+                found += self._uses(node.name, self._shape(node, shape), steps - 1)
+            else:
+                found.append(_Use(node, position, shape))
+        return found
+
+    def _shape(self, node: Node, shape: tuple[int, ...]) -> tuple[int, ...]:
+        known = isinstance(node.result, TensorSpec)
+        return node.result.sizes(self._bindings) if known else shape  # type: ignore[union-attr]
+
+
+def _kernel(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    """A convolution's weight, as He et al. draw it."""
+    return normal(0.0, math.sqrt(2 / max(1, math.prod(shape[1:])))) if len(shape) > 1 else None
+
+
+def _matrix(contracted: int) -> Rule:
+    """A matrix whose products are as large as what it multiplies."""
+
+    def rule(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+        if len(shape) < 2 or len(use.shape) < 2:
+            return None
+        return normal(0.0, 1 / math.sqrt(max(1, use.shape[contracted])))
+
+    return rule
+
+
+def _one(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    return constant(1.0)
+
+
+def _zero(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    return constant(0.0)
+
+
+def _slope(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    return constant(0.25)
+
+
+def _small(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    return normal(0.0, SMALL)
+
+
+def _added(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    """``1 + weight`` is a scale; what is added to values is a bias."""
+    other: Value = use.node.args[1 - use.position]
+    return constant(0.0) if not isinstance(other, Ref) else normal(0.0, SMALL)
+
+
+_BESIDE = (None, _zero, _small, _added)
+"""Rules of what is added to values."""
+_THROUGH = frozenset(
+    """
+view reshape unsqueeze squeeze t transpose permute expand to _to_copy contiguous detach alias clone
+repeat tile slice select chunk split split_with_sizes unbind getitem index flatten unflatten float
+type_as index_select movedim swapaxes _unsafe_view lift_fresh_copy
+""".split()
+)
+_KERNELS = """
+conv1d conv2d conv3d convolution conv_transpose1d conv_transpose2d conv_transpose3d
+""".split()
+_BATCH_NORMS = """
+batch_norm instance_norm native_batch_norm cudnn_batch_norm _native_batch_norm_legit
+_native_batch_norm_legit_functional _native_batch_norm_legit_no_training
+""".split()
+_RULES: dict[tuple[str, int], Rule] = {
+    **{(name, 1): _kernel for name in _KERNELS},
+    **{(name, 2): _small for name in _KERNELS},
+    **{(name, 0): _kernel for name in _BATCH_NORMS},  # a kernel that is standardised
+    **{(name, 1): _one for name in _BATCH_NORMS},
+    **{(name, 2): _zero for name in _BATCH_NORMS},
+    **{(name, 0): _matrix(-1) for name in ("mm", "matmul", "bmm")},
+    **{(name, 1): _matrix(-2) for name in ("mm", "matmul", "bmm")},
+    **{(name, 2): _one for name in ("layer_norm", "native_layer_norm", "group_norm", "rms_norm")},
+    **{(name, 3): _zero for name in ("layer_norm", "native_layer_norm", "group_norm")},
+    **{(name, at): _one for name in ("mul", "mul_", "div", "div_") for at in (0, 1)},
+    **{(name, at): _added for name in ("add", "add_") for at in (0, 1)},
+    ("native_group_norm", 1): _one,
+    ("native_group_norm", 2): _zero,
+    ("linear", 1): _matrix(-1),
+    ("linear", 2): _small,
+    ("addmm", 0): _small,
+    ("addmm", 1): _matrix(-1),
+    ("addmm", 2): _matrix(-2),
+    ("baddbmm", 1): _matrix(-1),
+    ("baddbmm", 2): _matrix(-2),
+    ("einsum", 1): _matrix(0),
+    ("lstm", 2): _matrix(-1),
+    ("gru", 2): _matrix(-1),
+    ("rnn_tanh", 2): _matrix(-1),
+    ("prelu", 1): _slope,
+    ("_prelu_kernel", 1): _slope,
+    ("_weight_norm_interface", 0): _kernel,
+    ("_weight_norm_interface", 1): _one,
+}
