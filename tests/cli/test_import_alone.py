@@ -18,7 +18,6 @@ from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.formats.graphnet.write import write_sample
 
 COMMAND = [sys.executable, "-m", "graph_net.cli.main", "import"]
-PATIENCE = 60.0
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
 
@@ -51,15 +50,13 @@ def test_a_killed_import_leaves_no_process(tmp_path: Path) -> None:
     words = [*COMMAND, str(samples), "-o", str(tmp_path / "pack"), "-j", "3"]
     running = subprocess.Popen(words, start_new_session=True, stderr=subprocess.DEVNULL)
     journal = tmp_path / "pack" / ".journal"
-    end = time.monotonic() + PATIENCE
-    while not journal.exists() and time.monotonic() < end:  # workers have answered
+    while not journal.exists() and running.poll() is None:  # workers have answered
         time.sleep(0.01)
     assert len(members(running.pid)) > 3
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
-    while members(running.pid) and time.monotonic() < end:
+    while members(running.pid):
         time.sleep(0.01)
-    assert members(running.pid) == set()
 
 
 def test_a_second_import_into_a_pack_is_told(cli: Cli, tmp_path: Path) -> None:

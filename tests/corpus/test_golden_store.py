@@ -246,13 +246,12 @@ def test_killed_at_any_moment_it_goes_on_and_nothing_is_measured_twice(tmp_path:
     for kill in (True, True, False):
         run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if kill:
-            before, deadline = len(store.names()), time.monotonic() + 60
+            before = len(store.names())
             while len(store.names()) == before and run.poll() is None:
-                assert time.monotonic() < deadline
                 time.sleep(0.01)
             time.sleep(moments.random() * 0.3)
             os.kill(run.pid, signal.SIGKILL)
-        assert run.wait(120) == (-signal.SIGKILL if kill else 0)
+        assert run.wait() == (-signal.SIGKILL if kill else 0)
         for name in store.names():
             found = store.read(name)
             assert store.graph(name, found)

@@ -223,12 +223,16 @@ def test_what_is_wrong_is_named(
         ("import os; os.kill(os.getpid(), 11)", Outcome.SHOWN, "crash: SIGSEGV"),
         ("raise ValueError", Outcome.CANNOT_TELL, "it ended with exit code 1"),
         ("pass", Outcome.CANNOT_TELL, "it ended with exit code 0"),
-        ("import time; time.sleep(100)", Outcome.TIMEOUT, "stopped after 3 s"),
     ],
 )
 def test_outcomes_of_a_process(text: str, outcome: Outcome, why: str) -> None:
-    shown = try_script(text, 3.0)
+    shown = try_script(text, LIMIT)
     assert (shown.outcome, shown.sentence) == (outcome, why)
+
+
+def test_a_process_that_does_not_end_is_stopped() -> None:
+    shown = try_script("import time; time.sleep(10_000)", 1.0)
+    assert (shown.outcome, shown.sentence) == (Outcome.TIMEOUT, "stopped after 1 s")
 
 
 def test_the_process_sees_neither_our_environment_nor_our_directory(
