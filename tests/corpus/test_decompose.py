@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +182,6 @@ def test_a_killed_decomposition_goes_on(pack: Pack, tmp_path: Path) -> None:
         assert process.stdout is not None
         done = process.stdout.readline().strip()
         process.kill()
-    time.sleep(0.1)
     decomposition = Decomposition(pack, ["task"], PieceSpool(work))
     left = decomposition.missing()
     assert done not in left
