@@ -14,6 +14,7 @@ import torch
 from graph_net.compilers import Compiler, Job, Runner
 from graph_net.graph.fx import to_fx
 
+REAL_CLOCK = time.perf_counter
 Key = Callable[[Sequence[Any]], Any]
 
 
@@ -83,7 +84,7 @@ class SlowsTheClock(_Cheat):
     """Makes the clock of its process run at a twentieth of its speed."""
 
     def cheating(self, run: Runner) -> Runner:
-        real, began = time.perf_counter, time.perf_counter()
+        real, began = REAL_CLOCK, REAL_CLOCK()  # it is compiled twice, cold and warm
         time.perf_counter = lambda: began + (real() - began) / 20
         return run
 
@@ -92,7 +93,7 @@ class StopsTheClock(_Cheat):
     """Makes the clock stand still while it computes, and only then."""
 
     def cheating(self, run: Runner) -> Runner:
-        real, hidden = time.perf_counter, [0.0]
+        real, hidden = REAL_CLOCK, [0.0]
         time.perf_counter = lambda: real() - hidden[0]
 
         def call(inputs: Sequence[Any]) -> Any:

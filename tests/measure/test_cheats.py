@@ -36,12 +36,12 @@ def cheat(name: str) -> str:
     return f"{CHEATS}:{name}"
 
 
-def wide_graph() -> Graph:
+def wide_graph(width: int = 192) -> Graph:
     """Layers that take some tenths of a millisecond; a call is much longer than a look-up."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        layers = [torch.nn.Linear(192, 192), torch.nn.Tanh()] * 3
-        return graph_of(torch.nn.Sequential(*layers), (torch.randn(48, 192),), name="wide")
+        layers = [torch.nn.Linear(width, width), torch.nn.Tanh()] * 3
+        return graph_of(torch.nn.Sequential(*layers), (torch.randn(48, width),), name="wide")
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_cheat_is_a_failure(name: str, records: dict[str, Record]) -> None:
 def test_a_clock_that_lies_is_no_success(name: str) -> None:
     """Where the machine is so busy that samples differ as much, it is too noisy; never a result."""
     protocol = replace(BLOCKS, noise_limit=1.9)
-    (record,) = measured([task(cheat(name), wide_graph(), protocol=protocol)])
+    (record,) = measured([task(cheat(name), wide_graph(640), protocol=protocol)])
     assert record.failure is not None
     assert record.failure.symptom in (Symptom.IMPOSSIBLE, Symptom.TOO_NOISY)
     assert record.failure.message.startswith("the worker's clock says ")
