@@ -139,6 +139,7 @@ def _adaptive_backward(bound: Bound) -> None:
 def _pairs_backward(bound: Bound) -> None:
     owner = bound["self"]
     refuse_unless(owner.dim() == 2 and owner.is_contiguous(), "distances of rows take a matrix")
+    refuse_unless(owner.numel() > 0, "distances of no rows")
     count = owner.shape[0] * (owner.shape[0] - 1) // 2
     for name in ("grad", "pdist"):
         refuse_unless(tuple(bound[name].shape) == (count,), f"{name} of {tuple(bound[name].shape)}")
@@ -146,7 +147,10 @@ def _pairs_backward(bound: Bound) -> None:
 
 def _distances_backward(bound: Bound) -> None:
     left, right = bound["x1"], bound["x2"]
-    refuse_unless(left.dim() >= 2 and right.dim() >= 2, "distances of rows take matrices")
+    refuse_unless(
+        left.dim() >= 2 and right.dim() >= 2 and left.shape[-1] == right.shape[-1],
+        "distances of rows take matrices with as many columns",
+    )
     batches = (left.shape[:-2], right.shape[:-2])
     lead = torch.broadcast_shapes(*batches)  # type: ignore[no-untyped-call]
     shape = (*lead, left.shape[-2], right.shape[-2])
@@ -190,6 +194,7 @@ GRADIENT_RULES: dict[str, Rule] = {
         ("_softmax_backward_data", "_log_softmax_backward_data"),
         same_shape("grad_output", "output"),
     ),
+    "gelu_backward": same_shape("grad_output", "self"),
     **dict.fromkeys(
         (f"{kind}_loss_backward" for kind in ("smooth_l1", "huber", "mse", "soft_margin")),
         check_floating,

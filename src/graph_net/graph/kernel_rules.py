@@ -2,8 +2,9 @@
 
 A rule takes the arguments by their names in the schema and raises RefusedCall. The rules here bound
 what a call makes (bytes, pieces, iterations); ``kernel_shapes`` and ``kernel_gradients`` have those
-for kernels that trust an index, a length or a shape they are given. ``tools/fuzz_operators.py``
-looks for what is missing.
+for kernels that trust an index, a length or a shape they are given, ``kernel_values`` those that
+trust other values, ``kernel_layouts`` those that take a tensor to be dense.
+``tools/fuzz_operators.py`` looks for what is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from torch._ops import OpOverload
 from graph_net.graph.errors import RefusedCall
 from graph_net.graph.kernel_checks import Bound, Rule, check_bytes
 from graph_net.graph.kernel_gradients import GRADIENT_RULES
+from graph_net.graph.kernel_layouts import LAYOUT_RULES, written_rule
 from graph_net.graph.kernel_shapes import SHAPE_RULES
+from graph_net.graph.kernel_values import VALUE_RULES
 from graph_net.graph.limits import DEFAULT_LIMITS
 
 MOST_COUNTED = 1 << 28
@@ -32,9 +35,10 @@ _WIDEST = 16
 def rules_of(overload: OpOverload) -> tuple[Rule, ...]:
     """The rules for an overload; none for most."""
     packet = overload._schema.name.partition("::")[2].removesuffix("_")
-    return tuple(
-        table[packet] for table in (SIZE_RULES, SHAPE_RULES, GRADIENT_RULES) if packet in table
-    )
+    tables = (SIZE_RULES, SHAPE_RULES, GRADIENT_RULES, LAYOUT_RULES, VALUE_RULES)
+    rules = [table[packet] for table in tables if packet in table]
+    written = written_rule(overload)
+    return tuple(rules if written is None else [*rules, written])
 
 
 def _item(bound: Bound) -> int:

@@ -23,6 +23,7 @@ _NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBo
 _COMPARISONS = frozenset({"eq", "ne", "is_", "is_not", "getattr", "not_", "truth", "len"})
 _NO_NUMBERS = ("inf", "-inf", "nan")
 """Texts that a source writes a float with."""
+_ADDING_UP = frozenset({"sum", "prod"})
 _ITERATORS = frozenset({"max", "min", "sum", "tuple", "list", "prod"})
 
 
@@ -36,12 +37,24 @@ def check_plain(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     rule = _RULES.get(name)
     if rule is not None and not any(isinstance(v, (torch.Tensor, fx.Node)) for v in values):
         rule(name, *args, **kwargs)
+    if name in _ADDING_UP:
+        _numbers_only(name, values)
     if name in _ITERATORS:
         for value in args:
             if isinstance(value, torch.Tensor) and value.dim() and value.shape[0] > MOST_ITEMS:
                 raise RefusedCall(f"{name} of a tensor with {value.shape[0]} rows, one by one")
             if isinstance(value, str):
                 raise RefusedCall(f"{name} of a text")
+
+
+def _numbers_only(name: str, values: tuple[Any, ...]) -> None:
+    """Sums of tuples and products with texts grow as no product of numbers does."""
+    for value in values:
+        items = value if isinstance(value, (tuple, list)) else (value,)
+        if value is not values[0] and isinstance(value, (tuple, list)):
+            raise RefusedCall(f"{name} that starts from a {type(value).__name__}")
+        if any(isinstance(item, (str, tuple, list)) for item in items):
+            raise RefusedCall(f"{name} of something else than numbers")
 
 
 def check_method(name: str, args: tuple[Any, ...]) -> None:

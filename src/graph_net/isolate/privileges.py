@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-_PDEATHSIG, _NO_NEW_PRIVS, _SUBREAPER, _GET_SUBREAPER = 1, 38, 36, 37
+PDEATHSIG, _NO_NEW_PRIVS, _SUBREAPER, _GET_SUBREAPER = 1, 38, 36, 37
 _CAPABILITY_VERSION = 0x20080522
 
 
@@ -22,7 +22,7 @@ def libc() -> ctypes.CDLL:
 
 def die_with_parent(parent: int) -> None:
     """Ask the kernel to kill this process when its parent dies; it may be dead by now."""
-    _prctl(_PDEATHSIG, signal.SIGKILL)
+    _prctl(PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 

@@ -109,12 +109,12 @@ def confine(sandbox: Sandbox) -> Confinement:
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("only a process of one thread can be confined")
     _limit_resources()
+    rules = list(_rules(sandbox))
     if sandbox.workdir is not None:
         _use_as_home(sandbox.workdir)
     if is_off():
         return Confinement((), ("everything: --no-sandbox",))
     _forget_secrets()
-    rules = list(_rules(sandbox))
     layers, missing = ["resource limits"], []
     give_up_privileges()
     layers.append("no new privileges")
@@ -128,7 +128,7 @@ def confine(sandbox: Sandbox) -> Confinement:
         missing.append("landlock (the kernel has none, or it is switched off)")
     try:
         if seccomp.available():
-            seccomp.restrict(_sockets(sandbox))
+            seccomp.restrict(_sockets(sandbox), memory_files=_makes_memory_files(sandbox))
             layers.append("seccomp")
         else:
             missing.append("seccomp (unknown architecture)")
@@ -142,6 +142,10 @@ def _sockets(sandbox: Sandbox) -> seccomp.Sockets:
         return seccomp.Sockets.ALL
     on_gpu = sandbox.device.startswith("cuda")
     return seccomp.Sockets.UNCONNECTED if on_gpu else seccomp.Sockets.NONE
+
+
+def _makes_memory_files(sandbox: Sandbox) -> bool:
+    return sandbox.needs.shared_memory or sandbox.device.startswith("cuda")
 
 
 def _limit_resources() -> None:
@@ -193,9 +197,18 @@ def _rules(sandbox: Sandbox) -> Iterator[tuple[Path, int]]:
 
 
 def _installation() -> Iterable[str]:
-    """Where the interpreter, its packages and the programs on the path lie."""
-    places = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path}
+    """Where the interpreter, its packages and the programs on the path lie.
+
+    A home is not, though ``python -m`` started in one puts it on the path.
+    """
+    searched = {*sys.path}
     for variable in _SEARCH_VARIABLES:
-        places.update(os.environ.get(variable, "").split(os.pathsep))
-    places.add(os.path.dirname(os.path.dirname(__file__)))
-    return {place for place in places if os.path.isabs(place) and os.path.realpath(place) != "/"}
+        searched.update(os.environ.get(variable, "").split(os.pathsep))
+    home = os.path.realpath(os.path.expanduser("~"))
+    places = {place for place in searched if os.path.isabs(place) and not _holds(place, home)}
+    own = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.dirname(__file__))}
+    return {place for place in places | own if os.path.realpath(place) != "/"}
+
+
+def _holds(place: str, inner: str) -> bool:
+    return Path(inner).is_relative_to(os.path.realpath(place))

@@ -17,7 +17,7 @@ import socket
 import struct
 from enum import Enum
 
-from graph_net.isolate.privileges import libc
+from graph_net.isolate.privileges import PDEATHSIG, libc
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
@@ -34,7 +34,13 @@ perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register
 add_key request_key keyctl unshare setns
 chown fchown lchown fchownat setxattr lsetxattr fsetxattr setxattrat
 removexattr lremovexattr fremovexattr removexattrat file_setattr
+shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink
+inotify_add_watch fanotify_init syslog memfd_secret
 """.split()
+"""What reaches other processes, or stays when this one has ended: segments, semaphores and queues
+belong to nobody. A watch tells the names of files in a directory that cannot be listed."""
+_UNCOUNTED = ["memfd_create"]
+"""Memory that no process maps is counted by nobody, and is no address."""
 _PRETENDED = "chmod fchmod fchmodat fchmodat2".split()
 """Answered as if done. Landlock lets the owner of any file change its mode, a linker and OpenVINO
 fail where they cannot, and for a library that is loaded the mode does not matter."""
@@ -54,7 +60,7 @@ class Machine:
 _COMMON = {
     "pidfd_getfd": 438, "pidfd_send_signal": 424, "io_uring_setup": 425, "io_uring_enter": 426,
     "io_uring_register": 427, "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466,
-    "file_setattr": 469, "clone3": 435,
+    "file_setattr": 469, "clone3": 435, "memfd_secret": 447,
 }  # fmt: skip
 MACHINES = {
     "x86_64": Machine(0xC000003E, 317, 56, _COMMON | {
@@ -66,6 +72,10 @@ MACHINES = {
         "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197,
         "lremovexattr": 198, "fremovexattr": 199, "kill": 62, "tkill": 200, "tgkill": 234,
         "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "setrlimit": 160, "prlimit64": 302,
+        "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66,
+        "semtimedop": 220, "msgget": 68, "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "mq_open": 240,
+        "mq_unlink": 241, "inotify_add_watch": 254, "fanotify_init": 300, "syslog": 103,
+        "memfd_create": 319, "prctl": 157,
     }),
     "aarch64": Machine(0xC00000B7, 277, 220, _COMMON | {
         "socket": 198, "connect": 203, "ptrace": 117,
@@ -76,6 +86,10 @@ MACHINES = {
         "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
         "kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138,
         "rt_tgsigqueueinfo": 240, "setrlimit": 164, "prlimit64": 261,
+        "shmget": 194, "shmat": 196, "shmctl": 195, "semget": 190, "semop": 193, "semctl": 191,
+        "semtimedop": 192, "msgget": 186, "msgsnd": 189, "msgrcv": 188, "msgctl": 187,
+        "mq_open": 180, "mq_unlink": 181, "inotify_add_watch": 27, "fanotify_init": 262,
+        "syslog": 116, "memfd_create": 279, "prctl": 167,
     }),
 }  # fmt: skip
 
@@ -94,13 +108,13 @@ class Sockets(Enum):
     ALL = 2
 
 
-def restrict(sockets: Sockets = Sockets.NONE) -> None:
+def restrict(sockets: Sockets = Sockets.NONE, *, memory_files: bool = False) -> None:
     """Refuse the calls above from now on, and sockets but for these.
 
     The process must have given up new privileges before.
     """
     machine = MACHINES[platform.machine()]
-    program = b"".join(_program(machine, sockets))
+    program = b"".join(_program(machine, sockets, memory_files))
     code = ctypes.create_string_buffer(program, len(program))
     length = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     # Without the flag older kernels switch a protection on that slows down what is measured.
@@ -110,9 +124,10 @@ def restrict(sockets: Sockets = Sockets.NONE) -> None:
         raise OSError(number, f"cannot filter system calls: {os.strerror(number)}")
 
 
-def _program(machine: Machine, sockets: Sockets) -> list[bytes]:
+def _program(machine: Machine, sockets: Sockets, memory_files: bool) -> list[bytes]:
     """The filter: one call after another; where one is met, its instructions end with an answer."""
-    refused = _NEVER + {Sockets.NONE: ["socket"], Sockets.UNCONNECTED: ["connect"]}.get(sockets, [])
+    refused = _NEVER + ([] if memory_files else _UNCOUNTED)
+    refused += {Sockets.NONE: ["socket"], Sockets.UNCONNECTED: ["connect"]}.get(sockets, [])
     numbers = [machine.numbers[name] for name in refused if name in machine.numbers]
     code = [
         _step(_LOAD, _ARCHITECTURE_AT),
@@ -138,6 +153,7 @@ def _program(machine: Machine, sockets: Sockets) -> list[bytes]:
     ]
     for name, place in _SIGNALLING.items():
         code += _no_suicide(machine.numbers[name], place)
+    code += _no_orphan(machine.numbers["prctl"])
     refuse = _step(_RETURN, _FAIL | errno.EPERM)
     if sockets is Sockets.UNCONNECTED:
         body = [
@@ -174,6 +190,17 @@ def _no_suicide(number: int, place: int) -> list[bytes]:
         *_any_of(targets),
         _step(_RETURN, _ALLOW),
         _step(_RETURN, _KILL),
+    ]
+    return [_step(_EQUAL, number, 0, len(body)), *body]
+
+
+def _no_orphan(number: int) -> list[bytes]:
+    """Answer as if done who no longer wants to die with its parent."""
+    body = [
+        _step(_LOAD, _argument(0)),
+        _step(_EQUAL, PDEATHSIG, 0, 1),
+        _step(_RETURN, _FAIL),
+        _step(_RETURN, _ALLOW),
     ]
     return [_step(_EQUAL, number, 0, len(body)), *body]
 

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 
 from graph_net.isolate.tree import descendants
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_ANONYMOUS = re.compile(r"^RssAnon:\s*(\d+) kB", re.M)
+_SHARED = re.compile(r"^RssShmem:\s*(\d+) kB", re.M)
+_PART_OF_SHARED = re.compile(r"^Pss_Shmem:\s*(\d+) kB", re.M)
+_LITTLE_SHARED = 16 << 20
+"""Shared memory below it is not looked into, which costs a walk through the page tables."""
 
 
 def group_bytes(pid: int) -> int:
-    """Resident memory that a process and its descendants do not share with others, in bytes."""
-    return sum(_private_bytes(member) for member in descendants(pid))
+    """Resident memory that a process and its descendants hold, in bytes; files left out.
+
+    What several of them share counts once.
+    """
+    return sum(_held_bytes(member) for member in descendants(pid))
 
 
-def _private_bytes(pid: int) -> int:
+def _held_bytes(pid: int) -> int:
+    status = _text(f"/proc/{pid}/status")
+    shared = _bytes(_SHARED, status)
+    if shared > _LITTLE_SHARED:
+        shared = _bytes(_PART_OF_SHARED, _text(f"/proc/{pid}/smaps_rollup"))
+    return _bytes(_ANONYMOUS, status) + shared
+
+
+def _text(path: str) -> str:
     try:
-        words = Path(f"/proc/{pid}/statm").read_text("ascii").split()
-        return (int(words[1]) - int(words[2])) * _PAGE
-    except (OSError, IndexError, ValueError):  # it ended meanwhile
-        return 0
+        return Path(path).read_text("ascii", "replace")
+    except OSError:  # it ended meanwhile
+        return ""
+
+
+def _bytes(field: re.Pattern[str], text: str) -> int:
+    found = field.search(text)
+    return int(found[1]) << 10 if found else 0
 
 
 def oom_kills() -> int:

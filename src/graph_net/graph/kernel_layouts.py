@@ -1,0 +1,119 @@
+"""Rules for kernels that take a layout for granted: that elements lie apart, or inside the storage.
+
+A tensor made by ``expand`` or ``as_strided`` has more elements than memory. Most kernels walk it by
+its strides; those named here walk it as if it were dense, and run past its end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch._ops import OpOverload
+
+from graph_net.graph.kernel_checks import Bound, Rule, refuse_unless
+
+_KEEP_DATA = frozenset(
+    "squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ detach_ index_put_".split()
+)
+"""Operators that change a shape and no element; and ``index_put_``, which follows the strides of an
+expanded tensor, with a warning."""
+
+
+def span(sizes: Iterable[int], strides: Iterable[int]) -> int:
+    """Elements of memory between the first and the last of a tensor, both included."""
+    pairs = list(zip(sizes, strides, strict=True))
+    if any(size == 0 for size, _ in pairs):
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in pairs)
+
+
+def overlaps(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has more elements than the memory it spans."""
+    return tensor.numel() > 1 and span(tensor.shape, tensor.stride()) < tensor.numel()
+
+
+def dense(*names: str) -> Rule:
+    """A rule that the tensors under these names do not overlap themselves."""
+
+    def rule(bound: Bound) -> None:
+        for name in names:
+            tensor = bound.get(name)
+            refuse_unless(
+                not isinstance(tensor, torch.Tensor) or not overlaps(tensor),
+                f"{name} with elements that share memory; the kernel reads as if they did not",
+            )
+
+    return rule
+
+
+def written_rule(overload: OpOverload) -> Rule | None:
+    """A rule that what an operator writes does not overlap itself, if it writes anything."""
+    if overload._schema.name.partition("::")[2] in _KEEP_DATA:
+        return None
+    written = [
+        argument.name
+        for argument in overload._schema.arguments
+        if argument.alias_info is not None and argument.alias_info.is_write
+    ]
+    return dense(*written) if written else None
+
+
+def _aliased(bound: Bound) -> None:
+    owner = bound["self"]
+    sizes, strides = ([int(number) for number in bound[name]] for name in ("size", "stride"))
+    refuse_unless(
+        len(sizes) == len(strides) and min((*sizes, *strides), default=0) >= 0,
+        f"an alias of sizes {sizes} and strides {strides}",
+    )
+    room = owner.untyped_storage().nbytes() // owner.element_size() - owner.storage_offset()
+    refuse_unless(
+        math.prod(sizes) == owner.numel() and span(sizes, strides) <= room,
+        f"an alias of sizes {sizes} and strides {strides} for {owner.numel()} elements",
+    )
+
+
+def _rows_apart(*names: str) -> Rule:
+    """A rule for kernels that read each row as a dense vector, whatever the strides before it."""
+
+    def rule(bound: Bound) -> None:
+        for name in names:
+            tensor = bound[name]
+            refuse_unless(
+                tensor.dim() == 0 or tensor.shape[-1] < 2 or tensor.stride(-1) > 0,
+                f"{name} expanded in its last dimension; the kernel reads rows",
+            )
+
+    return rule
+
+
+def _median(bound: Bound) -> None:
+    owner, dim = bound["self"], bound.get("dim")
+    if isinstance(dim, int) and -owner.dim() <= dim < owner.dim():
+        refuse_unless(
+            owner.shape[dim] < 2 or owner.stride(dim) > 0, "a median along an expanded dimension"
+        )
+
+
+_GROUP_NORM = ("grad_out", "input", "mean", "rstd", "weight", "bias")
+_BAG = ("indices", "offsets", "per_sample_weights")
+LAYOUT_RULES: dict[str, Rule] = {
+    "_reshape_alias": _aliased,
+    **dict.fromkeys(("median", "nanmedian"), _median),
+    **dict.fromkeys(("native_group_norm", "native_group_norm_backward"), dense(*_GROUP_NORM)),
+    "native_layer_norm_backward": dense("mean", "rstd"),
+    "_weight_norm_interface": dense("v", "g"),
+    "_weight_norm_interface_backward": dense("grad_w"),
+    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), dense(*_BAG)),
+    **dict.fromkeys(
+        (f"{kind}_backward" for kind in ("adaptive_max_pool2d", "adaptive_max_pool3d",
+         "max_pool2d_with_indices", "max_pool3d_with_indices")),
+        dense("indices"),
+    ),
+    "_scaled_dot_product_flash_attention_for_cpu": _rows_apart("query", "key", "value"),
+    "_scaled_dot_product_flash_attention_for_cpu_backward": _rows_apart(
+        "query", "key", "value", "out"
+    ),
+}  # fmt: skip
+"""Rules for what a kernel takes for granted about memory, by packet."""
