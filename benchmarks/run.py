@@ -26,6 +26,7 @@ BENCHMARKS = {
     "overhead": [],
     "confinement": [],
     "honesty": [],
+    "coverage": [],
     "scoring": [],
     "features": [],
     "programs": [],
