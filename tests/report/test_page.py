@@ -250,6 +250,10 @@ def test_failures_that_are_alike_stand_together(tmp_path: Path) -> None:
     ]
     page = page_of(tmp_path, alike)
     assert sum(tag == "details" for tag, _ in page.elements) == 1
+    shown = page.inside["text"]
+    assert "E: size 3" in shown
+    assert "and alike" in shown
+    assert "size #" not in shown
     assert "inductor 1, tvm 1" in page.inside["text"]
 
 

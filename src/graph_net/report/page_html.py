@@ -9,6 +9,7 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote
 
+from graph_net.record.signature import headline_of
 from graph_net.report.page_failures import Cluster
 from graph_net.report.page_programs import PagePrograms
 from graph_net.report.page_rows import Entry
@@ -187,10 +188,11 @@ def _cluster(cluster: Cluster, entries: list[Entry]) -> str:
         f"{escape(entries[place].subject.name)}</a> · {escape(entries[place].config.label)}</li>"
         for place in cluster.examples
     )
-    signature = escape(cluster.signature or "no message")
+    headline = escape(headline_of(cluster.message) or "no message")
+    alike = " <small>and alike</small>" if cluster.varied else ""
     return (
         f'<details class="cluster"><summary><b class="count">{cluster.count:,}</b>'
         f'<span class="stage">{cluster.stage} · {cluster.symptom}</span> '
-        f"<code>{signature}</code></summary><p>{escape(who)}</p>"
+        f"<code>{headline}</code>{alike}</summary><p>{escape(who)}</p>"
         f"<pre>{escape(cluster.message)}</pre><ul>{examples}</ul></details>\n"
     )
