@@ -27,6 +27,7 @@ BENCHMARKS = {
     "overhead": [],
     "confinement": [],
     "honesty": [],
+    "coverage": [],
     "scoring": [],
     "features": [],
     "programs": [],

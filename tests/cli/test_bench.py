@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cli.calling import Cli
-from graph_net.cli.bench import parse_seconds
+from graph_net.cli.bench import Board, parse_seconds
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.records import RecordStore
+from graph_net.record import Failure, Stage, Symptom
 from graph_net.testing.models import case_graph
 from measure.asking import small_graph
+from score.some_samples import record
 
 MINE = '''
 """A compiler in thirty lines, with an option and something it refuses."""
@@ -57,6 +60,14 @@ def pack(tmp_path: Path) -> Path:
 def quick(pack: Path, records: Path, compilers: str, *words: str) -> list[str]:
     asked = ["bench", str(pack), "--compilers", compilers, "-o", str(records), "--threads", "1"]
     return [*asked, "--seconds", "0.1", "-j", "1", *words]
+
+
+def test_a_record_that_fails_is_a_line_in_its_own_words(capsys: pytest.CaptureFixture[str]) -> None:
+    noisy = record("g", (Stage.MEASURE, Symptom.TOO_NOISY))
+    why = Failure(Stage.MEASURE, Symptom.TOO_NOISY, "eager differs from itself by 80%", "by #%")
+    Board(1, None).add(replace(noisy, failure=why))
+    said = capsys.readouterr().err
+    assert "inductor g: measure too_noisy: eager differs from itself by 80%" in said
 
 
 def test_a_compiler_of_ones_own_is_benchmarked(pack: Path, tmp_path: Path, cli: Cli) -> None:

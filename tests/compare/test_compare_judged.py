@@ -16,7 +16,7 @@ from graph_net.compare.blocks import block_logs
 from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.measure.stats import block_logs as one_by_one
-from graph_net.record import BLAMELESS, Record, RecordError, Stage, Symptom
+from graph_net.record import BLAMELESS, Failure, Record, RecordError, Stage, Symptom
 from score.some_samples import CONFIG, DEVICE, output, record
 
 TVM = replace(CONFIG, name="tvm")
@@ -154,6 +154,15 @@ def test_nobody_is_blamed_for_the_machine(tmp_path: Path, symptom: Symptom, side
         found = between(tmp_path / str(id(other)), [sides[0]], [sides[1]])
         assert only(found)[0] is Change.NOT_COUNTED
         assert found.regressions == 0
+
+
+def test_a_failure_is_told_in_its_own_words(tmp_path: Path) -> None:
+    """Not in its signature, which masks what tells people something."""
+    failure = Failure(Stage.COMPILE, Symptom.TIMEOUT, "took 612 s\nand more", "took # s")
+    broken = replace(record("g", (Stage.COMPILE, Symptom.TIMEOUT)), failure=failure)
+    (row,) = between(tmp_path, [timed("g")], [broken]).rows([0])
+    assert row.failures == ("", "compile timeout: took 612 s")
+    assert row.sentence == "compile timeout: took 612 s"
 
 
 def test_noise_hides_neither_a_failure_nor_a_repair(tmp_path: Path) -> None:

@@ -89,3 +89,23 @@ def test_types_that_a_graph_converts_to_are_known() -> None:
     found = work(Calls(lambda t, x: (x.to(torch.bfloat16) @ t.to(torch.bfloat16)).float()),
                  torch.randn(4, 4))  # fmt: skip
     assert set(found.dtypes) == {"bfloat16", "float32"}
+
+
+class Recurs(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.LSTM(8, 8)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.layer(x)[0]
+
+
+def test_operations_that_the_counter_does_not_know_are_named() -> None:
+    assert work(Recurs(), torch.randn(3, 2, 8)).reason == "the operations of lstm are not counted"
+    transform = Calls(lambda table: torch.fft.rfft(table).abs())
+    assert work(transform).reason == "the operations of rfft are not counted"
+
+
+def test_a_graph_whose_operations_are_all_counted_has_nothing_to_explain() -> None:
+    found = work(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.randn(2, 4))
+    assert (found.flops, found.reason) == (2 * 2 * 4 * 4, "")

@@ -17,7 +17,7 @@ import pytest
 from graph_net.cli.main import main
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.records import RecordStore
-from graph_net.corpus.rooflines import Rooflines, write_rooflines
+from graph_net.corpus.rooflines import Rooflines, read_rooflines, write_rooflines
 from graph_net.graph import Graph
 from graph_net.graph.work import Work
 from graph_net.measure.protocol import Protocol
@@ -250,6 +250,10 @@ def test_failures_that_are_alike_stand_together(tmp_path: Path) -> None:
     ]
     page = page_of(tmp_path, alike)
     assert sum(tag == "details" for tag, _ in page.elements) == 1
+    shown = page.inside["text"]
+    assert "E: size 3" in shown
+    assert "and alike" in shown
+    assert "size #" not in shown
     assert "inductor 1, tvm 1" in page.inside["text"]
 
 
@@ -349,7 +353,7 @@ def test_thousands_of_records_make_a_page_that_can_be_sent(tmp_path: Path) -> No
 def floored(records: list[Record], path: Path, seconds: float) -> None:
     """Keep a roofline beside records, by which every graph takes so long at least."""
     peaks = Peaks("x", "a processor", 1e9, 1e9, 0, {"float32": 1e9})
-    work = {record.subject.id: Work(int(seconds * 1e9)) for record in records}
+    work = {record.subject.id: Work(int(seconds * 1e9), 0) for record in records}
     write_rooflines(path, Rooflines({identity(DEVICE): peaks}, work))
 
 
@@ -366,6 +370,25 @@ def test_floors_are_on_the_page_where_a_roofline_was_measured(tmp_path: Path) ->
     assert all(10 < rows["headroom"][place] < 400 for place in timed)
     assert not any(rows["impossible"])
     assert "Headroom" in page.inside["text"]
+
+
+def test_graphs_whose_flops_are_unknown_are_marked(tmp_path: Path) -> None:
+    records = synthetic(30)
+    path = stored(tmp_path / "records", records)
+    floored(records, path, 1e-5)
+    known = read_rooflines(path)
+    missing = {
+        name: replace(work, reason="lstm is not counted") for name, work in known.work.items()
+    }
+    write_rooflines(path, Rooflines(known.peaks, missing))
+    page = page_of(tmp_path, records)
+    rows = json.loads(page.inside["data"])["rows"]
+    timed = [place for place, speedup in enumerate(rows["speedup"]) if speedup is not None]
+    assert {rows["floor"][place] for place in timed} == {1e-5}
+    assert set(rows["headroom"]) == {None}
+    assert "FLOPs unknown" in page.inside["text"]
+    told = unpacked(page.inside["details"].split("\n")[timed[0]])
+    assert told["floor"]["reason"] == "FLOPs unknown: lstm is not counted"
 
 
 def test_what_is_faster_than_possible_is_flagged(tmp_path: Path) -> None:

@@ -6,10 +6,22 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.coverage import coverage, worlds
 
-from graph_net.score import Fault, Sample, Samples, columns, estimate, rank, score
+from graph_net.score import (
+    Bounds,
+    Fault,
+    Parameters,
+    Sample,
+    Samples,
+    columns,
+    estimate,
+    rank,
+    score,
+)
 from graph_net.score.confidence import FEW_FAMILIES, draw_weights
 from graph_net.score.ranking import _holm, common
+from graph_net.score.student import quantile, stretch
 
 
 def family_samples(
@@ -118,8 +130,9 @@ def test_nothing_in_common_is_no_verdict() -> None:
 
 
 def test_holm_stops_at_the_first_that_stands() -> None:
-    assert _holm([0.01, 0.04, 0.03], 0.05) == [True, False, False]
-    assert _holm([0.01, 0.02, 0.04], 0.05) == [True, True, True]
+    """The level of each test; from the first that is not reached on it stays."""
+    assert _holm([0.01, 0.04, 0.03], 0.05) == pytest.approx([0.05 / 3, 0.025, 0.025])
+    assert _holm([0.01, 0.02, 0.04], 0.05) == pytest.approx([0.05 / 3, 0.025, 0.05])
 
 
 def test_pairing_holds_where_one_has_families_the_other_lacks() -> None:
@@ -152,12 +165,90 @@ def test_pairing_holds_where_families_have_other_names() -> None:
     assert pair.ratio.high / pair.ratio.low < 1.1
 
 
-def test_three_families_tell_nobody_apart() -> None:
-    """However steady a lead: three coins fall alike once in four throws."""
+def led(*leads: float) -> dict[str, Samples]:
+    """Two compilers, of which the first leads by so much in each family."""
+    rows = [(lead, f"g{n}.{k}", f"f{n}") for n, lead in enumerate(leads) for k in range(3)]
+    better = [Sample(math.exp(lead), -5.0, Fault.NONE, graph, f) for lead, graph, f in rows]
+    worse = [Sample(1.0, -5.0, Fault.NONE, graph, f) for _, graph, f in rows]
+    return {"better": columns(better), "worse": columns(worse)}
+
+
+def test_three_families_that_agree_on_the_sign_alone_tell_nobody_apart() -> None:
+    pair = rank(led(0.2, 0.5, 0.9)).pairs[0]
+    assert pair.ratio.value > 1.4
+    assert pair.ratio.holds_one
+    assert (pair.p_value > 0.05, pair.apart) == (True, False)
+    assert rank(led(0.49, 0.5, 0.51)).pairs[0].apart
+
+
+def test_a_verdict_and_its_interval_never_disagree() -> None:
+    """Eight compilers, twenty-eight pairs: what is corrected for is in the interval too."""
     curves = {
-        "better": columns(family_samples(3, 9, 0, shift=1.0)),
-        "worse": columns(family_samples(3, 9, 1)),
+        str(n): columns(family_samples(12, 2, 10 + n, shift=0.02 * n, within=0.08))
+        for n in range(8)
     }
-    pair = rank(curves).pairs[0]
-    assert pair.ratio.low > 1
-    assert (pair.p_value, pair.apart) == (0.25, False)
+    pairs = rank(curves).pairs
+    assert {pair.apart for pair in pairs} == {True, False}
+    for pair in pairs:
+        assert pair.apart == (pair.ratio.low > 1 or pair.ratio.high < 1)
+    # Holm: the interval of what stands is that of the least of them, wider than 95 % alone.
+    two = {name: curves[name] for name in ("2", "4")}
+    (alone,) = rank(two).pairs
+    among = rank(curves).pair("4", "2")
+    assert among.p_value == alone.p_value
+    assert among.ratio.high / among.ratio.low > alone.ratio.high / alone.ratio.low
+
+
+@pytest.mark.parametrize("doubt", [0.1, 0.3])
+def test_an_interval_holds_the_doubt_of_each_measurement(doubt: float) -> None:
+    """Measured exactly alike, all doubt is that of measuring: a mean of n has it over sqrt(n)."""
+    rows = [
+        Sample(1.3, -5.0, Fault.NONE, f"g{n}", f"f{n}", doubt=doubt, control=1.0) for n in range(16)
+    ]
+    found = estimate(columns(rows), draws=4000).at("s", 0)
+    assert math.log(found.high / 1.3) == pytest.approx(1.96 * doubt / 4, rel=0.1)
+    assert math.log(1.3 / found.low) == pytest.approx(1.96 * doubt / 4, rel=0.1)
+
+
+def test_what_moves_eager_against_itself_widens_the_interval_of_all() -> None:
+    """Averaging cannot remove what every measurement of a run shares."""
+    rows = [Sample(1.3, -5.0, Fault.NONE, f"g{n}", f"f{n}", control=1.2) for n in range(100)]
+    found = estimate(columns(rows), draws=4000).at("s", 0)
+    assert math.log(found.high / 1.3) == pytest.approx(1.96 * math.log(1.2), rel=0.1)
+
+
+def test_the_doubt_of_one_graph_is_that_of_its_measurement() -> None:
+    found = estimate(columns([Sample(1.3, -5.0, Fault.NONE, "g", doubt=0.1)]), draws=4000)
+    assert found.alone
+    assert math.log(found.at("s", 0).high / 1.3) == pytest.approx(0.196, rel=0.1)
+    assert estimate(columns([Sample(1.3, -5.0)])).at("s", 0) == Bounds(1.3, 1.3, 1.3)
+
+
+def test_a_slowdown_counts_its_doubt_as_often_as_it_counts() -> None:
+    """With p = 1 a slowdown is squared, and so is its error."""
+    rows = [Sample(0.5, -5.0, Fault.NONE, "g", doubt=0.1)]
+    found = estimate(columns(rows), Parameters(p=1.0), draws=4000).at("s", 0)
+    assert found.value == pytest.approx(0.25)
+    assert math.log(found.high / 0.25) == pytest.approx(2 * 0.196, rel=0.1)
+
+
+def test_few_families_make_intervals_wider_by_students_t() -> None:
+    assert quantile(1, 0.975) == pytest.approx(12.7062, rel=1e-4)
+    assert quantile(4, 0.975) == pytest.approx(2.77645, rel=1e-4)
+    assert quantile(9, 0.995) == pytest.approx(3.24984, rel=1e-4)
+    assert quantile(10_000, 0.975) == pytest.approx(1.96, rel=1e-3)
+    assert stretch(1, 0.95) == 1.0
+    assert stretch(5, 0.95) == pytest.approx(math.sqrt(5 / 4) * 2.77645 / 1.95996, rel=1e-4)
+    assert stretch(1000, 0.95) == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("place", [1, 2, 8, 9, 13], ids=lambda place: list(worlds())[place].name)
+def test_simulated_measurements_are_covered(place: int) -> None:
+    """A part of benchmarks/coverage.py: every sample simulated, A/A and with known speedups."""
+    share, _ = coverage(list(worlds())[place], runs=100)
+    assert share >= 0.93
+
+
+def test_without_the_doubt_of_measuring_noise_passes_for_a_speedup() -> None:
+    busy = next(world for world in worlds() if world.name == "A/A, busy, 30 graphs")
+    assert coverage(busy, runs=60, measuring=False)[0] < 0.93 <= coverage(busy, runs=60)[0]

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from graph_net.corpus.records import RecordStore
 from graph_net.record import BLAMELESS, Interval, Record, RecordError, Stage, Symptom
-from graph_net.score import Fault, columns, load, sample_of, score
+from graph_net.score import (
+    Fault,
+    Sample,
+    Speedup,
+    columns,
+    control_of,
+    estimate,
+    load,
+    sample_of,
+    score,
+)
 from score.some_samples import CONFIG, DEVICE, output, record, timing
 
+TVM = replace(CONFIG, name="tvm")
 KINDS = {
     (Stage.LOAD, Symptom.EXCEPTION): Fault.EAGER,
     (Stage.EAGER, Symptom.OUT_OF_MEMORY): Fault.EAGER,
@@ -105,10 +118,11 @@ def test_columns_are_what_the_records_are_one_by_one(tmp_path: Path, compact: bo
     (found,) = load([stored(tmp_path, records, compact)]).values()
     one_by_one = columns(sample for each in records if (sample := sample_of(each)))
     assert sorted(found.families) == sorted(one_by_one.families) == ["timm/resnet", "timm/vit"]
-    for name in ("log_speedup", "timed", "t", "fault", "graph", "category", "family"):
+    numbers = ("log_speedup", "doubt", "log_control", "control_doubt")
+    for name in (*numbers, "timed", "t", "fault", "graph", "category", "family"):
         got, want = getattr(found, name), getattr(one_by_one, name)
-        if name == "log_speedup":
-            assert got == pytest.approx(want)
+        if name in numbers:
+            assert got == pytest.approx(want, nan_ok=True), name
         else:
             assert np.array_equal(got, want), name
 
@@ -138,15 +152,41 @@ def test_configurations_that_differ_have_names_that_differ(tmp_path: Path) -> No
     ]
 
 
-def test_paired_speedups_are_the_records_own(tmp_path: Path) -> None:
-    own = replace(timing(2.0), speedup=Interval(3.0, 3.0, 3.0))
-    path = stored(tmp_path, [record("a", timing=own)])
-    medians, paired = (load([path], paired=which)["inductor"] for which in (False, True))
-    assert medians.speedup == pytest.approx([2.0])
-    assert paired.speedup == pytest.approx([3.0])
-    sample = sample_of(record("a", timing=own), paired=True)
+def test_a_speedup_is_that_of_the_record_as_bench_prints_it(tmp_path: Path) -> None:
+    own = replace(timing(2.0), speedup=Interval(3.0, 3.0, 3.0))  # the ratio of medians is 2
+    found = load([stored(tmp_path, [record("a", timing=own)])])["inductor"]
+    assert found.speedup == pytest.approx([3.0])
+    assert found.speedups is Speedup.PAIRED
+    sample = sample_of(record("a", timing=own))
     assert sample is not None
     assert sample.speedup == 3.0
+
+
+def test_the_doubt_of_a_record_is_its_intervals_and_its_controls() -> None:
+    sides = Interval(2.0, 2.0 / 1.1, 2.0 * 1.2)
+    quiet = replace(timing(2.0), speedup=sides)
+    noisy = replace(quiet, noise=Interval(1.3, 1.0, 1.4))
+    wide = math.log(1.2) / NormalDist().inv_cdf(0.995)
+    samples = [sample_of(record("a", timing=each)) for each in (quiet, noisy)]
+    assert [each.doubt for each in samples if each] == pytest.approx(
+        [wide, math.hypot(wide, math.log(1.3))]
+    )
+    assert [each.control for each in samples if each] == [1.0, 1.3]
+
+
+def test_the_control_is_eager_against_itself_in_every_record(tmp_path: Path) -> None:
+    off = replace(timing(4.0), noise=Interval(1.1, 1.0, 1.2))
+    crash = record("c", (Stage.COMPILE, Symptom.CRASH))
+    records = [record("a", timing=off), record("b", speedup=9.0, config=TVM), crash]
+    control = control_of(load([stored(tmp_path, records)]).values())
+    assert control is not None
+    assert sorted(control.speedup) == pytest.approx([1.0, 1.1])
+    assert score(control, ts=[-10]).s[0, 0] == pytest.approx(1.1**0.5)
+    assert estimate(control).families == 2
+
+
+def test_a_log_has_no_control() -> None:
+    assert control_of([columns([Sample(2.0, -5.0)])]) is None
 
 
 def test_what_holds_nothing_is_told(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from graph_net.corpus.rooflines import (
 from graph_net.graph.work import Work
 from graph_net.measure.device import describe
 from graph_net.measure.peaks import measure_peaks, quickest
-from graph_net.record import Record, RecordError
+from graph_net.record import Failure, Record, RecordError, Stage, Symptom
 from graph_net.record.peaks import Peaks, identity
 from graph_net.score.roofline import MARGIN, floor_of, headroom_of, memory_seconds
 from report.test_page import synthetic
@@ -101,9 +101,41 @@ def test_headroom_is_measured_over_floor_and_less_than_it_is_impossible() -> Non
     assert "compute floor" in below.reason
 
 
+@pytest.mark.parametrize(
+    ("work", "why"),
+    [
+        (Work(1000, 0, 0, FLOAT, "the operations of lstm are not counted"), "lstm"),
+        (Work(1000, None, reason="GuardOnDataDependentSymNode"), "GuardOnData"),
+        (Work(1000, 10**6, 0, ("float8_e4m3fn",)), "no peak was measured for float8_e4m3fn"),
+    ],
+)
+def test_where_flops_are_unknown_there_is_a_floor_and_no_headroom(work: Work, why: str) -> None:
+    record = measured()
+    known = Rooflines({identity(record.device): PEAKS}, {record.subject.id: work})
+    above = headroom_of(record, known)
+    assert above is not None
+    assert above.floor.seconds == pytest.approx(1e-7)
+    assert (above.ratio, above.eager_ratio, above.impossible) == (None, None, False)
+    assert above.reason.startswith("FLOPs unknown: ")
+    assert why in above.reason
+
+
+def test_what_is_below_its_memorys_floor_is_impossible_whatever_its_flops() -> None:
+    record = measured()
+    work = Work(10**12, None, reason="unknown")
+    above = headroom_of(
+        record, Rooflines({identity(record.device): PEAKS}, {record.subject.id: work})
+    )
+    assert above is not None
+    assert above.impossible
+    assert "below the memory floor" in above.reason
+
+
 def test_without_peaks_work_or_samples_there_is_no_headroom() -> None:
     record = measured()
     known = rooflines(record, 1e-6)
+    noisy = replace(record, failure=Failure(Stage.MEASURE, Symptom.TOO_NOISY, "noise"))
+    assert headroom_of(noisy, known) is None
     assert headroom_of(record, Rooflines()) is None
     assert headroom_of(record, replace(known, work={})) is None
     assert headroom_of(record, replace(known, peaks={})) is None
@@ -170,7 +202,8 @@ def test_a_compiler_that_keeps_its_results_is_found_out() -> None:
     graph = graph_of(torch.nn.Linear(1024, 1024), (torch.randn(256, 1024),))
     (computes,) = records_of([task("eager", graph)], 1)
     assert computes.timing is not None
-    looked_up = replace(computes.timing.candidate, wall=(1e-6,) * 4)
+    arm = computes.timing.candidate
+    looked_up = replace(arm, wall=(1e-6,) * len(arm.wall))
     keeps = replace(computes, timing=replace(computes.timing, candidate=looked_up))
     # Ten times what any one core does: eager is above the floor on every machine.
     peaks = Peaks("id", "x", 1e12, 1e13, 1 << 30, {"float32": 2e12})

@@ -12,8 +12,8 @@ import pytest
 from graph_net.cli import score
 from graph_net.cli.main import main
 from graph_net.cli.terminal import Terminal
-from graph_net.record import Stage, Symptom
-from score.some_samples import CONFIG, DATA, record
+from graph_net.record import Interval, Stage, Symptom
+from score.some_samples import CONFIG, DATA, record, timing
 from score.test_records_scored import stored
 
 TVM = replace(CONFIG, name="tvm")
@@ -38,12 +38,14 @@ def two(tmp_path: Path) -> Path:
 def test_the_table_ranks_and_tells_apart(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("score", two) == 0
     said = capsys.readouterr()
+    assert "speedups: paired ratios" in said.out
+    assert "eager (control)" in said.out
     rows = [line for line in said.out.splitlines() if "inductor" in line or "tvm" in line]
     assert "inductor" in rows[0], "the best comes first"
     assert [word in rows[0] for word in ("2.000", "12")] == [True, True]
     assert "0.500" in rows[1]
-    assert "told apart" in rows[2]
-    assert "not told apart" not in said.out
+    assert "first is better" in " ".join(said.out.split())
+    assert "no significant difference" not in said.out
     assert "4.000" in rows[2] or "3." in rows[2]
     assert "tvm: 1 too noisy: outputs count, without a speedup" in said.err
     assert all(word in said.out for word in ("α", "β", "λ", "η", "S(-5)", "S(0)", "ES(3)"))
@@ -87,8 +89,36 @@ def test_the_aggregate_is_an_option(two: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_few_families_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("score", stored(tmp_path, [record("a")])) == 0
+    assert call("score", stored(tmp_path, [record("anet"), record("bnet")])) == 0
     assert "fewer than 10 model families" in capsys.readouterr().err
+
+
+def test_of_one_graph_there_is_no_interval_over_graphs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unsure = replace(timing(2.0), speedup=Interval(2.0, 1.5, 2.5))
+    assert call("score", stored(tmp_path / "unsure", [record("a", timing=unsure)])) == 0
+    said = capsys.readouterr()
+    assert "one model family: no interval over graphs" in said.err
+    assert "2.000" in said.out
+    assert re.search(r"1\.[56]\d\d…2\.[45]\d\d", said.out)  # 2 / 1.33^0.76 … 2 · 1.33^0.76
+    assert call("score", stored(tmp_path / "sure", [record("a")])) == 0
+    said = capsys.readouterr()
+    assert "no interval" in said.out
+    assert "2.000…" not in said.out
+
+
+def test_of_a_log_the_table_says_what_its_speedups_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = DATA / "inductor_h200.log"
+    if not log.is_file():
+        pytest.skip("needs shared/data/graphnet beside the repository")
+    assert call("score", log) == 0
+    said = capsys.readouterr().out
+    assert "speedups: ratios of medians" in said
+    assert "intervals over model families " in said
+    assert "control" not in said
 
 
 @pytest.mark.parametrize(
@@ -140,4 +170,4 @@ def test_at_80_columns_every_number_is_whole(
     assert call("score", two) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
-    assert len(re.findall(r"\d\.\d{3}…-?\d\.\d{3}", shown)) == 2 * 8 + 1
+    assert len(re.findall(r"\d\.\d{3}…-?\d\.\d{3}", shown)) == 3 * 8 + 1

@@ -16,6 +16,7 @@ from graph_net.graph import Graph, GraphError, Recipe, to_bytes
 from graph_net.measure import Limits, Protocol, Task
 from graph_net.measure.runner import Ask, lanes
 from graph_net.record import Config, Device, Record, Subject
+from graph_net.record.signature import headline_of
 from graph_net.rewrite.boundary import can_cross
 from graph_net.rewrite.carve import Carver
 
@@ -255,6 +256,7 @@ class _Trials:
     @staticmethod
     def _got(record: Record) -> str:
         if record.failure is not None:
-            return f"{record.failure.stage} {record.failure.symptom}: {record.failure.signature}"
+            failure = record.failure
+            return f"{failure.stage} {failure.symptom}: {headline_of(failure.message)}"
         assert record.timing is not None
         return f"its outputs pass, and it is {record.timing.verdict}"

@@ -254,11 +254,12 @@ class _Quiet:
 
 def _line(record: Record) -> str:
     from graph_net.record.pieces import pieces_text
+    from graph_net.record.signature import headline_of
 
     words = f"{record.config.label} {record.subject.name}: "
     if record.failure is not None:
         failure = record.failure
-        return f"{words}{failure.stage} {failure.symptom}: {failure.signature}"
+        return f"{words}{failure.stage} {failure.symptom}: {headline_of(failure.message)}"
     timing = record.timing
     assert timing is not None
     speedup = f"{timing.speedup.value:.3f}× [{timing.speedup.low:.3f}, {timing.speedup.high:.3f}]"

@@ -31,9 +31,6 @@ def plot_sources(
     p: Annotated[float, typer.Option("--p", help="Penalty for slowdowns.")] = 0.0,
     b: Annotated[float, typer.Option("--b", help="The speedup that stands for a failure.")] = 0.1,
     interpretation: Annotated[str, typer.Option(help=INTERPRETATION_HELP)] = "default",
-    paired: Annotated[
-        bool, typer.Option("--paired", help="Speedups of interleaved samples, not of medians.")
-    ] = False,
 ) -> None:
     """Draw S(t) and ES(t) with confidence bands, and the spread of speedups, for a paper.
 
@@ -48,5 +45,5 @@ def plot_sources(
     kinds = list(Kind) if kind is Picture.ALL else [Kind[kind.name]]
     wanted = [word.strip().lower() for word in formats.split(",") if word.strip()]
     for each in kinds:
-        for path in draw(each, sources, output, parameters, wanted, paired):
+        for path in draw(each, sources, output, parameters, wanted):
             err.print(str(path), highlight=False, soft_wrap=True)

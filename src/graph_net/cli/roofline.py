@@ -114,7 +114,7 @@ def _floors(
     without = sum(graph not in work for graph in graphs)
     if without:
         err.print(f"{without} graphs are in no pack at hand and have no floor; --corpus names one")
-    above = sorted(headrooms(store.records(), found), key=lambda each: each.ratio)
+    above = sorted(headrooms(store.records(), found), key=_nearest)
     return found, above
 
 
@@ -165,6 +165,11 @@ def _show_peaks(peaks: Peaks) -> None:
         )
 
 
+def _nearest(each: Headroom) -> tuple[bool, float]:
+    """The nearest to its floor first; those whose floor lacks operations last."""
+    return each.ratio is None, each.ratio or 0.0
+
+
 def _show_floors(above: list[Headroom]) -> None:
     table = Table(title="nearest to their floors", title_justify="left")
     for name in ("graph", "compiler"):
@@ -176,13 +181,20 @@ def _show_floors(above: list[Headroom]) -> None:
         floor = each.floor
         table.add_row(
             each.subject.name, each.config.label, _milli(floor.seconds),
-            floor.bound, _milli(each.seconds), f"{each.ratio:.2f}×",
-            f"{each.eager_seconds / floor.seconds:.2f}×", each.reason,
+            floor.bound, _milli(each.seconds), _times(each.ratio), _times(each.eager_ratio),
+            each.reason,
             style="red" if each.impossible else None,
         )  # fmt: skip
     out.print(table)
     flagged = sum(each.impossible for each in above)
     err.print(f"{len(above)} measurements have a floor, {flagged} are faster than possible")
+    unknown = sum(each.ratio is None for each in above)
+    if unknown:
+        err.print(f"{unknown} have no headroom: some of their FLOPs are unknown, so floors are low")
+
+
+def _times(ratio: float | None) -> str:
+    return "unknown" if ratio is None else f"{ratio:.2f}×"
 
 
 def _milli(seconds: float) -> str:
@@ -201,6 +213,7 @@ def _tree(each: Headroom) -> dict[str, Any]:
         "seconds": each.seconds,
         "eager_seconds": each.eager_seconds,
         "headroom": each.ratio,
+        "flops_unknown": each.floor.unknown,
         "impossible": each.impossible,
         "reason": each.reason,
     }

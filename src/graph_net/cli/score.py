@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SOURCES_HELP = "Records, GraphNet logs, JSON results, or directories of them."
 AGGREGATES = {"graphnet": "aggregate", "passbench": "AS"}
+CONTROL = "eager (control)"
 INTERPRETATION_HELP = "Which t tolerates which failure: default, paper or mismatch_extended."
 
 
@@ -28,17 +29,15 @@ def score_sources(
     interpretation: Annotated[str, typer.Option(help=INTERPRETATION_HELP)] = "default",
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     aggregate: Annotated[str, typer.Option(help="graphnet, or passbench for its AS.")] = "graphnet",
-    paired: Annotated[
-        bool, typer.Option("--paired", help="Speedups of interleaved samples, not of medians.")
-    ] = False,
 ) -> None:
     """Score compilers: correctness and speedup in one number for each tolerance t.
 
-    α, β, λ and η are those at t = 0. Intervals are bootstrapped over model families. Measurements
-    that were too noisy count by their outputs, without a speedup; those that the machine broke are
-    excluded. Both are listed.
+    α, β, λ and η are those at t = 0. Speedups of records are paired ratios, as `bench` prints them,
+    those of GraphNet's logs ratios of medians. Intervals hold the choice of graphs and the doubt of
+    each measurement; eager against itself stands below as the control. Measurements that were too
+    noisy count by their outputs, without a speedup; those that the machine broke are excluded.
     """
-    from graph_net.score import Parameters, estimate, load, rank
+    from graph_net.score import Parameters, control_of, estimate, load, rank
     from graph_net.score import interpretation as interpretation_of
 
     if not 0.5 <= confidence < 1:
@@ -46,7 +45,7 @@ def score_sources(
     if aggregate not in AGGREGATES:
         raise ValueError(f"Unknown aggregate: {aggregate!r}. Available: {', '.join(AGGREGATES)}")
     parameters = Parameters(p, b, interpretation_of(interpretation))
-    curves = load(sources, paired)
+    curves = load(sources)
     scored = {name: samples for name, samples in curves.items() if len(samples)}
     if json:
         found = {name: _levels(samples, parameters) for name, samples in scored.items()}
@@ -56,7 +55,10 @@ def score_sources(
         name: estimate(samples, parameters, confidence=confidence)
         for name, samples in scored.items()
     }
-    _table(estimates, parameters, confidence, aggregate)
+    control = control_of(scored.values())
+    if control is not None:
+        estimates[CONTROL] = estimate(control, parameters, confidence=confidence)
+    _table(estimates, _title(scored, parameters, confidence), aggregate)
     if len(scored) > 1:
         _ranking(rank(scored, parameters, confidence))
     _not_counted(curves)
@@ -70,40 +72,62 @@ def _levels(samples: Samples, parameters: Parameters) -> dict[str, float]:
     return {str(int(t)): float(value) for t, value in zip(curves.ts, curves.es[0], strict=True)}
 
 
-def _table(
-    estimates: dict[str, Estimate], parameters: Parameters, confidence: float, aggregate: str
-) -> None:
-    title = (
-        f"p = {parameters.p:g}, b = {parameters.b:g}, {parameters.interpretation.name}; "
-        f"{confidence:.0%} intervals over model families"
+def _title(scored: dict[str, Samples], parameters: Parameters, confidence: float) -> str:
+    """What the numbers are: the parameters, which speedups, which doubts."""
+    kinds = " and ".join(sorted({str(samples.speedups) for samples in scored.values()}))
+    doubts = "model families"
+    if any(samples.doubt.any() for samples in scored.values()):
+        doubts += " and measurements"
+    return (
+        f"p = {parameters.p:g}, b = {parameters.b:g}, {parameters.interpretation.name}; speedups: "
+        f"{kinds}; {confidence:.0%} intervals over {doubts}"
     )
+
+
+def _table(estimates: dict[str, Estimate], title: str, aggregate: str) -> None:
     table = Table(title=title, title_justify="left")
     table.add_column("compiler", overflow="fold")
     words = "graphs families α β λ η S(-5) S(0) ES(3)"
     for name in [*words.split(), AGGREGATES[aggregate]]:
         table.add_column(name, justify="right")
-    for name, found in sorted(estimates.items(), key=lambda item: -_aggregate(item[1])):
+    for name, found in sorted(estimates.items(), key=_order):
+        if name == CONTROL:
+            table.add_section()
         columns = [("alpha", 0), ("beta", 0), ("correct_share", 0), ("slower_share", 0),
                    ("s", -5), ("s", 0), ("es", 3)]  # fmt: skip
-        cells = [_cell(found.at(which, t)) for which, t in columns]
-        last = _cell(found.graphnet if aggregate == "graphnet" else found.passbench)
+        last = found.graphnet if aggregate == "graphnet" else found.passbench
+        bounds = [*(found.at(which, t) for which, t in columns), last]
+        cells = [_cell(each, found.alone) for each in bounds]
         families = f"{found.families}{'!' if found.uncertain else ''}"
-        table.add_row(name, f"{found.samples:,}", families, *cells, last)
+        table.add_row(name, f"{found.samples:,}", families, *cells)
     out.print(table)
-    few = [name for name, found in estimates.items() if found.uncertain]
+    compilers = {name: found for name, found in estimates.items() if name != CONTROL}
+    few = [name for name, found in compilers.items() if found.uncertain and not found.alone]
     if few:
         err.print(
-            f"! fewer than 10 model families: the intervals of {', '.join(few)} are "
-            "narrower than they should be"
+            f"! fewer than 10 model families: failures that none of them shows are not in the "
+            f"intervals of {', '.join(few)}"
+        )
+    alone = [name for name, found in compilers.items() if found.alone]
+    if alone:
+        err.print(
+            f"! one model family: no interval over graphs for {', '.join(alone)}; what is shown is "
+            "the doubt of measuring"
         )
 
 
-def _aggregate(found: Estimate) -> float:
-    return found.graphnet.value if found.graphnet is not None else 0.0
+def _order(item: tuple[str, Estimate]) -> tuple[bool, float]:
+    """The best first, the control last."""
+    name, found = item
+    return name == CONTROL, -(found.graphnet.value if found.graphnet is not None else 0.0)
 
 
-def _cell(bounds: Bounds | None) -> Text:
-    return Text() if bounds is None else _with_interval(bounds, "\n")
+def _cell(bounds: Bounds | None, alone: bool) -> Text:
+    if bounds is None:
+        return Text()
+    if alone and bounds.low == bounds.high:
+        return Text.assemble(f"{bounds.value:.3f}\n", ("no interval", "dim"))
+    return _with_interval(bounds, "\n")
 
 
 def _with_interval(bounds: Bounds, between: str) -> Text:
@@ -113,14 +137,15 @@ def _with_interval(bounds: Bounds, between: str) -> Text:
 
 
 def _ranking(ranking: Ranking) -> None:
-    table = Table(title="told apart, on the graphs both have", title_justify="left")
-    for name in ("better", "than"):
+    title = "pairs, on the graphs both have; intervals as wide as so many tests at once need"
+    table = Table(title=title, title_justify="left")
+    for name in ("first", "second"):
         table.add_column(name, overflow="fold")
     for name in ("times", "graphs", "families", "p"):
         table.add_column(name, justify="right")
     table.add_column("verdict")
     for pair in ranking.pairs:
-        verdict = "told apart" if pair.apart else "not told apart"
+        verdict = "first is better" if pair.apart else "no significant difference"
         if not pair.graphs:
             verdict = "no graph in common"
         times = _with_interval(pair.ratio, " ")

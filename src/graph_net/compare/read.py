@@ -25,7 +25,7 @@ from graph_net.score.sources import load
 
 COLUMNS = (
     "graph_id graph compiler version options config device device_kind protocol stage symptom "
-    "signature started t speedup noise_low noise_high eager_seconds candidate_seconds "
+    "message started t speedup noise_low noise_high eager_seconds candidate_seconds "
     "cold_seconds candidate_peak_bytes"
 ).split()
 _READ = [*COLUMNS, *ARMS, "rest"]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from graph_net.compare.choose import labels
 from graph_net.compare.judge import Change, Reason
 from graph_net.record import EQUAL
+from graph_net.record.signature import headline_of
 from graph_net.score.faults import Fault
 from graph_net.score.records import faults_of, floats_of
 from graph_net.score.samples import Floats, Ints
@@ -91,9 +92,9 @@ def rows_of(found: Comparison, places: Sequence[int] | Ints) -> list[Row]:
 
 def _failures(table: pa.Table) -> list[str]:
     """The failure of each row in a few words; empty for a success."""
-    columns = (table[name].to_pylist() for name in ("stage", "symptom", "signature"))
+    columns = (table[name].to_pylist() for name in ("stage", "symptom", "message"))
     return [
-        "" if fault == Fault.NONE else f"{stage} {symptom}" + (f": {text}" if text else "")
+        "" if fault == Fault.NONE else f"{stage} {symptom}: {headline_of(text or '')}".rstrip(": ")
         for fault, stage, symptom, text in zip(faults_of(table), *columns, strict=True)
     ]
 

@@ -41,6 +41,15 @@ _unsafe_view alias numpy_T mT _to_copy clone dropout identity
 """.split()
 )
 """Operators that give all the elements of their first argument, in another form."""
+_UNCOUNTED = frozenset(
+    """
+lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell stft istft cdist
+_cdist_forward grid_sample conv_tbc inverse cholesky cholesky_solve svd qr lu lstsq pinverse
+matrix_exp det slogdet logdet ctc_loss
+""".split()
+)
+"""Operators that compute much and that torch's counter of operations knows nothing of."""
+_UNCOUNTED_KINDS = ("fft", "linalg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,8 @@ class Work:
     """Bytes and operations; None where they are unknown.
 
     ``convolutions`` is the part of ``flops`` that other algorithms than the direct one can save
-    on; ``dtypes`` are the floating-point types that occur.
+    on; ``dtypes`` are the floating-point types that occur. Where there is a ``reason``, operations
+    are missing: ``flops`` is None, or less than the graph computes.
     """
 
     bytes: int
@@ -73,7 +83,19 @@ def work_of(graph: Graph) -> Work:
         return Work(read, dtypes=dtypes, reason=f"{type(error).__name__}: {first}")
     convolutions = sum(n for name, n in found.operations.items() if "conv" in name)
     written = _written_bytes(flat_outputs(found.outputs), found.inputs)
-    return Work(read + written, sum(found.operations.values()), convolutions, dtypes)
+    total = sum(found.operations.values())
+    return Work(read + written, total, convolutions, dtypes, _missing(live))
+
+
+def _missing(graph: Graph) -> str:
+    """Why the count of operations is not all of them; empty where it is."""
+    names = {base_name(node.target) for node in graph.nodes if _is_uncounted(node)}
+    return f"the operations of {', '.join(sorted(names))} are not counted" if names else ""
+
+
+def _is_uncounted(node: Node) -> bool:
+    words = node.target.replace(".", "_").split("_")
+    return base_name(node.target) in _UNCOUNTED or any(kind in words for kind in _UNCOUNTED_KINDS)
 
 
 def live_nodes(graph: Graph) -> Iterator[Node]:

@@ -31,8 +31,14 @@ def bounded(text: str) -> str:
     return printable(text[:MOST_TEXT], lines=True)[:MOST_TEXT]
 
 
+def headline_of(message: str) -> str:
+    """The first line of a message, as people are shown it."""
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return line[:200]
+
+
 def signature_of(message: str) -> str:
-    """The first line of a message with numbers, names, paths and addresses masked."""
+    """The first line of a message with numbers, names, paths and addresses masked: for grouping."""
     line = next((line.strip() for line in message.splitlines() if line.strip()), "")
     for pattern, mask in _MASKS:
         line = pattern.sub(mask, line)

@@ -80,7 +80,7 @@ def _rows(
         "cold": [rounded(entry.cost.cold_seconds) for entry in entries],
         "warm": [rounded(entry.cost.warm_seconds) for entry in entries],
         "floor": [h and rounded(h.floor.seconds) for h in above],
-        "headroom": [h and rounded(h.ratio) for h in above],
+        "headroom": [h and rounded(h.ratio) for h in above],  # none where FLOPs are unknown
         "impossible": [h is not None and h.impossible for h in above],
         "memory": [rounded(entry.cost.candidate_peak_bytes) for entry in entries],
         "eager_memory": [rounded(entry.cost.eager_peak_bytes) for entry in entries],

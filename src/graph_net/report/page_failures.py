@@ -14,7 +14,10 @@ EXAMPLES = 5
 
 @dataclass
 class Cluster:
-    """Failures of one kind; ``examples`` are places among the entries."""
+    """Failures of one kind; ``message`` is the first one's, ``examples`` are places among entries.
+
+    Messages of one kind may differ in what a signature masks: then they are ``varied``.
+    """
 
     stage: Stage
     symptom: Symptom
@@ -23,6 +26,7 @@ class Cluster:
     message: str
     compilers: Counter[str] = field(default_factory=Counter)
     examples: list[int] = field(default_factory=list)
+    varied: bool = False
 
     @property
     def count(self) -> int:
@@ -45,6 +49,7 @@ def clusters_of(entries: list[Entry]) -> dict[tuple[Stage, Symptom, str], Cluste
         key = cluster_key(failure)
         blamed = entry.sample is not None and not entry.too_noisy
         cluster = found.setdefault(key, Cluster(*key, blamed, failure.message[:MESSAGE]))
+        cluster.varied |= failure.message[:MESSAGE] != cluster.message
         cluster.compilers[entry.config.label] += 1
         if len(cluster.examples) < EXAMPLES:
             cluster.examples.append(place)

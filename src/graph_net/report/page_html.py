@@ -9,6 +9,7 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote
 
+from graph_net.record.signature import headline_of
 from graph_net.report.page_failures import Cluster
 from graph_net.report.page_programs import PagePrograms
 from graph_net.report.page_rows import Entry
@@ -21,7 +22,7 @@ from graph_net.report.page_tables import (
     rooflines,
     table,
 )
-from graph_net.score import Bounds, Pair, Parameters
+from graph_net.score import Bounds, Estimate, Pair, Parameters
 
 SECTIONS = {
     "scores": "Scores",
@@ -107,14 +108,20 @@ def _scores(scores: Scores, parameters: Parameters) -> str:
     names = ["compiler", "graphs", "families", *(text for _, _, text in AT), "aggregate", "AS"]
     names += [f'<abbr title="{escape(why)}">{letter}</abbr>' for _, letter, why in SHARES]
     rows = [_row(curve, number) for number, curve in enumerate(scores.curves)]
+    if scores.control is not None:
+        rows.append(["eager (control)", *_cells(scores.control)])
     few = any(c.estimate is not None and c.estimate.uncertain for c in scores.curves)
     note = (
         f"p = {parameters.p:g}, b = {parameters.b:g}, tolerances as in "
-        f"“{parameters.interpretation.name}”. Speedups are ratios of medians; 95 % intervals from "
-        "1,000 draws of model families. "
+        f"“{parameters.interpretation.name}”. Speedups are paired ratios, of samples taken side "
+        "by side; 95 % intervals hold the choice of model families (1,000 draws) and the doubt of "
+        "each measurement. The control is eager against itself in the same measurements: what its "
+        "score differs from 1 by is noise. "
     )
     if few:
-        note += "! fewer than ten families: the interval is narrower than it should be. "
+        note += "! fewer than ten families: failures that none of them shows are not in it. "
+    if any(c.estimate is not None and c.estimate.alone for c in scores.curves):
+        note += "One family: no interval over graphs, the doubt of measuring alone. "
     return f'{table(names, rows, "headline")}<p class="note">{note}</p>{_pairs(scores.pairs)}'
 
 
@@ -124,11 +131,15 @@ def _row(curve: Curve, number: int) -> list[str]:
     found = curve.estimate
     if found is None:
         return [name, "0", "0"] + ["–"] * (len(AT) + 2 + len(SHARES))
+    return [name, *_cells(found)]
+
+
+def _cells(found: Estimate) -> list[str]:
     families = f"{found.families:,}{'!' if found.uncertain else ''}"
     cells = [_cell(found.at(which, t)) for which, t, _ in AT]
     cells += [_cell(found.graphnet), _cell(found.passbench)]
     cells += [f"{found.at(which, 0.0).value:.3f}" for which, _, _ in SHARES]
-    return [name, f"{found.samples:,}", families, *cells]
+    return [f"{found.samples:,}", families, *cells]
 
 
 def _cell(bounds: Bounds | None) -> str:
@@ -138,10 +149,10 @@ def _cell(bounds: Bounds | None) -> str:
 
 
 def _pairs(pairs: tuple[Pair, ...]) -> str:
-    """Who is told apart from whom."""
+    """Which compiler is better; the intervals are those that the pairs were tested by."""
     rows = []
     for pair in pairs:
-        verdict = "told apart" if pair.apart else "not told apart"
+        verdict = "first is better" if pair.apart else "no significant difference"
         ratio = _cell(pair.ratio) if pair.graphs else "–"
         rows.append([
             escape(pair.first), escape(pair.second), ratio, f"{pair.graphs:,}",
@@ -150,8 +161,12 @@ def _pairs(pairs: tuple[Pair, ...]) -> str:
         ])  # fmt: skip
     if not rows:
         return ""
-    names = ["better", "than", "times", "graphs", "families", "p-value", "verdict"]
-    return f"<h3>Who is better, on the graphs both have</h3>{table(names, rows, 'pairs')}"
+    names = ["first", "second", "times", "graphs", "families", "p-value", "verdict"]
+    note = "Intervals are as wide as so many tests at once need: a verdict is that 1 lies outside."
+    return (
+        f"<h3>Who is better, on the graphs both have</h3>{table(names, rows, 'pairs')}"
+        f'<p class="note">{note}</p>'
+    )
 
 
 def _failures(clusters: list[Cluster], entries: list[Entry]) -> str:
@@ -173,10 +188,11 @@ def _cluster(cluster: Cluster, entries: list[Entry]) -> str:
         f"{escape(entries[place].subject.name)}</a> · {escape(entries[place].config.label)}</li>"
         for place in cluster.examples
     )
-    signature = escape(cluster.signature or "no message")
+    headline = escape(headline_of(cluster.message) or "no message")
+    alike = " <small>and alike</small>" if cluster.varied else ""
     return (
         f'<details class="cluster"><summary><b class="count">{cluster.count:,}</b>'
         f'<span class="stage">{cluster.stage} · {cluster.symptom}</span> '
-        f"<code>{signature}</code></summary><p>{escape(who)}</p>"
+        f"<code>{headline}</code>{alike}</summary><p>{escape(who)}</p>"
         f"<pre>{escape(cluster.message)}</pre><ul>{examples}</ul></details>\n"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graph_net.record import Config, Device
 from graph_net.report.page_rows import Entry
-from graph_net.score import Estimate, Pair, Parameters, Samples, columns, estimate, rank
+from graph_net.score import Estimate, Pair, Parameters, Samples, columns, control_of, estimate, rank
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Scores:
-    """All curves, best first, which of them are told apart, and the place of each."""
+    """All curves, best first, every pair of them, the place of each, and eager against itself."""
 
     curves: tuple[Curve, ...]
     pairs: tuple[Pair, ...]
     place: dict[tuple[str, str], int]
+    control: Estimate | None = None
 
 
 def scores_of(entries: list[Entry], parameters: Parameters) -> Scores:
@@ -43,7 +44,9 @@ def scores_of(entries: list[Entry], parameters: Parameters) -> Scores:
     pairs = rank(scored, parameters).pairs if len(scored) > 1 else ()
     order = sorted(made, key=lambda key: (-_aggregate(made[key]), labels[key]))
     place = {key: number for number, key in enumerate(order)}
-    return Scores(tuple(made[key] for key in order), pairs, place)
+    control = control_of(scored.values())
+    eager = None if control is None else estimate(control, parameters)
+    return Scores(tuple(made[key] for key in order), pairs, place, eager)
 
 
 def _curve(label: str, members: list[Entry], parameters: Parameters) -> Curve:

@@ -113,13 +113,16 @@ def rooflines(entries: list[Entry]) -> str:
         )
     rows = []
     for label, members in sorted(groups.items()):
-        ratios = [each.ratio for each in members]
-        spread = [f"{np.quantile(ratios, share):.3g}×" for share in (0, 0.5)]
+        ratios = [each.ratio for each in members if each.ratio is not None]
+        spread = [f"{np.quantile(ratios, s):.3g}×" if ratios else "–" for s in (0, 0.5)]
+        unknown = f"{len(members) - len(ratios):,}"
         bounds = Counter(each.floor.bound for each in members)
         told = ", ".join(f"{n:,} by {bound}" for bound, n in bounds.most_common())
         flagged = sum(each.impossible for each in members)
-        rows.append([escape(label), f"{len(members):,}", *spread, escape(told), f"{flagged:,}"])
-    names = ["compiler", "with a floor", "nearest to it", "median", "bound", "impossible"]
+        counts = f"{len(members):,}", unknown
+        rows.append([escape(label), *counts, *spread, escape(told), f"{flagged:,}"])
+    names = ["compiler", "with a floor", "FLOPs unknown", "nearest to it", "median", "bound",
+             "impossible"]  # fmt: skip
     warning = ""
     if any(each.impossible for members in groups.values() for each in members):
         warning = f'<p class="warning">Some are faster than this machine can be: {SUSPECTS}.</p>'

@@ -27,12 +27,11 @@ def draw(
     folder: Path | str,
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     formats: Sequence[str] = FORMATS,
-    paired: bool = False,
 ) -> list[Path]:
     """The files of one picture of some sources."""
     if kind is Kind.VIOLIN:
-        figure = violin_figure(load(sources, paired))
+        figure = violin_figure(load(sources))
     else:
         which: Which = "s" if kind is Kind.ST else "es"
-        figure = curves_figure(lines_of(sources, which, parameters, paired), which, parameters)
+        figure = curves_figure(lines_of(sources, which, parameters), which, parameters)
     return save(figure, Path(folder), kind.value, formats)

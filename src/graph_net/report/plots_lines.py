@@ -54,7 +54,6 @@ def lines_of(
     sources: Iterable[Path | str],
     which: Which,
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
-    paired: bool = False,
 ) -> list[Line]:
     """The curves of sources; a JSON file of scores, as ``graph-net score --json`` gives, is drawn
     as it is."""
@@ -64,7 +63,7 @@ def lines_of(
         if stored is not None:
             lines += [_stored_line(name, values) for name, values in stored.items()]
             continue
-        curves = load([source], paired)
+        curves = load([source])
         lines += [line_of(n, s, which, parameters) for n, s in curves.items() if len(s)]
     if not lines:
         raise RecordError("there is nothing to draw: no measurement counts")

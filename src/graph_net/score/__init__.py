@@ -1,4 +1,4 @@
-"""Records and logs in, scores out: S(t), ES(t), their intervals, and who is told apart."""
+"""Records and logs in, scores out: S(t), ES(t), their intervals, the control, and who is better."""
 
 from graph_net.score.aggregate import graphnet_aggregate, passbench_aggregate
 from graph_net.score.confidence import Bounds, Estimate, estimate
@@ -12,7 +12,7 @@ from graph_net.score.faults import (
     interpretation,
 )
 from graph_net.score.ranking import Pair, Ranking, rank
-from graph_net.score.samples import Sample, Samples, columns, sample_of
+from graph_net.score.samples import Sample, Samples, Speedup, columns, control_of, sample_of
 from graph_net.score.scores import LADDER, Curves, Parameters, combine, score
 from graph_net.score.sources import load
 
@@ -32,8 +32,10 @@ __all__ = [
     "Ranking",
     "Sample",
     "Samples",
+    "Speedup",
     "columns",
     "combine",
+    "control_of",
     "estimate",
     "graphnet_aggregate",
     "interpretation",

@@ -28,6 +28,7 @@ from graph_net.record import (
     canonical,
     read_as,
 )
+from graph_net.record.signature import headline_of
 
 CONFIDENCE = 0.98
 """Of the ratio's interval: each run's median is bounded with half of what is left."""
@@ -120,7 +121,7 @@ def _standing(
         return Standing.DIFFERS, f"the same as the reference {far}"
     here = record.failure
     if here is not None and here.symptom not in BLAMELESS:
-        return Standing.FAILED, f"{here.stage} {here.symptom}: {here.signature or here.message}"
+        return Standing.FAILED, f"{here.stage} {here.symptom}: {headline_of(here.message)}"
     if failure is not None or not known:
         told = failure or here
         return Standing.NOT_JUDGED, told.message if told else "no output was compared"

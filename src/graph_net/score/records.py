@@ -19,11 +19,12 @@ from graph_net.record import Stage, Symptom
 from graph_net.record.pieces import BREAKS, GRAPHS
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of
-from graph_net.score.samples import Floats, Ints, Samples
+from graph_net.score.samples import Floats, Ints, Samples, doubts
 
 COLUMNS = (
     "graph_id graph library model category compiler version options config device device_name "
-    "stage symptom t speedup eager_seconds candidate_seconds compiled_graphs graph_breaks"
+    "stage symptom t speedup speedup_low speedup_high noise noise_low noise_high compiled_graphs "
+    "graph_breaks"
 ).split()
 KEYS = ("device", "config", "graph_id")
 ENCODED = "graph_id library model category config device stage symptom".split()
@@ -31,13 +32,13 @@ BLAMELESS_FAULT = -1
 """What `faults_of` gives where a failure is excluded from scores."""
 
 
-def read_records(store: RecordStore, paired: bool = False) -> dict[str, Samples]:
-    """The samples of a store, by compiler; ``paired`` as for ``sample_of``."""
+def read_records(store: RecordStore) -> dict[str, Samples]:
+    """The samples of a store, by compiler."""
     store.require()
-    return samples_of_table(store.table(COLUMNS), paired)
+    return samples_of_table(store.table(COLUMNS))
 
 
-def samples_of_table(table: pa.Table, paired: bool = False) -> dict[str, Samples]:
+def samples_of_table(table: pa.Table) -> dict[str, Samples]:
     """The samples of a table of records, by compiler.
 
     Of a graph that was measured again under the same configuration the last counts.
@@ -50,7 +51,7 @@ def samples_of_table(table: pa.Table, paired: bool = False) -> dict[str, Samples
     devices, device = coded(table["device"])
     group = config * len(devices) + device
     present, group = numbered(group)
-    columns = _columns(table, paired)
+    columns = _columns(table)
     by_group = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=present))
     labels = _labels(table.take(pa.array(by_group[ends - 1])))
@@ -87,22 +88,33 @@ def _labels(rows: pa.Table) -> list[str]:
     return labels
 
 
-def _columns(table: pa.Table, paired: bool) -> Samples:
+def _columns(table: pa.Table) -> Samples:
     """All rows as samples; the fault of a row that is excluded from scores is -1."""
-    eager, candidate = (floats_of(table[f"{arm}_seconds"]) for arm in ("eager", "candidate"))
-    own = floats_of(table["speedup"])
-    timed = np.isfinite(own)  # where it was too noisy there is none
-    logs = np.log(np.where(timed, own if paired else eager / candidate, 1.0))
+    control, control_doubt = _ratios(table, "noise", 1.0)
+    ratio, doubt = _ratios(table, "speedup", np.nan_to_num(control, nan=1.0))
+    timed = np.isfinite(ratio)  # where it was too noisy there is none
     fault = faults_of(table)
     levels = np.where(fault == Fault.NONE, floats_of(table["t"]), np.inf)
     families, family = _families(table)
     graphs, graph = coded(table["graph_id"])
     categories, category = coded(table["category"])
     return Samples(
-        logs, timed, levels, fault, family,
+        np.log(np.where(timed, ratio, 1.0)), timed, levels, fault, family,
         np.array(graphs, dtype=object)[graph], np.array(categories, dtype=object)[category],
-        families,
+        doubt, np.log(control), control_doubt, families,
     )  # fmt: skip
+
+
+def _ratios(table: pa.Table, name: str, control: Floats | float) -> tuple[Floats, Floats]:
+    """A ratio of each row and its doubt, as ``sample_of`` has them; NaN and 0 where there is none.
+
+    Columns may hold anything: what no measurement gives counts as no ratio.
+    """
+    value, low, high = (floats_of(table[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    held = (value > 0) & np.isfinite(value)
+    doubt = doubts(value, low, high, control)
+    known = held & np.isfinite(doubt) & (doubt >= 0)
+    return np.where(held, value, np.nan), np.where(known, doubt, 0.0)
 
 
 def floats_of(column: pa.ChunkedArray) -> Floats:

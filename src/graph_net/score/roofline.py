@@ -28,16 +28,21 @@ SUSPECTS = (
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The least seconds; ``strict`` is what no algorithm that is in use gets below."""
+    """The least seconds; ``strict`` is what no algorithm that is in use gets below.
+
+    ``unknown`` says why operations are missing from it. It is a lower bound all the same, but how
+    far above it a time lies says nothing about what could be saved.
+    """
 
     seconds: float
     bound: str
     strict: float
+    unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """One measurement above its floor; ``ratio`` is measured / floor."""
+    """One measurement above its floor; ``ratio`` is measured / floor, where that says something."""
 
     subject: Subject
     config: Config
@@ -47,9 +52,14 @@ class Headroom:
     floor: Floor
 
     @property
-    def ratio(self) -> float:
-        """How many times the floor it takes; 1 is all the machine can do."""
-        return self.seconds / self.floor.seconds
+    def ratio(self) -> float | None:
+        """How many times the floor it takes, 1 is all the machine can do; None: FLOPs unknown."""
+        return None if self.floor.unknown else self.seconds / self.floor.seconds
+
+    @property
+    def eager_ratio(self) -> float | None:
+        """The same for eager."""
+        return None if self.floor.unknown else self.eager_seconds / self.floor.seconds
 
     @property
     def impossible(self) -> bool:
@@ -58,9 +68,9 @@ class Headroom:
 
     @property
     def reason(self) -> str:
-        """What to suspect of an impossible one."""
+        """What to suspect of an impossible one, or why there is no headroom."""
         if not self.impossible:
-            return ""
+            return f"FLOPs unknown: {self.floor.unknown}" if self.floor.unknown else ""
         return (
             f"{self.seconds:.3g} s is below the {self.floor.bound} floor of "
             f"{self.floor.strict:.3g} s: {SUSPECTS}"
@@ -80,7 +90,16 @@ def floor_of(work: Work, peaks: Peaks) -> Floor | None:
     if not max(memory, compute) > 0:
         return None
     bound = "memory" if memory >= compute else "compute"
-    return Floor(max(memory, compute), bound, max(memory, strict))
+    return Floor(max(memory, compute), bound, max(memory, strict), _unknown(work, rate))
+
+
+def _unknown(work: Work, rate: float | None) -> str:
+    """Why the operations of a graph are not all in its floor; empty where they are."""
+    if work.flops is None or work.reason:
+        return work.reason or "nothing is known of its operations"
+    if work.flops and not rate:
+        return f"no peak was measured for {', '.join(work.dtypes) or 'its types'}"
+    return ""
 
 
 def memory_seconds(moved: int, peaks: Peaks) -> float:

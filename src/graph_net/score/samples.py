@@ -5,26 +5,42 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from graph_net.record import Record
+from graph_net.record import EQUAL, Interval, Record
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of_failure
+from graph_net.score.student import z_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SLACK = 1e-4
 """Levels are found by bisection to within this much, so -4.99995 passes at -5."""
+MEASURED_AT = 0.99
+"""The confidence of the intervals in records: that of the protocol, which `bench` leaves alone."""
+
+
+class Speedup(StrEnum):
+    """What a speedup is; records and GraphNet's logs have one definition each."""
+
+    PAIRED = "paired ratios"
+    """The median over blocks of eager / candidate, of samples taken side by side (records)."""
+    MEDIANS = "ratios of medians"
+    """Median eager / median compiled, as GraphNet's formula has it (its logs)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One graph under one compiler: a speedup and the level it passes at, or a fault.
 
-    A sample that is correct but was too noisy to time has a level and no speedup.
+    A sample that is correct but was too noisy to time has a level and no speedup. ``doubt`` is the
+    standard deviation of the speedup's logarithm, from measuring alone: what its interval says, and
+    as far as eager was from itself meanwhile. A log knows none. ``control`` is eager / eager of the
+    same measurement.
     """
 
     speedup: float | None
@@ -33,12 +49,18 @@ class Sample:
     graph: str = ""
     family: str = ""
     category: str = ""
+    doubt: float = 0.0
+    control: float | None = None
+    control_doubt: float = 0.0
 
     def __post_init__(self) -> None:
         if self.fault is Fault.NONE and self.t is None:
             raise ValueError("a sample without a fault has a level")
-        if self.speedup is not None and not 0 < self.speedup < math.inf:
-            raise ValueError(f"a speedup is a positive number, not {self.speedup}")
+        for ratio in (self.speedup, self.control):
+            if ratio is not None and not 0 < ratio < math.inf:
+                raise ValueError(f"a speedup is a positive number, not {ratio}")
+        if not (0 <= self.doubt < math.inf and 0 <= self.control_doubt < math.inf):
+            raise ValueError("a doubt is a standard deviation: a number from 0 on")
 
 
 @dataclass(frozen=True)
@@ -46,8 +68,8 @@ class Samples:
     """The samples of one curve as columns.
 
     ``t`` is infinite where there is a fault, ``log_speedup`` 0 where there is no speedup, ``timed``
-    says where there is one. ``family`` numbers the clusters. ``blameless`` counts the records that
-    are not among the samples, by symptom.
+    says where there is one. ``log_control`` is NaN where there was no control. ``family`` numbers
+    the clusters. ``blameless`` counts the records that are not among the samples, by symptom.
     """
 
     log_speedup: Floats
@@ -57,23 +79,23 @@ class Samples:
     family: Ints
     graph: npt.NDArray[Any]
     category: npt.NDArray[Any]
+    doubt: Floats
+    log_control: Floats
+    control_doubt: Floats
     families: Sequence[str] = ()
     blameless: dict[str, int] = field(default_factory=dict)
     broken: int = 0
     """Graphs among the samples that the compiler took in pieces, Python running the rest."""
     uncompiled: int = 0
     """Graphs of which nothing was compiled: the compiler left all of it to eager."""
+    speedups: Speedup = Speedup.PAIRED
 
     def __len__(self) -> int:
         return len(self.t)
 
     def take(self, chosen: npt.NDArray[Any]) -> Samples:
         """Some of the samples, by a mask or by positions."""
-        return Samples(
-            self.log_speedup[chosen], self.timed[chosen], self.t[chosen], self.fault[chosen],
-            self.family[chosen], self.graph[chosen], self.category[chosen], self.families,
-            self.blameless, self.broken, self.uncompiled,
-        )  # fmt: skip
+        return replace(self, **{name: getattr(self, name)[chosen] for name in _COLUMNS})
 
     def alone(self) -> Samples:
         """The samples, each a cluster of its own."""
@@ -91,12 +113,22 @@ class Samples:
         return found
 
 
-def columns(samples: Iterable[Sample], blameless: dict[str, int] | None = None) -> Samples:
+_COLUMNS = (
+    "log_speedup timed t fault family graph category doubt log_control control_doubt"
+).split()
+
+
+def columns(
+    samples: Iterable[Sample],
+    blameless: dict[str, int] | None = None,
+    speedups: Speedup = Speedup.PAIRED,
+) -> Samples:
     """Samples as columns."""
     rows = list(samples)
     logs = [0.0 if row.speedup is None else math.log(row.speedup) for row in rows]
     levels = [math.inf if row.fault is not Fault.NONE or row.t is None else row.t for row in rows]
     families, places = np.unique([row.family or row.graph for row in rows], return_inverse=True)
+    controls = [math.nan if row.control is None else math.log(row.control) for row in rows]
     return Samples(
         np.array(logs, np.float64),
         np.array([row.speedup is not None for row in rows], np.bool_),
@@ -105,25 +137,78 @@ def columns(samples: Iterable[Sample], blameless: dict[str, int] | None = None) 
         places.astype(np.int64),
         np.array([row.graph for row in rows], dtype=object),
         np.array([row.category for row in rows], dtype=object),
+        np.array([row.doubt for row in rows], np.float64),
+        np.array(controls, np.float64),
+        np.array([row.control_doubt for row in rows], np.float64),
         [str(name) for name in families],
         dict(blameless or {}),
+        speedups=speedups,
     )
 
 
-def sample_of(record: Record, paired: bool = False) -> Sample | None:
-    """The sample of a record; None where it is excluded from scores.
-
-    The speedup is the ratio of the medians, as GraphNet's formula has it, or with ``paired`` the
-    record's own, from samples that were taken side by side.
-    """
+def sample_of(record: Record) -> Sample | None:
+    """The sample of a record; None where it is excluded from scores."""
     fault = fault_of_failure(record.failure)
     if fault is None:
         return None
-    speedup = None
-    if record.timing is not None and not record.too_noisy:
-        eager, candidate = (np.median(arm.wall) for arm in (record.timing.eager,
-                                                            record.timing.candidate))  # fmt: skip
-        speedup = record.timing.speedup.value if paired else float(eager / candidate)
-    subject = record.subject
-    family = family_of(subject.library, subject.model or subject.name)
-    return Sample(speedup, record.t, fault, subject.id, family, subject.category)
+    subject, speedup = record.subject, record.speedup
+    control = None if record.timing is None else record.timing.noise
+    return Sample(
+        None if speedup is None else speedup.value,
+        record.t,
+        fault,
+        subject.id,
+        family_of(subject.library, subject.model or subject.name),
+        subject.category,
+        0.0 if speedup is None or control is None else _doubt(speedup, control.value),
+        None if control is None else control.value,
+        0.0 if control is None else _doubt(control),
+    )
+
+
+def _doubt(found: Interval, control: float = 1.0) -> float:
+    numbers = (found.value, found.low, found.high, control)
+    return float(doubts(*(np.float64(number) for number in numbers)))
+
+
+def doubts(value: Any, low: Any, high: Any, control: Any = 1.0) -> Any:
+    """The standard deviations of the logarithms of ratios: the wider sides of their intervals, and
+    as far as the controls are from 1."""
+    with np.errstate(all="ignore"):
+        own = np.log(np.maximum(high / value, value / low)) / z_of(MEASURED_AT)
+        return np.hypot(own, np.log(control))
+
+
+def control_of(curves: Iterable[Samples]) -> Samples | None:
+    """Eager against itself in the same measurements, as a curve; None where logs have no control.
+
+    Nothing was changed between the two, so whatever its score differs from 1 by is noise.
+    """
+    parts = [_control(each) for each in curves]
+    held = [each for each in parts if len(each)]
+    return None if not held else _joined(held)
+
+
+def _control(samples: Samples) -> Samples:
+    held = samples.take(np.isfinite(samples.log_control))
+    count = len(held)
+    return replace(
+        held,
+        log_speedup=held.log_control,
+        timed=np.ones(count, np.bool_),
+        t=np.full(count, EQUAL),
+        fault=np.zeros(count, np.int64),
+        doubt=held.control_doubt,
+        blameless={},
+    )
+
+
+def _joined(parts: Sequence[Samples]) -> Samples:
+    """Curves one after another, their families numbered anew by name."""
+    names = np.concatenate([np.array(each.families, dtype=object)[each.family] for each in parts])
+    families, places = np.unique(names.astype(str), return_inverse=True)
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(each, name) for each in parts]) for name in _COLUMNS
+    }
+    joined |= {"family": places.astype(np.int64), "families": [str(name) for name in families]}
+    return replace(parts[0], **joined)

@@ -19,7 +19,7 @@ from graph_net.record import RecordError
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault
 from graph_net.score.records import read_records
-from graph_net.score.samples import Sample, Samples, columns
+from graph_net.score.samples import Sample, Samples, Speedup, columns
 
 LOGS = (".log", ".txt")
 _FAULTS = {
@@ -32,45 +32,49 @@ _FAULTS = {
 HINT = "give records, GraphNet logs, JSON results, or a directory of them"
 
 
-def load(sources: Iterable[Path | str], paired: bool = False) -> dict[str, Samples]:
+def load(sources: Iterable[Path | str]) -> dict[str, Samples]:
     """The curves of some sources by name; raises where a source holds none.
 
     Records give a curve a compiler, a log gives one, and so does a folder of JSON results. Of a
-    directory that holds neither, each folder in it is one curve, and a category.
-    ``paired`` as for ``sample_of``.
+    directory that holds neither, each folder in it is one curve, and a category. The speedups of
+    records are paired ratios, those of logs and JSON results the ratios of medians in them.
     """
     found: dict[str, Samples] = {}
     for source in map(Path, sources):
-        for name, samples in _curves(source, paired):
+        for name, samples in _curves(source):
             if not len(samples) and not samples.blameless:
                 raise RecordError(f"{source} holds no samples; {HINT}")
             found[_free(name, source, found)] = samples
     return found
 
 
-def _curves(source: Path, paired: bool) -> Iterator[tuple[str, Samples]]:
+def _curves(source: Path) -> Iterator[tuple[str, Samples]]:
     if source.is_file():
-        yield source.stem, columns(_of_file(source))
+        yield source.stem, _logged(_of_file(source))
         return
     if not source.is_dir():
         raise RecordError(f"{source} does not exist; {HINT}")
     store = RecordStore(source)
     if store.parts() or store.journals():
-        yield from read_records(store, paired).items()
+        yield from read_records(store).items()
         return
     logs = [path for path in sorted(source.iterdir()) if path.suffix in LOGS and path.is_file()]
     if logs:
-        yield from ((path.stem, columns(_of_file(path))) for path in logs)
+        yield from ((path.stem, _logged(_of_file(path))) for path in logs)
         return
     if any(source.glob("*.json")):
-        yield source.resolve().name, columns(_of_folder(source, ""))
+        yield source.resolve().name, _logged(_of_folder(source, ""))
         return
     folders = [path for path in sorted(source.iterdir()) if path.is_dir()]
-    named = [(path.name, columns(_of_folder(path, path.name))) for path in folders]
+    named = [(path.name, _logged(_of_folder(path, path.name))) for path in folders]
     held = [(name, samples) for name, samples in named if len(samples)]
     if not held:
         raise RecordError(f"{source} holds no results; {HINT}")
     yield from held
+
+
+def _logged(samples: Iterable[Sample]) -> Samples:
+    return columns(samples, speedups=Speedup.MEDIANS)
 
 
 def _free(name: str, source: Path, taken: dict[str, Samples]) -> str:

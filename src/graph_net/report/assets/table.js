@@ -22,6 +22,9 @@ if (ROWS.floor.some(known)) COLUMNS.push(
 
 function headroomText(row) {
   const value = ROWS.headroom[row];
+  if (known(ROWS.floor[row]) && !known(value)) {
+    return ROWS.impossible[row] ? "impossible" : "FLOPs unknown";
+  }
   return known(value) ? `${value.toPrecision(3)}×${ROWS.impossible[row] ? " impossible" : ""}` : "";
 }
 

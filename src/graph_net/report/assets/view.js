@@ -76,7 +76,8 @@ function measurement(row, detail) {
   const parts = [head];
   if (detail.message) parts.push(make("pre", {}, detail.message));
   if (detail.reason) parts.push(make("p", {class: "note"}, detail.reason));
-  if (detail.floor?.reason) parts.push(make("p", {class: "warning"}, `Impossible: ${detail.floor.reason}.`));
+  if (detail.floor?.reason) parts.push(make("p", {class: ROWS.impossible[row] ? "warning" : "note"},
+    `${ROWS.impossible[row] ? "Impossible: " : ""}${detail.floor.reason}.`));
   if (known(ROWS.speedup[row])) parts.push(intervals(row));
   if (detail.wall) parts.push(strip(detail.wall, "wall"));
   if (detail.device) parts.push(strip(detail.device, "device"));
@@ -94,7 +95,7 @@ function measurement(row, detail) {
     ["memory: candidate, eager, compiling", ["candidate", "eager", "compile"]
       .map(name => gibi(cost[`${name}_peak_bytes`]) || "–").join(", ")],
     ["floor of the machine", known(ROWS.floor[row]) ? `${seconds(ROWS.floor[row])}, by ${detail.floor.bound}; `
-      + `${headroomText(row)} of it taken` : ""],
+      + `${known(ROWS.headroom[row]) ? `${headroomText(row)} of it taken` : headroomText(row)}` : ""],
     ["started", detail.started], ...others]));
   if (detail.outputs.length) parts.push(outputs(detail.outputs));
   return make("section", {class: "measurement"}, ...parts);
