@@ -13,6 +13,7 @@ from graph_net.compilers import usable
 from graph_net.graph import Graph, GraphError, Recipe, to_bytes
 from graph_net.measure import Limits, Protocol, Task
 from graph_net.measure.runner import Ask, lanes
+from graph_net.printable import counted
 from graph_net.record import Config, Device, Record, Subject
 from graph_net.rewrite.carve import Carver
 
@@ -109,7 +110,7 @@ class _Trials:
     def search(self) -> Witness:
         record = self._whole()
         assert self.wanted is not None
-        self.told(f"{len(self.graph.nodes)} calls show {self._what()}")
+        self.told(f"{counted(len(self.graph.nodes), 'call')}: {self._what()}")
         self.recipes = value_recipes(
             self.graph, self.settings.device.kind, self.protocol.seed,
             self.settings.limits.memory_bytes / 2**30,
