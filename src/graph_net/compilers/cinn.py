@@ -13,6 +13,7 @@ from typing import Any
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.graph import Level, ListValue
 from graph_net.graph.effects import changed_values
+from graph_net.graph.paddle_needed import load_paddle
 from graph_net.graph.values import refs
 
 
@@ -30,8 +31,7 @@ class Cinn(Compiler):
         absent = super().missing()
         if absent is not None:
             return f"{absent} (a build with CINN: -DWITH_CINN=ON; PyPI's has none)"
-        import paddle
-
+        paddle = load_paddle()
         if not paddle.is_compiled_with_cinn():
             return f"paddlepaddle {paddle.__version__} is built without CINN: build -DWITH_CINN=ON"
         return None
@@ -42,10 +42,9 @@ class Cinn(Compiler):
         changed = sorted(changed_values(job.graph) & {entry.name for entry in job.graph.inputs})
         if changed:
             raise Unsupported([f"changes its input {name}, as programs do not" for name in changed])
-        import paddle
-
         from graph_net.graph.paddle_execute import nested, prepared
 
+        paddle = load_paddle()
         computed = {node.name for node in job.graph.nodes}
         results = tuple(dict.fromkeys(r for r in refs(job.graph.output) if r.name in computed))
         # The calls are to be recorded as they are made: there is no source to translate.
