@@ -5,7 +5,7 @@ STAMP := .venv/installed
 BUDGET ?= 10m
 RECORDS := build/records
 
-.PHONY: bench test lint docs benchmarks clean
+.PHONY: bench test lint docs benchmarks chromium clean
 
 bench: $(STAMP)            ## measure compilers on the mini corpus; the same command again goes on
 	$(BIN)/graph-net bench --mini --compilers inductor,onnxruntime --budget $(BUDGET) --seconds 2 --records $(RECORDS)
@@ -30,8 +30,17 @@ benchmarks: $(STAMP)       ## what is claimed of speed and memory, measured
 clean:
 	rm -rf .venv build
 
+# The tests of the report drive a browser, and are skipped where there is none.
+chromium:                  ## install Debian's Chromium where that can be done; goes on where it cannot
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing Chromium for the tests of the report" && \
+	  { apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1 || \
+	    { apt-get update -qq >/dev/null 2>&1 && apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1; }; }; } || \
+	  echo "no Chromium, and it could not be installed: tests of the report in a browser will be skipped"
+
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt "torch==2.13.0"
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@$(MAKE) --no-print-directory chromium
 	touch $(STAMP)

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from skips import pytest_terminal_summary as pytest_terminal_summary
+
 # Whoever starts the tests in the background may ignore interrupts, and every child would too: one
 # that a test interrupts would never end.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.printable import is_utf8, printable, utf8_name
+from graph_net.printable import counted, is_utf8, printable, utf8_name
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,10 @@ def test_any_text_becomes_one_line_that_can_be_sent(text: str) -> None:
 def test_only_names_that_are_not_utf8_are_written_out() -> None:
     assert utf8_name("a\nb") == "a\nb"
     assert utf8_name(os.fsdecode(b"\xff")) == r"\xff"
+
+
+def test_one_thing_is_not_many() -> None:
+    assert counted(1, "graph") == "1 graph"
+    assert counted(0, "graph") == "0 graphs"
+    assert counted(4228, "graph") == "4,228 graphs"
+    assert counted(2, "box", "boxes") == "2 boxes"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.calling import Cli
-from graph_net.cli.bench import Board, parse_seconds
+from graph_net.cli.board import Board, parse_seconds
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.records import RecordStore
 from graph_net.record import Failure, Stage, Symptom
@@ -98,6 +98,8 @@ def test_a_budget_that_is_spent_starts_nothing(pack: Path, tmp_path: Path, cli: 
     answer = cli(*quick(pack, tmp_path / "records", "eager", "--budget", "0s"))
     assert answer.code == 0
     assert not list(RecordStore(tmp_path / "records").records())
+    assert "3 measurements did not fit; the same command goes on with them" in answer.err
+    assert "nothing to do" not in answer.err
 
 
 def test_records_are_asked_in_sql(pack: Path, tmp_path: Path, cli: Cli) -> None:

@@ -191,7 +191,7 @@ def test_export_and_import_give_the_same_pack(cli: Cli, pack: Path, tmp_path: Pa
 
 def test_export_chooses_graphs_and_device(cli: Cli, pack: Path, tmp_path: Path) -> None:
     words = ("--where", "name LIKE 'gpt%'", "--device", "cuda:1")
-    assert "1 samples written" in cli("export", pack, "-o", tmp_path / "out", *words).err
+    assert "1 sample written" in cli("export", pack, "-o", tmp_path / "out", *words).err
     source = (tmp_path / "out" / "gpt_cuda" / "model.py").read_text()
     assert 'device(type="cuda", index=1)' in source
 

@@ -62,3 +62,7 @@ def test_long_texts_are_folded_and_not_cut() -> None:
     lines = printed(table, 40)
     assert "".join(lines).count("x") == 100
     assert any("1,234,567" in line for line in lines)
+
+
+def test_a_table_of_nothing_is_printed_too() -> None:
+    assert "".join(printed(Table(), 40)).strip() == ""

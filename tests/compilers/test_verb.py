@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from graph_net.cli.main import app
@@ -37,3 +40,11 @@ def test_one_of_ones_own_is_called_by_its_file(tmp_path: Path) -> None:
     )
     answer = CliRunner().invoke(app, ["compilers", str(tmp_path / "mine.py"), "--json"])
     assert [row["name"] for row in json.loads(answer.stdout)] == ["mine.py:Mine"]
+
+
+def test_a_vendors_advice_is_not_printed() -> None:
+    pytest.importorskip("paddle", reason="needs paddlepaddle")
+    command = [sys.executable, "-W", "default", "-m", "graph_net.cli.main", "compilers", "cinn"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "cinn" in ended.stdout
+    assert "ccache" not in ended.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -195,7 +196,7 @@ def test_a_graph_is_opened_with_its_samples(page: Page, made: dict[str, Any]) ->
 def test_repeated_blocks_are_folded_and_open(page: Page, made: dict[str, Any]) -> None:
     open_graph(page, made["deep"])
     info = page.locator("#drawing-info")
-    assert info.inner_text() == f"{4 * LAYERS} nodes in 1 boxes"
+    assert info.inner_text() == f"{4 * LAYERS} nodes in 1 box"
     page.locator("#drawing .block").click()
     assert info.inner_text() == f"{4 * LAYERS} nodes in 5 boxes"
     page.click("#draw-open")
@@ -257,3 +258,33 @@ def test_floors_are_columns_and_an_impossible_time_is_told(
     assert "floor of the machine" in opened.inner_text("#view")
     assert said == []
     opened.close()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_table_is_clipped(page: Page, made: dict[str, Any], width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    clipped = """() => [...document.querySelectorAll('body *')].filter(e => !e.closest('svg, pre'))
+        .filter(e => !e.closest('.chart, .drawn') && e.getBoundingClientRect().right > innerWidth)
+        .map(e => e.outerHTML.slice(0, 100))"""
+    assert page.evaluate(clipped) == []
+    open_graph(page, made["deep"])
+    assert page.evaluate(clipped) == []
+
+
+def test_on_a_telephone_a_row_says_what_its_values_are(page: Page) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    before = """e => getComputedStyle(e, '::before').content"""
+    cells = page.locator("#graph-table tbody tr:first-child td")
+    names = [cells.nth(n).evaluate(before) for n in range(cells.count())]
+    assert names[1:5] == ['"compiler"', '"category"', '"speedup"', '"interval"']
+    assert '"S(0)"' in page.locator("#scores .headline td:nth-child(5)").first.evaluate(before)
+    page.locator("#graph-table th button", has_text="compile cold").click()
+    head = page.locator("#graph-table th", has_text="compile cold")
+    assert head.get_attribute("aria-sort") == "ascending"
+
+
+def test_numbers_are_as_long_as_they_mean_something(page: Page, made: dict[str, Any]) -> None:
+    open_graph(page, made["deep"])
+    shown = page.locator("#view").inner_text()
+    assert "steal seconds" in shown
+    assert re.findall(r"\d\.\d{7,}", shown) == []

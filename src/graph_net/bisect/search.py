@@ -15,6 +15,7 @@ from graph_net.compilers import usable
 from graph_net.graph import Graph, GraphError, Recipe, to_bytes
 from graph_net.measure import Limits, Protocol, Task
 from graph_net.measure.runner import Ask, lanes
+from graph_net.printable import counted
 from graph_net.record import Config, Device, Record, Subject
 from graph_net.record.signature import headline_of
 from graph_net.rewrite.boundary import can_cross
@@ -118,7 +119,7 @@ class _Trials:
     def search(self) -> Witness:
         record = self._whole()
         assert self.wanted is not None
-        self.told(f"{len(self.graph.nodes)} calls show {self._what()}")
+        self.told(f"{counted(len(self.graph.nodes), 'call')}: {self._what()}")
         self._specify()
         self.recipes = value_recipes(
             self.graph, self.settings.device.kind, self.protocol.seed,

@@ -15,6 +15,7 @@ from graph_net.cli.common import err, out, short_bytes
 from graph_net.cli.progress import progress
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
+from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.corpus.decompose import Decomposition
@@ -73,7 +74,7 @@ def decompose_pack(
     rows = decomposition.write(output)
     _report(decomposition, output)
     size = sum(part.stat().st_size for part in output.glob("part-*"))
-    err.print(f"{rows:,} subgraphs in {output}, {short_bytes(size)}")
+    err.print(f"{counted(rows, 'subgraph')} in {output}, {short_bytes(size)}")
     if any(notes.composed is False for notes in decomposition.notes()):
         raise ValueError("pieces of some graphs do not compose to the whole")
 

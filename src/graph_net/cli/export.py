@@ -15,6 +15,7 @@ from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.query import select
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import GraphError
+from graph_net.printable import counted
 
 
 def export_pack(
@@ -48,7 +49,7 @@ def export_pack(
                 err.print(f"{name} is passed over: {error}", markup=False, highlight=False)
                 refused += 1
             advance()
-    err.print(f"{len(names) - refused} samples written to {output}")
+    err.print(f"{counted(len(names) - refused, 'sample')} written to {output}")
     if refused:
         raise typer.Exit(SOME_REFUSED if refused < len(names) else 1)
 

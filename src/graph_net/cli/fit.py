@@ -11,21 +11,29 @@ from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
+FEW = 20
+"""A table of more rows is not turned: no terminal has so many columns."""
 FOLDED = 16
 """A column of text is folded down to this width."""
 
 
 def fitted(table: Table, console: Console) -> Table:
     """The table, or one of the same values that is no wider than the console."""
-    for made in (table, _turned(table)):
-        needed = 1
-        for column in made.columns:
-            column.overflow = "fold"
-            column.min_width = max(_needed(column, console), column.min_width or 0)
-            needed += column.min_width + 3
-        if needed <= console.width:
-            return made
+    if _fits(table, console):
+        return table
+    if table.row_count <= FEW and _fits(turned := _turned(table), console):
+        return turned
     return _listed(table)
+
+
+def _fits(table: Table, console: Console) -> bool:
+    """Whether a table can be drawn without a number cut; from now on it is drawn so."""
+    needed = 1
+    for column in table.columns:
+        column.overflow = "fold"
+        column.min_width = max(_needed(column, console), column.min_width or 0)
+        needed += column.min_width + 3
+    return needed <= console.width
 
 
 def _needed(column: Column, console: Console) -> int:

@@ -20,6 +20,7 @@ from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
 from graph_net.cli.progress import progress
 from graph_net.cli.verbs import Chapter, Verb
+from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.programs.collect import Collection
@@ -113,8 +114,9 @@ def collect_programs(
         known = merged(extraction.all_tasks(), every=True)
         measured = [task for task in known if collection.journal(task).done]
         stored = store(collection, measured, output)
-    at = len({network for task in measured for network in task.weights})
-    out.print(f"{stored} programs of {len(measured)} tasks of {at} networks in {output}")
+    networks_of = {network for task in measured for network in task.weights}
+    of = f"{counted(len(measured), 'task')} of {counted(len(networks_of), 'network')}"
+    out.print(f"{counted(stored, 'program')} of {of} in {output}")
 
 
 def _measure(collection: Collection, tasks: Sequence[CollectedTask], until: float) -> Counter[str]:

@@ -10,6 +10,7 @@ import typer
 
 from graph_net.cli.common import err, short_bytes
 from graph_net.cli.progress import progress
+from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.learn.feature_store import FeatureStore
@@ -116,7 +117,7 @@ def _tell(store: FeatureStore, name: str) -> None:
     size = sum(part.stat().st_size for part in parts)
     err.print(
         f"{name} {kind.version}: {store.count(kind):,} with features, {lost.total():,} without, "
-        f"{len(parts)} files, {short_bytes(size)}"
+        f"{counted(len(parts), 'file')}, {short_bytes(size)}"
     )
     for reason, number in lost.most_common(SHOWN):
         err.print(f"  {number:,} × {reason}")

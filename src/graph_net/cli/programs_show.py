@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import out, short_count
+from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.programs.listing import Listing
@@ -89,7 +90,9 @@ def _show_all(found: list[TaskSummary], sort: str, limit: int, json: bool) -> No
     out.print(_table(shown))
     rest = f", {len(shown)} of them shown, by {sort}" if len(shown) < len(found) else ""
     programs, failed = (sum(getattr(one, key) for one in found) for key in ("programs", "failed"))
-    out.print(f"{len(found):,} tasks{rest}; {programs:,} programs, {failed:,} failed")
+    out.print(
+        f"{counted(len(found), 'task')}{rest}; {counted(programs, 'program')}, {failed:,} failed"
+    )
 
 
 def _table(shown: list[TaskSummary]) -> Table:

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import err, out
+from graph_net.printable import counted
 
 
 def query_records(
@@ -36,7 +37,7 @@ def query_records(
     for row in rows:
         table.add_row(*(_word(value) for value in row))
     out.print(table)
-    err.print(f"{len(rows)} rows")
+    err.print(f"{counted(len(rows), 'row')}")
 
 
 def _word(value: object) -> str:

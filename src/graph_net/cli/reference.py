@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graph_net.cli.bench import Board, parse_seconds
+from graph_net.cli.bench import parse_seconds
+from graph_net.cli.board import Board
 from graph_net.cli.choose import chosen_graphs
 from graph_net.cli.common import err
 from graph_net.cli.list import WHERE_HELP
@@ -38,7 +39,7 @@ def reference_graphs(
     ] = False,
     limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Stop starting after so long: 90s, 10m, 2h.")
+        str | None, typer.Option(help="The run ends after this long: 90s, 10m, 2h.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Builders; 0 for one a core.")] = 0,
     threads: Annotated[int, typer.Option(help="Threads of a measured graph; 0 for all.")] = 0,
@@ -79,7 +80,7 @@ def reference_graphs(
         )
         lanes = Lanes(
             jobs or default_jobs(device), not device.startswith("cuda"), output / ".work",
-            board.watch,
+            board.watch, until,
         )  # fmt: skip
         with board.shown():
             for record in make_golden(store, board.counted(todo), lanes, {}):

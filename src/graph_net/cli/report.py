@@ -9,6 +9,7 @@ import typer
 
 from graph_net.cli.common import err, short_bytes
 from graph_net.cli.score import INTERPRETATION_HELP
+from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
@@ -46,9 +47,9 @@ def report_records(
     parameters = Parameters(p, b, interpretation_of(interpretation))
     shown = write_page(records, output, pack_at_hand(corpus), parameters, title, tasks)
     size = short_bytes(output.stat().st_size)
-    counts = f"{shown.measurements:,} measurements"
+    counts = counted(shown.measurements, "measurement")
     if shown.programs:
-        counts += f", {shown.programs:,} programs"
+        counts += f", {counted(shown.programs, 'program')}"
     err.print(f"{output}: {counts}, {size}", highlight=False, soft_wrap=True)
 
 

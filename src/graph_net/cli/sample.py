@@ -13,7 +13,7 @@ from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.corpus.query import select
 from graph_net.corpus.sample import sample
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import printable
+from graph_net.printable import counted, printable
 
 
 def sample_pack(
@@ -38,7 +38,7 @@ def sample_pack(
     columns = [column for column in by.split(",") if column]
     names = sample(select(source, where), count, columns, seed)
     if len(names) < count:
-        err.print(f"only {len(names)} graphs to draw from")
+        err.print(f"only {counted(len(names), 'graph')} to draw from")
     if output is None:
         typer.echo("\n".join(map(printable, names)))
         return
@@ -52,4 +52,4 @@ def copy_graphs(source: Pack, names: list[str], output: Path) -> None:
     with PackWriter(output) as writer:
         for name, graph in source.graphs(names):
             writer.add(name, graph)
-    err.print(f"{len(names)} graphs in {output}")
+    err.print(f"{counted(len(names), 'graph')} in {output}")

@@ -13,7 +13,7 @@ from graph_net.cli.confined import confined
 from graph_net.cli.terminal import lines
 from graph_net.graph import Graph, GraphError, Level, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
-from graph_net.printable import printable
+from graph_net.printable import counted, printable
 
 
 def show_graph(
@@ -119,7 +119,7 @@ def _shape(spec: TensorSpec) -> str:
 
 def operator_table(graph: Graph, most: int) -> Table:
     counts = Counter(node.target for node in graph.nodes)
-    table = Table(title=f"operators ({len(counts)} kinds)", title_justify="left")
+    table = Table(title=f"operators ({counted(len(counts), 'kind')})", title_justify="left")
     table.add_column("operator")
     table.add_column("calls", justify="right")
     table.add_column("reads parameters", justify="right")

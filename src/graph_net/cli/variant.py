@@ -13,6 +13,7 @@ import typer
 from graph_net.cli.bench import parse_seconds
 from graph_net.cli.common import GRAPH_HELP, err, open_graph, short_bytes
 from graph_net.cli.confined import confined
+from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.graph import Graph
@@ -95,7 +96,9 @@ def make_variant(
     with PackWriter(output) as writer:
         writer.add(chosen, variant_of(made, found))
     size = short_bytes(made.tensor_bytes)
-    err.print(f"{output}:{chosen}: {len(made.nodes)} nodes, inputs of {size}", soft_wrap=True)
+    err.print(
+        f"{output}:{chosen}: {counted(len(made.nodes), 'node')}, inputs of {size}", soft_wrap=True
+    )
 
 
 def _resized(

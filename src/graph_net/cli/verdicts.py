@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graph_net.cli.common import err, out
+from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.validate.report import Verdict
@@ -98,7 +99,7 @@ def summary(verdicts: list[Verdict], seconds: float) -> None:
     again = sum(bool(verdict.redundant_with) for verdict in verdicts)
     really = sum(verdict.difference is not None for verdict in verdicts)
     err.print(
-        f"{len(verdicts):,} graphs in {seconds:.0f} s: {failed:,} failed, {again:,} with the "
-        f"structure of another; {really:,} compared on values (float32: equal within "
+        f"{counted(len(verdicts), 'graph')} in {seconds:.0f} s: {failed:,} failed, {again:,} with "
+        f"the structure of another; {really:,} compared on values (float32: equal within "
         f"{TOLERANCE[torch.float32]:g} of the largest value)"
     )

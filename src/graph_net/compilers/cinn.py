@@ -13,6 +13,7 @@ from typing import Any
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.graph import Level, ListValue
 from graph_net.graph.effects import changed_values
+from graph_net.graph.paddle_needed import load_paddle
 from graph_net.graph.values import refs
 
 
@@ -30,8 +31,7 @@ class Cinn(Compiler):
         absent = super().missing()
         if absent is not None:
             return f"{absent} (a build with CINN: -DWITH_CINN=ON; PyPI's has none)"
-        import paddle
-
+        paddle = load_paddle()
         if not paddle.is_compiled_with_cinn():
             return f"paddlepaddle {paddle.__version__} is built without CINN: build -DWITH_CINN=ON"
         return None
@@ -43,10 +43,9 @@ class Cinn(Compiler):
         if changed:
             reasons = [f"its static programs do not change an input, here {n}" for n in changed]
             raise Unsupported(reasons, "graph-net")
-        import paddle
-
         from graph_net.graph.paddle_execute import nested, prepared
 
+        paddle = load_paddle()
         computed = {node.name for node in job.graph.nodes}
         results = tuple(dict.fromkeys(r for r in refs(job.graph.output) if r.name in computed))
         # The calls are to be recorded as they are made: there is no source to translate.

@@ -26,6 +26,8 @@ class Lanes:
     alone: bool
     work: Path | None = None
     watch: Watch = lambda event, key, stage: None
+    until: float | None = None
+    """When the run ends, by ``time.monotonic``."""
 
 
 @dataclass(frozen=True)
@@ -154,4 +156,5 @@ def _measured(tasks: Iterator[Task], lanes: Lanes) -> Iterator[Record]:
         alone=lanes.alone,
         watch=lanes.watch,
         work=lanes.work,
+        until=lanes.until,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,8 +35,11 @@ LOOK = 1.0
 """Seconds of silence after which the state of the lanes is looked at."""
 STOPS = 3
 """How often lanes that somebody stopped are woken before they are started again."""
+GRACE = 20.0
+"""Seconds after its time is up that a run waits for what is being measured already."""
+_NEARLY = frozenset({Stage.VERIFY, Stage.MEASURE})
 Watch = Callable[[str, str, str], None]
-"""Told (event, key, stage) as things happen: start, stage, record."""
+"""Told (event, key, stage) as things happen: start, stage, record; stopped, where time is up."""
 
 
 def _nobody(event: str, key: str, stage: str) -> None:
@@ -49,12 +54,17 @@ def measure(
     alone: bool = True,
     watch: Watch = _nobody,
     work: Path | None = None,
+    until: float | None = None,
 ) -> Iterator[Record]:
     """The records of tasks, in the order they are done.
 
     ``tasks`` is read as it is needed, a few ahead of the workers: memory does not grow with it.
+    ``until`` is when it ends, by ``time.monotonic``: what is compiling then is stopped and has no
+    record, what is being measured has a few seconds more.
     """
-    with lanes(jobs=jobs, compilers=compilers, alone=alone, watch=watch, work=work) as ask:
+    with lanes(
+        jobs=jobs, compilers=compilers, alone=alone, watch=watch, work=work, until=until
+    ) as ask:
         yield from ask(tasks)
 
 
@@ -69,6 +79,7 @@ def lanes(
     alone: bool = True,
     watch: Watch = _nobody,
     work: Path | None = None,
+    until: float | None = None,
 ) -> Iterator[Ask]:
     """What ``measure`` does, for who asks again and again: the lanes are started once.
 
@@ -76,6 +87,7 @@ def lanes(
     """
     with _workspace(work) as root, adopting_orphans():
         run = _Run(jobs, [*compilers], alone, watch, root)
+        run.until = math.inf if until is None else until
         try:
             yield run.records
         finally:
@@ -98,6 +110,7 @@ class _Run:
         self, jobs: int, compilers: list[str], alone: bool, watch: Watch, root: Path
     ) -> None:
         self.tasks: Iterator[Task] = iter(())
+        self.until = math.inf
         self.jobs, self.watch, self.root = jobs, watch, root
         self.command = [
             # -P: a directory called graph_net where this is run is not this package.
@@ -123,6 +136,9 @@ class _Run:
         self.tasks, self.more = iter(tasks), True
         while self._feed() or self.out:
             data = self._read()
+            if data is None:
+                self._stop()
+                return
             if not data:
                 yield from self._recover()
             for message, blob in self.inbox.feed(data):
@@ -166,12 +182,27 @@ class _Run:
         except BrokenPipeError:  # reading tells the same, and recovers
             return
 
-    def _read(self) -> bytes:
+    def _read(self) -> bytes | None:
+        """What the lanes say; None where the time is up."""
         pipe = self._running().stdout
         assert pipe is not None
-        while not self._watched([pipe.fileno()], []):
-            pass
-        return os.read(pipe.fileno(), 1 << 20)
+        while not self._is_late():
+            if self._watched([pipe.fileno()], []):
+                return os.read(pipe.fileno(), 1 << 20)
+        return None
+
+    def _is_late(self) -> bool:
+        """Whether the time is up: a little later where something is nearly measured."""
+        nearly = any(self.stages.get(key) in _NEARLY for key in self.out)
+        return time.monotonic() > self.until + (GRACE if nearly else 0.0)
+
+    def _stop(self) -> None:
+        """End the lanes; what is in them has no record and is asked for again next time."""
+        self.end()
+        for key in (*self.out, *(task.key for task in self.suspects)):
+            self.watch("stopped", key, self.stages.pop(key, ""))
+        self.out.clear()
+        self.suspects.clear()
 
     def _watched(self, reads: list[int], writes: list[int]) -> bool:
         """Wait a little for a pipe; lanes that somebody stopped are woken, or started again."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote
 
+from graph_net.printable import counted
 from graph_net.record.signature import headline_of
 from graph_net.report.page_failures import Cluster
 from graph_net.report.page_programs import PagePrograms
@@ -85,7 +86,8 @@ def body(
     )
     counts = _measurements(entries, scores) if entries else ""
     if programs.tasks:
-        counts += f"{programs.programs:,} programs of {len(programs.tasks):,} tasks. "
+        of = counted(len(programs.tasks), "task")
+        counts += f"{counted(programs.programs, 'program')} of {of}. "
     return (
         f"<body>\n<header><h1>{escape(title)}</h1><p>{counts}Made {escape(made)}.</p>"
         f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n"
@@ -97,10 +99,11 @@ def body(
 
 def _measurements(entries: list[Entry], scores: Scores) -> str:
     graphs = len({entry.subject.id for entry in entries})
-    counted = sum(entry.sample is not None for entry in entries)
+    apart = sum(entry.sample is None for entry in entries)
+    words = "is excluded from scores and" if apart == 1 else "are excluded from scores and"
     return (
-        f"{len(entries):,} measurements of {graphs:,} graphs under {len(scores.curves)} "
-        f"configurations; {len(entries) - counted:,} are excluded from scores and listed apart. "
+        f"{counted(len(entries), 'measurement')} of {counted(graphs, 'graph')} under "
+        f"{counted(len(scores.curves), 'configuration')}; {apart:,} {words} listed apart. "
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from html import escape
@@ -10,6 +11,7 @@ from itertools import product
 import numpy as np
 
 from graph_net.measure.protocol import VERSION, Protocol
+from graph_net.printable import counted
 from graph_net.record import BLAMELESS, ProtocolSettings, Symptom
 from graph_net.report.page_rows import Entry
 from graph_net.report.page_scores import Scores
@@ -22,10 +24,20 @@ USUAL_SECONDS = (5.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0, 30.0,
 def table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
     """A table of cells that are HTML already."""
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
-    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
+    lines = "".join(f"<tr>{_cells(names, row)}</tr>\n" for row in rows)
     return (
         f'<div class="wide"><table class="{kind}"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _cells(names: Sequence[str], row: Sequence[str]) -> str:
+    """Cells that carry the name of their column, for a screen too narrow for a heading."""
+    plain = [escape(re.sub(r"<[^>]*>", "", name)) for name in names]
+    named = zip(plain, row, strict=True)
+    return "".join(
+        f'<td data-name="{name}">{cell}</td>' if name else f"<td>{cell}</td>"
+        for name, cell in named
     )
 
 
@@ -139,7 +151,9 @@ def protocols(entries: list[Entry]) -> str:
             f'<p class="warning">{len(found)} protocols: measurements compare within one only.</p>'
         )
     for name, count in found.most_common():
-        parts.append(f"<h3>Protocol <code>{escape(name[:12])}</code>, {count:,} measurements</h3>")
+        parts.append(
+            f"<h3>Protocol <code>{escape(name[:12])}</code>, {counted(count, 'measurement')}</h3>"
+        )
         parts.append(_settings(name, told.get(name)))
     return "".join(parts)
 

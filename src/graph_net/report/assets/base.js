@@ -39,6 +39,9 @@ const ascending = values => Float64Array.from(values).sort();
 const known = value => value !== null && value !== undefined;
 
 // Numbers for people; an empty text where there is none.
+const counted = (number, noun, many = `${noun}s`) => `${number.toLocaleString()} ${number === 1 ? noun : many}`;
+const short = value => typeof value !== "number" ? value : Number.isInteger(value) ? value
+  : Number(value.toPrecision(4));
 const times = value => known(value) ? `${value.toPrecision(value >= 0.1 && value < 1 ? 3 : 4)}×` : "";
 const level = t => !known(t) ? "" : t <= -64 ? "equal" : t.toFixed(2);
 const gibi = bytes => !known(bytes) ? "" : bytes >= 2 ** 30
@@ -63,8 +66,11 @@ function outcomeText(row) {
   return `${outcome(row)}: ${stage}, ${symptom.replaceAll("_", " ")}`;
 }
 
+/** A name that may be broken where its parts end: computer_|vision, inductor|[mode=default]. */
+const breakable = text => String(text).split(/(?<=[_/,@])|(?=\[)/).flatMap((part, k) => k ? [make("wbr"), part] : [part]);
+
 const linkTo = graph => make("a", {href: `#graph=${encodeURIComponent(DATA.graphs.id[graph])}`},
-  DATA.graphs.name[graph] || DATA.graphs.id[graph]);
+  ...breakable(DATA.graphs.name[graph] || DATA.graphs.id[graph]));
 
 /** A control with its label before it. */
 const labelled = (text, ...parts) => make("label", {}, `${text} `, ...parts);

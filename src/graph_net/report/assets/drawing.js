@@ -23,8 +23,8 @@ function drawingOf(drawing) {
     const [left, right] = [Math.min(...xs) - BOX_WIDTH, Math.max(...xs) + BOX_WIDTH];
     const [top, bottom] = [Math.min(...ys) - 20, Math.max(...ys) + BOX_HEIGHT + 20];
     bounds = {x: left, y: top, width: right - left, height: bottom - top};
-    info.textContent = `${drawing.op.length.toLocaleString()} nodes in `
-      + `${(boxes.length - drawing.inputs.length).toLocaleString()} boxes`;
+    info.textContent = `${counted(drawing.op.length, "node")} in `
+      + counted(boxes.length - drawing.inputs.length, "box", "boxes");
     if (!keep || !view) begin();
     look();
   }
@@ -39,7 +39,7 @@ function drawingOf(drawing) {
       const size = box.period;
       label = box.times > 1 ? `${box.times} × ${size} nodes` : `${size} nodes`;
       below = box.again ? "the same again" : mostly(box.from, box.from + size);
-      about = `Nodes ${box.from} to ${box.to - 1}: ${counted(box.from, box.from + size)}\nClick to open`;
+      about = `Nodes ${box.from} to ${box.to - 1}: ${operatorCounts(box.from, box.from + size)}\nClick to open`;
       kind = "block";
       const unfold = () => { open.set(box.block, (open.get(box.block) ?? 0) + 1); paint(true); };
       group.addEventListener("click", () => { if (!moved) unfold(); });
@@ -89,7 +89,7 @@ function drawingOf(drawing) {
     }
     return [...counts].sort((a, b) => b[1] - a[1]);
   }
-  const counted = (from, to) => operators(from, to).map(([name, n]) => `${n} ${name}`).join(", ");
+  const operatorCounts = (from, to) => operators(from, to).map(([name, n]) => `${n} ${name}`).join(", ");
   const mostly = (from, to) => {
     const found = operators(from, to);
     return (found.find(([name]) => HEAVY.test(name)) ?? found[0])[0] + " …";

@@ -64,7 +64,7 @@ function taskTable() {
     `${TASKS.name[task]} ${TASKS.networks[task]} ${TASKS.device[task]} ${TASKS.format[task]} ${id}`.toLowerCase());
   const first = named("total") ?? named("best") ?? TASK_COLUMNS[0];
   const shown = sortedTable(TASK_COLUMNS, {column: first, down: first !== TASK_COLUMNS[0]}, {
-    id: "task-table", noun: "tasks", total: count, choose: () => {
+    id: "task-table", noun: "task", total: count, choose: () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       return [...TASKS.task.keys()].filter(task => words.every(word => texts[task].includes(word)));
     }});
@@ -79,7 +79,7 @@ function explained(count, weighed) {
     + "ones are in the last bar, the stroke is the median. Median and worst are multiples of the best."];
   if (weighed) said.push("Weight: calls in all networks; total: weight × best.");
   if (count > TASKS.detailed) {
-    said.push(`Code is here for the ${TASKS.detailed.toLocaleString()} tasks that take most of the networks' time; `
+    said.push(`Code is here for the ${counted(TASKS.detailed, "task")} that take most of the networks' time; `
       + "graph-net programs show has the others.");
   }
   return said.join(" ");

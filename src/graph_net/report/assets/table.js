@@ -46,10 +46,16 @@ function sortRows(rows, column, down) {
   });
 }
 
+function cellOf(row, column) {
+  const made = column.cell?.(row) ?? (column.text ?? column.value)(row);
+  return column.word && typeof made === "string" ? breakable(made) : [made];
+}
+
 function tableRow(row, columns) {
   return make("tr", {}, ...columns.map(column => make("td",
-    {class: [column.word ? "word" : "", column.kind?.(row) ?? ""].join(" ").trim() || null},
-    column.cell?.(row) ?? (column.text ?? column.value)(row))));
+    {class: [column.word ? "word" : "", column.kind?.(row) ?? ""].join(" ").trim() || null,
+      "data-name": column.name},
+    ...cellOf(row, column))));
 }
 
 /** A table that is sorted by its headings and shown a part at a time, of the rows `choose` gives. */
@@ -76,7 +82,7 @@ function sortedTable(columns, state, {id, noun, total, choose}) {
   }
 
   function paint() {
-    count.textContent = `${chosen.length.toLocaleString()} of ${total.toLocaleString()} ${noun}`;
+    count.textContent = `${chosen.length.toLocaleString()} of ${counted(total, noun)}`;
     body.replaceChildren(...chosen.slice(0, shown).map(row => tableRow(row, columns)));
     more.hidden = chosen.length <= shown;
   }
@@ -113,7 +119,7 @@ function graphTable() {
   }
 
   const shown = sortedTable(COLUMNS, {column: COLUMNS[3], down: false},
-    {id: "graph-table", noun: "measurements", total: COUNT, choose});
+    {id: "graph-table", noun: "measurement", total: COUNT, choose});
   shown.count.id = "found";
   section("graphs").append(
     make("div", {class: "controls"}, search, compiler, category, verdict, shown.count),
@@ -135,7 +141,8 @@ function regressions(table) {
   const heads = columns.map(column => make("th", {scope: "col", class: column.word ? "word" : null},
     column.name));
   home.append(
-    make("p", {}, `${slower.length.toLocaleString()} are surely slower than eager, the slowest first. `,
+    make("p", {}, `${slower.length.toLocaleString()} ${slower.length === 1 ? "is" : "are"} surely slower than eager, `
+      + "the slowest first. ",
       make("a", {href: "#graphs", onclick: () => table.only("slower")}, "All of them in the table")),
     make("div", {class: "wide"}, make("table", {class: "graphs", id: "regression-table"},
       make("thead", {}, make("tr", {}, ...heads)),

@@ -68,7 +68,8 @@ function failureTable(failures) {
   return make("div", {class: "wide"}, make("table", {class: "failing"},
     make("thead", {}, make("tr", {}, ...names.map(name => make("th", {scope: "col"}, name)))),
     make("tbody", {}, ...failures.map(one => make("tr", {}, ...[one.stage, one.symptom.replaceAll("_", " "),
-      one.count.toLocaleString(), one.message].map(cell => make("td", {}, cell)))))));
+      one.count.toLocaleString(), one.message].map((cell, k) =>
+      make("td", {"data-name": names[k]}, cell)))))));
 }
 
 function taskFacts(task, detail) {
@@ -108,7 +109,7 @@ async function showTask(id) {
   parts.push(taskFacts(task, detail));
   if (detail?.failures.length) parts.push(make("h2", {}, "Failures"), failureTable(detail.failures));
   if (!detail) {
-    parts.push(make("p", {}, `Code is on this page for ${TASKS.detailed.toLocaleString()} tasks only. `
+    parts.push(make("p", {}, `Code is on this page for ${counted(TASKS.detailed, "task")} only. `
       + `graph-net programs show ${id} has it.`));
   } else {
     if (detail.note) parts.push(make("p", {class: "warning"}, detail.note));

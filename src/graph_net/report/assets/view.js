@@ -47,7 +47,7 @@ function intervals(row) {
     draw("line", {x1: at(low), x2: Math.max(at(high), at(low) + 1), y1: y, y2: y,
       stroke: colour(number), "stroke-width": 4}),
     draw("circle", {cx: at(value), cy: y, r: 5, fill: colour(number)},
-      draw("title", {}, `${value} (${low} … ${high})`)));
+      draw("title", {}, `${short(value)} (${short(low)} … ${short(high)})`)));
   const ends = [left, right].map(place => 2 ** x.back(place));
   const marks = ticks(...ends, 6).filter(value => value > 0);
   return draw("svg", {viewBox: `0 0 ${width} 98`, role: "img", "aria-label": "Intervals"},
@@ -78,15 +78,16 @@ function measurement(row, detail) {
   if (detail.reason) parts.push(make("p", {class: "note"}, detail.reason));
   if (detail.floor?.reason) parts.push(make("p", {class: ROWS.impossible[row] ? "warning" : "note"},
     `${ROWS.impossible[row] ? "Impossible: " : ""}${detail.floor.reason}.`));
-  if (known(ROWS.speedup[row])) parts.push(intervals(row));
-  if (detail.wall) parts.push(strip(detail.wall, "wall"));
-  if (detail.device) parts.push(strip(detail.device, "device"));
+  const drawn = svg => parts.push(make("div", {class: "drawn"}, svg));
+  if (known(ROWS.speedup[row])) drawn(intervals(row));
+  if (detail.wall) drawn(strip(detail.wall, "wall"));
+  if (detail.device) drawn(strip(detail.device, "device"));
   const others = Object.entries(environment).map(([key, value]) => [key.replaceAll("_", " "),
-    typeof value === "object" ? JSON.stringify(value) : String(value)]);
+    typeof value === "object" ? JSON.stringify(value, (_, inner) => short(inner)) : String(short(value))]);
   parts.push(facts([
     ["speedup", rangeText(row, "speedup")],
-    ["on the device", detail.device_speedup ? `${detail.device_speedup[0]}× `
-      + `(${detail.device_speedup[1]} … ${detail.device_speedup[2]})` : ""],
+    ["on the device", detail.device_speedup ? `${short(detail.device_speedup[0])}× `
+      + `(${short(detail.device_speedup[1])} … ${short(detail.device_speedup[2])})` : ""],
     ["noise: eager / eager", rangeText(row, "noise")],
     ["samples an arm", detail.wall ? `${detail.wall[0].length}, of ${detail.inner.join(", ")} calls` : ""],
     ["passes from t =", level(ROWS.t[row])],
@@ -105,10 +106,10 @@ function outputs(rows) {
   const names = ["output", "t against eager", "largest difference", "t against float64", "eager's own"];
   const cells = ([dtype, shape, t, most, exact, eager]) => [`${dtype}[${shape.join(", ")}]`, level(t) || "none",
     known(most) ? most.toPrecision(3) : "", level(exact), level(eager)];
-  return make("details", {}, make("summary", {}, rows.length === 1 ? "1 output" : `${rows.length} outputs`),
+  return make("details", {}, make("summary", {}, counted(rows.length, "output")),
     make("div", {class: "wide"}, make("table", {},
       make("thead", {}, make("tr", {}, ...names.map(name => make("th", {scope: "col"}, name)))),
-      make("tbody", {}, ...rows.map(row => make("tr", {}, ...cells(row).map(c => make("td", {}, c))))))));
+      make("tbody", {}, ...rows.map(row => make("tr", {}, ...cells(row).map((c, k) => make("td", {"data-name": names[k]}, c))))))));
 }
 
 function operatorTable(drawing) {

@@ -50,7 +50,7 @@ function violins() {
     "aria-label": "Speedups by category and compiler"},
     axisX(x, octaves(low, high), 8, y, "speedup over eager", octaveText),
     draw("line", {class: "one", x1: x(0), x2: x(0), y1: 8, y2: y}), ...parts);
-  home.append(svg, make("p", {class: "note"}, "Correct results only. The bar spans the quartiles, "
+  home.append(make("div", {class: "drawn"}, svg), make("p", {class: "note"}, "Correct results only. The bar spans the quartiles, "
     + "the stroke is the median; fewer than twelve results are points. Triangles lie beyond the axis."));
 }
 
@@ -58,7 +58,7 @@ function oneViolin(n, rows, x, middle, lane, low, high, left, right) {
   const values = ascending(rows.map(row => Math.log2(ROWS.speedup[row])));
   const group = draw("g", {class: "violin", "data-compiler": DATA.compilers[n]},
     draw("title", {}, `${DATA.compilers[n]}: median ${times(2 ** quantile(values, 0.5))}, `
-      + `${rows.length} graphs`),
+      + counted(rows.length, "graph")),
     draw("text", {x: left - 8, y: middle + 4, "text-anchor": "end"}, clipped(DATA.compilers[n], 26)),
     draw("text", {class: "faint", x: right + 16, y: middle + 4}, `${rows.length.toLocaleString()}`));
   const half = lane * 0.42;

@@ -1,0 +1,53 @@
+"""The board of a run: what it says while something runs, and at the end."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from graph_net.cli.board import Board
+from measure.asking import small_graph, task
+from score.some_samples import record
+
+
+def title(board: Board) -> str:
+    return str(board.table().title)
+
+
+def test_nothing_that_is_not_known_is_said() -> None:
+    board = Board(3, time.monotonic() - 1)
+    assert title(board) == "0 done, 3 to do, 0.0 a minute"
+
+
+def test_a_run_under_way_says_what_it_does_and_what_fits() -> None:
+    board = Board(1000, time.monotonic() + 60)
+    board.began -= 60
+    board.watch("stage", "key", "compile")
+    board.add(record("net"))
+    said = title(board)
+    assert said.startswith("1 done, 999 to do, ")
+    assert "of the budget left, about 1 more will fit (1 compile)" in said
+
+
+def test_what_did_not_fit_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    board = Board(9, time.monotonic() + 60)
+    begun = list(board.counted(iter([task("eager", small_graph(size)) for size in range(3, 10)])))
+    board.watch("stage", begun[0].key, "compile")
+    for one in begun:
+        board.watch("stopped", one.key, "compile" if one is begun[0] else "")
+    board.report()
+    said = capsys.readouterr().err
+    assert "9 measurements did not fit; the same command goes on with them" in said
+    assert "stopped at compile: eager on small3" in said
+    assert "stopped at start: eager on small4" in said
+    assert "… and 2 more that were begun" in said
+
+
+def test_a_run_that_is_over_says_nothing_of_its_budget() -> None:
+    board = Board(1, time.monotonic() + 60)
+    board.watch("stage", "key", "compile")
+    board.add(record("net"))
+    board.watch("record", "key", "")
+    assert "budget" not in title(board)
+    assert "()" not in title(board)
