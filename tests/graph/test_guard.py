@@ -6,6 +6,7 @@ Each call here killed the process, never ended, or read memory that is none of i
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -368,6 +369,23 @@ def test_a_refusal_leaves_no_mode_behind() -> None:
         run(graph_of("torch.zeros", (2**40,)))
     assert torch.zeros(3).sum() == 0
     assert run(graph_of("torch.relu", Ref("x"))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("target", ["torch.relu", "torch.zeros"])
+def test_a_mode_that_a_graph_keeps_is_left_with_the_graph(target: str) -> None:
+    """One that was let go later broke every call that its process made afterwards."""
+    args: tuple[Value, ...] = (Ref("x"),) if target == "torch.relu" else ((2**40,),)
+    nodes = (
+        Node("outer", "torch.autograd.grad_mode._enter_inference_mode", (True,)),
+        Node("inner", "torch.autograd.grad_mode._enter_inference_mode", (False,)),
+        Node("pair", "builtins.tuple", ((Ref("outer"), Ref("inner")),)),
+        Node("y", target, args),
+    )
+    with suppress(RefusedCall):
+        kept = run(Graph((X,), nodes, (Ref("y"), Ref("pair"))))
+        del kept
+    assert torch.zeros(3).sum() == 0
+    assert not torch.is_inference_mode_enabled()
 
 
 def test_a_graph_of_level_aten_runs_to_the_same_bits_with_and_without_the_guard() -> None:

@@ -171,3 +171,69 @@ def _each(outputs: Any, change: Any) -> Any:
     if isinstance(outputs, (tuple, list)):
         return type(outputs)(_each(item, change) for item in outputs)
     return change(outputs)
+
+
+class _Later(torch.Tensor):
+    """A tensor that is computed when somebody looks at it."""
+
+    make: Callable[[], Any]
+
+    @staticmethod
+    def __new__(cls, form: torch.Tensor, make: Callable[[], Any]) -> _Later:
+        later: _Later = torch.Tensor._make_wrapper_subclass(cls, form.shape, dtype=form.dtype)
+        later.make = make
+        return later
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
+        seen = [arg.make() if isinstance(arg, cls) else arg for arg in args]
+        return func(*seen, **(kwargs or {}))
+
+
+class _LaterList(list[Any]):
+    """A list that is computed when somebody goes through it."""
+
+    make: Callable[[], Any]
+
+    def __iter__(self) -> Any:
+        return iter([self.make()])
+
+
+class ComputesWhenLookedAt(_Cheat):
+    """Returns at once; whoever looks at the result computes it, untimed."""
+
+    def cheating(self, run: Runner) -> Runner:
+        forms: list[Any] = []
+
+        def call(inputs: Sequence[Any]) -> Any:
+            if not forms:
+                forms.append(run(inputs))
+                return forms[0]
+            _seem_busy()
+            return self.later(forms[0], lambda: run(inputs))
+
+        return call
+
+    def later(self, form: Any, make: Callable[[], Any]) -> Any:
+        """What stands for the result of ``make``."""
+        return _each(form, lambda leaf: _Later(leaf, lambda: _only(make())))
+
+
+class ComputesWhenCounted(ComputesWhenLookedAt):
+    """The same with a list of its own instead of a tensor."""
+
+    def later(self, form: Any, make: Callable[[], Any]) -> Any:
+        later = _LaterList()
+        later.make = lambda: _only(make())
+        return later
+
+
+def _only(outputs: Any) -> Any:
+    return outputs[0] if isinstance(outputs, (list, tuple)) else outputs
+
+
+def _seem_busy() -> None:
+    """Take as long as a machine at least needs."""
+    end = time.perf_counter() + 4e-5
+    while time.perf_counter() < end:
+        pass

@@ -26,6 +26,12 @@ EXPECTED = {
     "BribesTheVerifier": (Stage.VERIFY, Symptom.NUMERIC, "a call for its parent's own inputs"),
     "FixesTheInputs": (Stage.MEASURE, Symptom.INFRASTRUCTURE, "the worker changed other inputs"),
     "SaysNoMore": (Stage.MEASURE, Symptom.IMPOSSIBLE, "the worker did not show its parent"),
+    "ComputesWhenLookedAt": (
+        Stage.MEASURE,
+        Symptom.EXCEPTION,
+        "Deferred: returned a tensor of class",
+    ),
+    "ComputesWhenCounted": (Stage.MEASURE, Symptom.EXCEPTION, "Deferred: returned a list of class"),
     "DiesWhenAsked": (Stage.MEASURE, Symptom.CRASH, "died of SIGSEGV"),
 }
 TINY = {"BribesTheVerifier", "FixesTheInputs"}

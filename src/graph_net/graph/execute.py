@@ -117,13 +117,15 @@ def interpret(
     known = known or {}
     values = {e.name: value for e, value in zip(graph.inputs, inputs, strict=True)}
     releases = last_uses(graph)
-    with watched_kernels():
+    with watched_kernels(), _modes_left() as entered:
         for node, release in zip(graph.nodes, releases, strict=True):
             if node.name in known:
                 values[node.name] = known[node.name]
             else:
                 try:
                     values[node.name] = call_node(node, values, device)
+                    if isinstance(values[node.name], torch._C._InferenceMode):
+                        entered.append(values[node.name])
                 except GraphError:
                     raise
                 except Exception as error:
@@ -132,6 +134,17 @@ def interpret(
             for name in release:
                 del values[name]
     return to_python(graph.output, values.__getitem__, device)
+
+
+@contextmanager
+def _modes_left() -> Iterator[list[Any]]:
+    """Leave the modes that a graph has entered; one left later takes the guard's place with it."""
+    entered: list[Any] = []
+    try:
+        yield entered
+    finally:
+        for mode in reversed(entered):
+            mode.__exit__(None, None, None)
 
 
 def call_node(node: Node, values: Mapping[str, Any], device: torch.device) -> Any:

@@ -19,9 +19,9 @@ import torch
 from graph_net.compilers import Runner
 from graph_net.graph import Graph, Level
 from graph_net.graph.effects import draws_random
-from graph_net.graph.outputs import flat_outputs
 from graph_net.measure.arms import Arms, changed_inputs
 from graph_net.measure.changing import ChangingInputs, fitting
+from graph_net.measure.plain_outputs import plain_outputs
 from graph_net.measure.protocol import Protocol
 from graph_net.measure.safetensors import bytes_of
 from graph_net.measure.task import Answer, Say
@@ -135,7 +135,7 @@ def _no_wait() -> None:
 
 def packed(results: Sequence[Any]) -> bytes:
     """The tensors of some outputs, their bytes one after another."""
-    leaves = (leaf for outputs in results for leaf in flat_outputs(outputs))
+    leaves = (leaf for outputs in results for leaf in plain_outputs(outputs))
     return b"".join(raw_bytes(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor))
 
 

@@ -18,6 +18,7 @@ from graph_net.graph import Graph
 from graph_net.graph.outputs import flat_outputs
 from graph_net.measure.changing import ChangingInputs, Places
 from graph_net.measure.framework import Framework
+from graph_net.measure.plain_outputs import plain_outputs
 from graph_net.measure.verify import Reference, check
 from graph_net.record import Failure, Output, Stage, Symptom
 
@@ -76,6 +77,7 @@ class TimedInputs:
 
     def keep(self, result: Any, calls: int) -> None:
         """Hold a copy of a result, each as likely as the others (a reservoir)."""
+        given = plain_outputs(result)
         self._seen += 1
         room = CHECKS
         if self._kept:
@@ -84,7 +86,7 @@ class TimedInputs:
         place = len(self._kept) if self._seen <= room else self._random.randrange(self._seen)
         if place >= room:
             return
-        leaves = [_copied(self._host.seen(leaf)) for leaf in flat_outputs(result)]
+        leaves = [_copied(self._host.seen(leaf)) for leaf in given]
         self._kept[place : place + 1] = [_Kept(leaves, self._places, calls)]
 
     def check(
