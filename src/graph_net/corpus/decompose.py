@@ -50,7 +50,8 @@ class Decomposition:
         self.spool = spool
         rows = sorted(pack.rows(["name", "id", "level"]).to_pylist(), key=lambda row: row["name"])
         self.ids = {row["name"]: row["id"] for row in rows}
-        self.to_lower = [row["name"] for row in rows if row["level"] == Level.TORCH.value]
+        torch = Level.TORCH.value
+        self.to_lower = dict.fromkeys(row["name"] for row in rows if row["level"] == torch)
         self._made: dict[str, Kind] = {}
         for kind in self.kinds:
             if kind not in CORPUS_KINDS:
