@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from graph_net.formats.graphnet.expressions import BINARY, ExpressionReader
 from graph_net.formats.graphnet.parsing import parse, readable
@@ -30,6 +31,8 @@ class Body:
     arguments: tuple[Argument, ...]
     nodes: tuple[Node, ...]
     output: Value
+    internals: Mapping[str, str] = field(default_factory=dict)
+    """Nodes that stand for calls of vmap's internals (``graph_net.graph.batched``)."""
 
 
 def read_model(source: str, limits: Limits) -> Body:
@@ -73,6 +76,7 @@ class ModelReader(ExpressionReader):
             ),
             tuple(self.nodes),
             output,
+            self.internals,
         )
 
     def _forward(self, module: ast.Module) -> ast.FunctionDef:
