@@ -137,6 +137,13 @@ def test_kernels_that_are_mixed_are_drawn_as_kernels() -> None:
     assert recipes(graph)["experts"] == Normal(0.0, 1.36083)  # drawn at a fifth: sqrt(2 / 27)
 
 
+def test_normalised_kernels_have_channels_of_one_length() -> None:
+    with without_weights():
+        model = nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 8, 3))
+    (graph,) = capture(model, (torch.zeros(1, 4, 9),)).graphs
+    assert recipes(graph)["parametrizations.weight.original0"] == Constant(1.41421)
+
+
 def test_training_graphs_keep_their_statistics_positive() -> None:
     found = recipes(captured(heard=False, mode="training"))
     assert found["bn.running_var"] == Constant(1.0)

@@ -140,6 +140,11 @@ def _matrix(contracted: int) -> Rule:
     return rule
 
 
+def _length(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    """The length of a channel of a kernel that is normalised."""
+    return constant(math.sqrt(2))
+
+
 def _one(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
     return constant(use.gain)
 
@@ -219,6 +224,6 @@ _RULES: dict[tuple[str, int], Rule] = {
     **{(name, at): _matrix(-1) for name in ("lstm_cell", "gru_cell") for at in (2, 3)},
     ("prelu", 1): _slope,
     ("_prelu_kernel", 1): _slope,
-    ("_weight_norm_interface", 0): _kernel,
-    ("_weight_norm_interface", 1): _one,
+    **{(name, 0): _kernel for name in ("_weight_norm", "_weight_norm_interface")},
+    **{(name, 1): _length for name in ("_weight_norm", "_weight_norm_interface")},
 }
