@@ -53,6 +53,8 @@ class Roles:
         self._bindings = graph.bindings
         self._reads: defaultdict[str, list[tuple[Node, int]]] = defaultdict(list)
         self._made = {node.name: node for node in graph.nodes}
+        sums = sum(base_name(node.target) in _SUMS for node in graph.nodes)
+        self._branch = min(_BRANCH, 1 / math.sqrt(max(1, sums)))
         for node in graph.nodes:
             for position, value in enumerate(node.args):
                 for ref in refs(value):
@@ -112,9 +114,9 @@ class Roles:
                 other: Value = reader.args[1 - position] if position < 2 else None
                 made = self._made.get(other.name) if isinstance(other, Ref) else None
                 if made is not None:
-                    return _EQUAL if base_name(made.target) in _LAYERS else _BRANCH
-            elif name in _PASSING and steps:
-                return self._gain(reader, steps - 1)
+                    return _EQUAL if base_name(made.target) in _LAYERS else self._branch
+            elif name in _PASSING and steps and (gain := self._gain(reader, steps - 1)) < 1:
+                return gain
         return 1.0
 
     def _shape(self, node: Node, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -172,11 +174,13 @@ def _added(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
 
 
 _BRANCH, _EQUAL = 0.25, 0.7
-"""The gain of a branch beside a shortcut, and of each of two layers that are added."""
+"""The gain of a branch beside a shortcut, where there are few, and of each of two layers that
+are added."""
 _SUMS = frozenset(("add", "add_"))
 _PASSING = frozenset(
-    "dropout feature_dropout contiguous to _to_copy clone view reshape getitem".split()
+    "dropout feature_dropout contiguous to _to_copy clone view reshape getitem mul mul_".split()
 )
+"""Calls between the end of a branch and its sum; a product is an attention over channels."""
 _BESIDE = (None, _zero, _small, _added)
 """Rules of what is added to values."""
 _THROUGH = frozenset(
