@@ -118,6 +118,14 @@ def test_what_passes_through_many_gates_does_not_vanish() -> None:
     assert 0.01 < float(out.std()) < 10
 
 
+def test_kernels_without_an_activation_between_them_keep_sizes() -> None:
+    with without_weights():
+        model = nn.Sequential(*(nn.Conv1d(64, 64, 1, bias=False) for _ in range(40)))
+    (graph,) = capture(model, (torch.zeros(1, 64, 50),)).graphs
+    (out,) = flat_outputs(interpret(graph, make_inputs(graph), torch.device("cpu")))
+    assert 0.01 < float(out.std()) < 10
+
+
 class Mixed(nn.Module):
     """Mixes its kernel of several, as CondConv does."""
 

@@ -94,7 +94,7 @@ class Roles:
             if base_name(node.target) in _THROUGH and position == 0 and steps:
                 found += self._uses(node.name, self._shape(node, shape), steps - 1)
             else:
-                found.append(_Use(node, position, shape, self._gain(node)))
+                found.append(_Use(node, position, shape, self._gain(node) * self._before(node)))
         return found
 
     def _kernel_shape(self, node: Node) -> tuple[int, ...] | None:
@@ -105,6 +105,20 @@ class Roles:
             if base_name(use.node.target) in _KERNELS and use.position == 1:
                 return use.shape
         return None
+
+    def _before(self, node: Node) -> float:
+        """What no activation takes away need not be made up for: a kernel that reads a layer."""
+        if base_name(node.target) not in _KERNELS:
+            return 1.0
+        made = self._source(node)
+        while made is not None and base_name(made.target) in _UNCHANGING:
+            made = self._source(made)
+        return _STRAIGHT if made is not None and base_name(made.target) in _LAYERS else 1.0
+
+    def _source(self, node: Node) -> Node | None:
+        """The call that made what a call reads first."""
+        source: Value = node.args[0] if node.args else None
+        return self._made.get(source.name) if isinstance(source, Ref) else None
 
     def _gain(self, node: Node, steps: int = 3) -> float:
         """How large what a call gives may be beside what it is added to."""
@@ -176,6 +190,8 @@ def _added(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
 _BRANCH, _EQUAL = 0.25, 0.7
 """The gain of a branch beside a shortcut, where there are few, and of each of two layers that
 are added."""
+_STRAIGHT = math.sqrt(0.5)
+_UNCHANGING = frozenset("masked_fill pad constant_pad_nd dropout contiguous to clone".split())
 _SUMS = frozenset(("add", "add_"))
 _PASSING = frozenset(
     "dropout feature_dropout contiguous to _to_copy clone view reshape getitem mul mul_".split()
