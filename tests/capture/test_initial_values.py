@@ -121,9 +121,9 @@ def test_what_passes_through_many_gates_does_not_vanish() -> None:
 def test_kernels_without_an_activation_between_them_keep_sizes() -> None:
     with without_weights():
         model = nn.Sequential(*(nn.Conv1d(64, 64, 1, bias=False) for _ in range(40)))
-    (graph,) = capture(model, (torch.zeros(1, 64, 50),)).graphs
+    (graph,) = capture(model, (torch.randn(1, 64, 50),)).graphs
     (out,) = flat_outputs(interpret(graph, make_inputs(graph), torch.device("cpu")))
-    assert 0.01 < float(out.std()) < 10
+    assert 0.01 < float(out.std()) < 2  # inputs have 0.2
 
 
 class Mixed(nn.Module):
