@@ -26,6 +26,7 @@ BENCHMARKS = {
     "overhead": [],
     "confinement": [],
     "honesty": [],
+    "placement": [],
     "scoring": [],
     "features": [],
     "programs": [],

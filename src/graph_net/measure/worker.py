@@ -8,7 +8,8 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.golden_outputs import meet
+from graph_net.measure.placement import Placement
 from graph_net.measure.safetensors import SafetensorsError
 from graph_net.measure.task import Answer, Task, now
 from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
@@ -214,7 +216,10 @@ class Worker:
         arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
         self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
-        timing, again, failure = arms.time(self.task.protocol, compilations, expected, self.outputs)
+        with self._placed() as place:
+            timing, again, failure = arms.time(
+                self.task.protocol, compilations, expected, self.outputs, place
+            )
         self.environment |= disturbances.read()
         self.timing = timing
         self.outputs = worse(self.outputs, again) if again else again
@@ -225,6 +230,16 @@ class Worker:
             why = f"eager differs from itself by {off:.0%}"
             raise _Ended(Failure(Stage.MEASURE, Symptom.TOO_NOISY, why))
         self.offer(answer_with(arms, timing, self.task.protocol, expected.outputs))
+
+    @contextmanager
+    def _placed(self) -> Iterator[Callable[[], None]]:
+        """Give a way to put this process's threads on their cores; beside a GPU they stay free."""
+        if self.task.device.kind != "cpu":
+            yield lambda: None
+            return
+        with Placement(self.task.device.threads) as placement:
+            yield placement.apply
+            self.environment["placement"] = placement.found()
 
     def _failure(self, error: BaseException) -> Failure:
         message = message_of(error)
