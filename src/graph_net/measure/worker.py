@@ -26,6 +26,7 @@ from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.golden_outputs import meet
+from graph_net.measure.placement import placed
 from graph_net.measure.safetensors import SafetensorsError
 from graph_net.measure.stats import half_width
 from graph_net.measure.task import Answer, Task, now
@@ -221,7 +222,8 @@ class Worker:
         arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
         self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
-        timing, again, failure = self._time_arms(arms, expected)
+        with placed(self.task.device, self.environment) as place:
+            timing, again, failure = self._time_arms(arms, expected, place)
         self.environment |= disturbances.read()
         self.timing = timing
         self.outputs = worse(self.outputs, again) if again else again
@@ -235,17 +237,17 @@ class Worker:
             raise _Ended(Failure(Stage.MEASURE, Symptom.TOO_NOISY, why))
 
     def _time_arms(
-        self, arms: Arms, expected: Reference
+        self, arms: Arms, expected: Reference, place: Callable[[], None]
     ) -> tuple[Timing, tuple[Output, ...], Failure | None]:
         """The timing, and what the timed calls gave; where it is noisy, the quieter of two."""
         protocol = self.task.protocol
-        first, again, failure = arms.time(protocol, compilations, expected, self.outputs)
+        first, again, failure = arms.time(protocol, compilations, expected, self.outputs, place)
         if failure is not None or not is_noisy(first, protocol):
             return first, again, failure
         self.environment["noisy_at_first"] = first.reason
         self.quiet()
         longer = replace(protocol, seconds=LONGER * protocol.seconds)
-        second, again, failure = arms.time(longer, compilations, expected, self.outputs)
+        second, again, failure = arms.time(longer, compilations, expected, self.outputs, place)
         return min(second, first, key=lambda timing: half_width(timing.noise)), again, failure
 
     def _failure(self, error: BaseException) -> Failure:
