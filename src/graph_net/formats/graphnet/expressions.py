@@ -9,7 +9,6 @@ from itertools import count
 from typing import Any
 
 from graph_net.formats.graphnet.parsing import excerpt
-from graph_net.graph.batched import STAND_IN, internal_of
 from graph_net.graph.devices import without_devices
 from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.graph import Node
@@ -85,8 +84,6 @@ class ExpressionReader:
         self.limits = limits
         self.names: dict[str, Value] = {}
         self.nodes: list[Node] = []
-        self.internals: dict[str, str] = {}
-        """Of calls of vmap's internals, by the name of their node, which one it is."""
         self.taken: set[str] = set()
         self.imports: dict[str, str] = {}
         self.numbers = count(1)
@@ -262,12 +259,6 @@ class ExpressionReader:
             spelled = f"{module}.{target.removeprefix(prefix)}"
             if target.startswith(prefix) and is_allowed(spelled):
                 return self.node(spelled, args, kwargs, name, tree)
-        word = internal_of(target)
-        if word is not None and not kwargs:
-            made = self.node(STAND_IN, args, (), name or word, tree)
-            assert isinstance(made, Ref)
-            self.internals[made.name] = word
-            return made
         check_target(target, line=tree.lineno)
         raise AssertionError(target)
 
