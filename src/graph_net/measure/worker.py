@@ -70,6 +70,7 @@ class Worker:
     timing: Timing | None = None
     environment: dict[str, Json] = field(default_factory=dict)
     _held: Peak = field(default_factory=Peak)
+    _placement: Placement = field(default_factory=lambda: Placement(1))
 
     def run(self) -> Record:
         """The record, whatever happens short of death."""
@@ -125,6 +126,7 @@ class Worker:
             kept = KeptForms(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
         job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, kept)
         eager = create("eager").compile(job)
+        self._placement = Placement(self.task.device.threads)
         self._enter(Stage.COMPILE)
         compiler = create(self.task.config.name, self.task.config.options)
         candidate = self._compile(compiler, job)
@@ -237,9 +239,9 @@ class Worker:
         if self.task.device.kind != "cpu":
             yield lambda: None
             return
-        with Placement(self.task.device.threads) as placement:
-            yield placement.apply
-            self.environment["placement"] = placement.found()
+        with self._placement:
+            yield self._placement.apply
+            self.environment["placement"] = self._placement.found()
 
     def _failure(self, error: BaseException) -> Failure:
         message = message_of(error)
