@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from graph_net.measure.trial import Trial
 from graph_net.measure.worker import Worker
 from graph_net.record import Task, program_from_json
 from graph_net.space import Built
-from measure.asking import mine, task
+from measure.asking import QUICK, mine, task
 from measure.some_compilers import PLACE
 
 CORES = len(os.sched_getaffinity(0))
@@ -50,11 +51,15 @@ def cores_of(thread: int = 0) -> set[int]:
 @several
 def test_caller_and_worker_have_a_core_each_and_get_back_what_they_had() -> None:
     before = cores_of()
+    placement = Placement(2)
     with worker() as thread:
-        with Placement(2) as placement:
+        with placement:
             assert len(cores_of()) == len(cores_of(thread)) == 1
             assert not cores_of() & cores_of(thread)
-            assert placement.found() == {"caller": [*cores_of()], "workers": [*cores_of(thread)]}
+            found = placement.found()
+            assert isinstance(found, dict)
+            assert found["caller"] == [*cores_of()]
+            assert {*cores_of(thread)} <= {*found["workers"]}  # type: ignore[misc]
         assert cores_of() == cores_of(thread) == before
 
 
@@ -77,13 +82,26 @@ def test_a_thread_that_starts_late_is_placed_the_next_time() -> None:
 
 @several
 def test_a_thread_that_was_bound_elsewhere_is_bound_there_again() -> None:
+    placement = Placement(2)
     with worker() as thread:
         last = {usable_cores()[0]}
         os.sched_setaffinity(thread, last)
-        with Placement(2):
+        with placement:
             assert cores_of() == last
             assert cores_of(thread) != last
         assert cores_of(thread) == last
+
+
+@several
+def test_a_pool_that_works_while_the_caller_waits_keeps_all_cores() -> None:
+    before = cores_of()
+    placement = Placement(2)
+    with worker() as first, worker() as second, placement:
+        assert len(cores_of()) == 1
+        assert cores_of(first) == cores_of(second) == before
+        with worker() as late:
+            placement.apply()
+            assert cores_of(late) == before, "not the one core of who started it"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +137,8 @@ def test_a_compilers_thread_and_the_calling_one_are_apart_while_calls_are_timed(
 ) -> None:
     monkeypatch.setenv(PLACE, str(tmp_path))
     before = cores_of()
-    asked = task(mine("Threaded"), device=describe("cpu", 2))
+    once = replace(QUICK, warm_compile=False)
+    asked = task(mine("Threaded"), device=describe("cpu", 2), protocol=once)
     record = Worker(asked, tmp_path / "work").run()
     assert record.failure is None, record.failure
     calls = [json.loads(line) for line in (tmp_path / "cores").read_text().splitlines()]

@@ -26,7 +26,7 @@ from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.golden_outputs import meet
-from graph_net.measure.placement import placed
+from graph_net.measure.placement import Placement, placed
 from graph_net.measure.safetensors import SafetensorsError
 from graph_net.measure.stats import half_width
 from graph_net.measure.task import Answer, Task, now
@@ -76,6 +76,7 @@ class Worker:
     timing: Timing | None = None
     environment: dict[str, Json] = field(default_factory=dict)
     _held: Peak = field(default_factory=Peak)
+    _placement: Placement = field(default_factory=lambda: Placement(1))
 
     def run(self) -> Record:
         """The record, whatever happens short of death."""
@@ -131,6 +132,7 @@ class Worker:
             kept = KeptForms(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
         job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, kept)
         eager = create("eager").compile(job)
+        self._placement = Placement(self.task.device.threads)
         self._enter(Stage.COMPILE)
         compiler = create(self.task.config.name, self.task.config.options)
         candidate = self._compile(compiler, job)
@@ -222,7 +224,7 @@ class Worker:
         arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
         self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
-        with placed(self.task.device, self.environment) as place:
+        with placed(self._placement, job.device, self.environment) as place:
             timing, again, failure = self._time_arms(arms, expected, place)
         self.environment |= disturbances.read()
         self.timing = timing
