@@ -20,7 +20,7 @@ def test_every_compiler_is_listed_with_what_it_needs() -> None:
     assert list(rows) == known()
     assert rows["eager"]["missing"] is None
     assert rows["eager"]["aliases"] == ["nope"]
-    assert rows["inductor"]["options"] == {"mode": "default"}
+    assert rows["inductor"]["options"] == {"mode": "default", "fullgraph": False}
     assert rows["tensorrt"]["devices"] == ["cuda"]
     absent = [row for row in rows.values() if row["missing"]]
     assert all("not installed:" in row["missing"] or "built" in row["missing"] for row in absent)

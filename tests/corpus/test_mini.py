@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,4 @@ def test_a_graph_is_timed_in_a_process_of_its_own(tmp_path: Path) -> None:
     with PackWriter(tmp_path) as writer:
         writer.add("g", some_graph(1))
     assert 0 < eager_seconds(Pack(tmp_path), "g") < 60
+    assert eager_seconds(Pack(tmp_path), "g", most_flops=-1) == math.inf

@@ -128,7 +128,7 @@ def _mini(source: Pack, count: int) -> None:
 
     def seconds(name: str) -> float | None:
         try:
-            taken = eager_seconds(source, name)
+            taken = eager_seconds(source, name, mini.MOST_FLOPS)
         except Died as error:
             err.print(f"{name}: {error}")
             return None
