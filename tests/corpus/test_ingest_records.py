@@ -115,6 +115,8 @@ ARMS = ("eager", "control", "candidate")
         ({"config": {"options": {"a": nested(100)}}}, "nested more than 64 levels deep"),
         ({"config": {"name": "x" * 100_000}}, "record.config.name: more than 4096 letters"),
         ({"config": {"options": {"a": "x" * 200_000}}}, "record.config.options: more than"),
+        ({"cost": {"candidate_peak_bytes": 1 << 62}}, "record.cost.candidate_peak_bytes: more"),
+        ({"cost": {"cold_seconds": -1e300}}, "record.cost.cold_seconds: more than 1e+18"),
         ({"subject": {"name": "x" * 100_000}}, "record.subject.name: more than"),
         (
             {"failure": CRASH | {"signal": 1 << 40}, "timing": None, "outputs": []},
@@ -129,7 +131,18 @@ ARMS = ("eager", "control", "candidate")
             "a sample is a positive number of seconds that a clock can show",
         ),
     ],
-    ids=["deep", "option", "name", "options", "graph", "signal", "interval", "samples"],
+    ids=[
+        "deep",
+        "option",
+        "name",
+        "options",
+        "bytes",
+        "seconds",
+        "graph",
+        "signal",
+        "interval",
+        "samples",
+    ],
 )
 def test_what_would_spoil_the_store_for_every_later_question_is_damaged(
     ingest: Any, tmp_path: Path, change: dict[str, Any], words: str

@@ -12,7 +12,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.record.canonical import RecordError, canonical
-from graph_net.record.limits import check_depth, check_lengths
+from graph_net.record.limits import check_depth, check_limits
 from graph_net.record.nouns import Record
 from graph_net.record.program import Program
 
@@ -26,7 +26,7 @@ def to_json(record: Record) -> str:
 
 def from_json(text: str | bytes) -> Record:
     """The record of a line; raises RecordError on anything else."""
-    return check_lengths(read_as(Record, text, "record"))
+    return check_limits(read_as(Record, text, "record"))
 
 
 def program_to_json(program: Program) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from graph_net.record.canonical import RecordError, canonical
 from graph_net.record.nouns import Record
+from graph_net.record.timing import LARGEST
 
 MOST_DEPTH = 64
 """Lists and objects within each other in options and environment."""
@@ -19,6 +20,8 @@ MOST_NAME = 4096
 """Letters of a name."""
 MOST_TEXT = 1 << 17
 """Letters of what a compiler said, and of all its options together."""
+MOST_BYTES = 1 << 53
+"""Bytes of memory; a number of floating point holds as many and no more."""
 
 
 def check_depth(value: Any) -> None:
@@ -32,8 +35,13 @@ def check_depth(value: Any) -> None:
         level = list(chain.from_iterable(inner))
 
 
-def check_lengths(record: Record) -> Record:
-    """The record, if its texts are as short as names and messages are."""
+def check_limits(record: Record) -> Record:
+    """The record, if its texts are as short as names and messages are, and its bytes as few."""
+    for entry in fields(record.cost):
+        value = getattr(record.cost, entry.name)
+        most = MOST_BYTES if entry.type == "int | None" else LARGEST
+        if value is not None and abs(value) > most:
+            raise RecordError(f"record.cost.{entry.name}: more than {most:g}")
     for part in ("subject", "config", "device"):
         noun = getattr(record, part)
         for entry in fields(noun):
