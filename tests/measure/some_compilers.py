@@ -35,6 +35,21 @@ class Faithful(_Eager):
     name = "faithful"
 
 
+class TakesItsOutputsAway(_Eager):
+    """Leaves a link where the file of its outputs was."""
+
+    def compile(self, job: Job) -> Runner:
+        run, file = super().compile(job), job.workdir / "golden.safetensors"
+
+        def call(inputs: Any) -> Any:
+            if file.exists():
+                file.unlink()
+                file.symlink_to("/etc/passwd")
+            return run(inputs)
+
+        return call
+
+
 class Raises(_Eager):
     def compile(self, job: Job) -> Runner:
         raise RuntimeError("cannot lower node 17 at 0x7f00aa")
