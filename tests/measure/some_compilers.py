@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -48,6 +49,13 @@ class TakesItsOutputsAway(_Eager):
             return run(inputs)
 
         return call
+
+
+class StartsPython(_Eager):
+    """Starts an interpreter before any fork, as Inductor does to try what the processor can."""
+
+    def prepare(self, device: str) -> None:
+        subprocess.run([sys.executable, "-c", "import ctypes"], check=True)
 
 
 class Raises(_Eager):

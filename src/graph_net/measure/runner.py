@@ -282,6 +282,10 @@ def _blame(stage: Stage) -> Failure:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment; the lanes find the package where this process found it."""
+    """This process's environment; the lanes find the package where this process found it.
+
+    So does every interpreter that a compiler starts: Inductor tries vector instructions with
+    ``python -c``, which would look in the current directory first.
+    """
     places = [entry for entry in sys.path if entry]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONSAFEPATH": "1"}
