@@ -128,9 +128,10 @@ def _answer(data: bytes, status: int, limits: Limits) -> Any:
         answer = json.loads(data)
         if "error" not in answer:
             return answer["answer"]
+        kind, message = map(str, answer["error"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Died(_end_of(data, status, limits)) from error
-    raise Raised(*map(str, answer["error"]))
+    raise Raised(kind[:MOST_TEXT], message[:MOST_TEXT])
 
 
 def _end_of(data: bytes, status: int, limits: Limits) -> str:
