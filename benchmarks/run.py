@@ -28,6 +28,7 @@ BENCHMARKS = {
     "confinement": [],
     "honesty": [],
     "coverage": [],
+    "placement": [],
     "scoring": [],
     "features": [],
     "programs": [],

@@ -69,15 +69,13 @@ def records(count: int, seed: int = 0) -> pa.Table:
         "noise": np.where(failed, np.nan, 1.0),
         "noise_low": np.where(failed, np.nan, 0.99),
         "noise_high": np.where(failed, np.nan, 1.01),
-        "started": np.full(count, "2026-01-01T00:00:00"),
     }
     return pa.table({name: pa.array(made[name], from_pandas=True) for name in COLUMNS})
 
 
 def with_pandas(frame: pd.DataFrame, p: float = 0.0, b: float = 0.1) -> dict[str, list[float]]:
     """ES(t) by compiler, as one writes it with pandas."""
-    last = frame.sort_values("started", kind="stable")
-    frame = last.drop_duplicates(["graph_id", "config", "device"], keep="last")
+    frame = frame.drop_duplicates(["graph_id", "config", "device"], keep="last")
     frame = frame[frame["symptom"] != "infrastructure"]
     fault = frame["stage"].map({"compile": 3.0, "first_run": 3.0, "verify": 1.0}).fillna(1.0)
     logs = frame["speedup"].map(np.log)

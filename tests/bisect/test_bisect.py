@@ -104,6 +104,13 @@ def test_a_graph_that_stores_no_specifications_shrinks_as_far(found: Found) -> N
     assert not witness.held
 
 
+def test_a_graph_that_is_its_own_witness_stays_as_it_is(found: Found) -> None:
+    whole = imported(chain("relu", "exp"))
+    witness = found(whole, "RaisesOnExpOfRelu")
+    assert witness.graph == whole
+    assert witness.record.subject.id == whole.id
+
+
 def test_a_number_that_is_read_back_does_not_stop_a_cut(found: Found) -> None:
     """The size that ``item`` gives decides the shape of what comes behind it."""
     nodes = (

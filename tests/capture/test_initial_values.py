@@ -53,12 +53,13 @@ def test_parameters_are_drawn_as_the_initialisers_said() -> None:
     bound = round(1 / math.sqrt(27), 6)
     assert found["conv.weight"] == Uniform(-bound, bound)
     assert found["bn.weight"] == found["ln.weight"] == Constant(1.0)
-    assert found["position"] == found["bn.bias"] == Constant(0.0)
+    assert found["position"] == found["ln.bias"] == Constant(0.0)
 
 
 def test_a_layer_or_scale_that_begins_at_zero_is_drawn_by_role() -> None:
     found = recipes(captured(heard=True))
     assert found["gamma"] == Constant(1.0)
+    assert found["bn.bias"] == Normal(0.0, 1.5)
     assert found["head.weight"] == Normal(0.0, 0.883883)  # drawn at a fifth: 1 / sqrt(32)
 
 
@@ -71,6 +72,84 @@ def test_without_a_word_from_the_model_roles_decide() -> None:
     assert found["ln.bias"] == Constant(0.0)
     assert found["head.bias"] == found["position"] == Normal(0.0, 0.1)
     assert found["proj"] == Normal(0.0, 1.76777)  # reads along its first dimension: 1 / sqrt(8)
+
+
+class Residual(nn.Module):
+    """Many branches, each ending in a batch norm that does not normalise."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        self.convs = nn.ModuleList(nn.Conv2d(8, 8, 3, padding=1, bias=False) for _ in range(depth))
+        self.norms = nn.ModuleList(nn.BatchNorm2d(8) for _ in range(depth))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            x = x + norm(conv(x.relu()))
+        return x
+
+
+def test_a_hundred_residual_branches_stay_in_range() -> None:
+    with without_weights():
+        model = Residual(100).eval()
+    (graph,) = capture(model, (torch.zeros(1, 8, 9, 9),)).graphs
+    (out,) = flat_outputs(interpret(graph, make_inputs(graph), torch.device("cpu")))
+    assert 0.1 < float(out.std()) < 1000
+
+
+class Gated(nn.Module):
+    """Activations that shrink small values, one after the other."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        layers = [(nn.Conv2d(8, 8, 3, bias=False), nn.BatchNorm2d(8), nn.SiLU())] * depth
+        self.layers = nn.Sequential(*(layer for trio in layers for layer in trio))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.layers(x)
+        return y
+
+
+def test_what_passes_through_many_gates_does_not_vanish() -> None:
+    with without_weights() as watch:
+        model = Gated(20).eval()
+    recipes_heard = watch.recipes(model)
+    (graph,) = capture(model, (torch.zeros(1, 8, 43, 43),), initial=recipes_heard).graphs
+    (out,) = flat_outputs(interpret(graph, make_inputs(graph), torch.device("cpu")))
+    assert 0.01 < float(out.std()) < 10
+
+
+def test_kernels_without_an_activation_between_them_keep_sizes() -> None:
+    with without_weights():
+        model = nn.Sequential(*(nn.Conv1d(64, 64, 1, bias=False) for _ in range(40)))
+    (graph,) = capture(model, (torch.randn(1, 64, 50),)).graphs
+    (out,) = flat_outputs(interpret(graph, make_inputs(graph), torch.device("cpu")))
+    assert 0.01 < float(out.std()) < 2  # inputs have 0.2
+
+
+class Mixed(nn.Module):
+    """Mixes its kernel of several, as CondConv does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.experts = nn.Parameter(torch.empty(4, 8 * 3 * 9))
+
+    def forward(self, x: Tensor) -> Tensor:
+        routing = x.mean((2, 3))[:, :1].expand(1, 4).sigmoid()
+        return nn.functional.conv2d(x, (routing @ self.experts).view(8, 3, 3, 3))
+
+
+def test_kernels_that_are_mixed_are_drawn_as_kernels() -> None:
+    with without_weights():
+        model = Mixed()
+    (graph,) = capture(model, (torch.zeros(1, 3, 9, 9),)).graphs
+    assert recipes(graph)["experts"] == Normal(0.0, 1.36083)  # drawn at a fifth: sqrt(2 / 27)
+
+
+def test_normalised_kernels_have_channels_of_one_length() -> None:
+    with without_weights():
+        model = nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 8, 3))
+    (graph,) = capture(model, (torch.zeros(1, 4, 9),)).graphs
+    assert recipes(graph)["parametrizations.weight.original0"] == Constant(1.41421)
 
 
 def test_training_graphs_keep_their_statistics_positive() -> None:

@@ -190,3 +190,8 @@ def test_dynamic_sizes_are_written_by_place() -> None:
 def test_a_place_that_no_input_has_is_named(file: Path, dynamic: str, words: str) -> None:
     with pytest.raises(GraphError, match=words):
         own(file, "Net", "x=float32[2,4]", dynamic=(dynamic,))
+
+
+def test_a_size_that_the_model_fixes_is_refused_and_says_why(file: Path) -> None:
+    with pytest.raises(GraphError, match=r"Constraints violated \(columns\).* - .*columns"):
+        own(file, "Net", "x=float32[2,4]", dynamic=("columns=x.1",))

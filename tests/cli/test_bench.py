@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.calling import Cli
-from graph_net.cli.board import Board, parse_seconds
+from graph_net.cli.bench import parse_seconds
+from graph_net.cli.board import Board
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.records import RecordStore
 from graph_net.record import Failure, Stage, Symptom

@@ -61,7 +61,7 @@ def test_a_model_that_breaks_gives_its_pieces_and_says_why(
     answer = cli("capture", f"{file}:Breaks", "-o", tmp_path / "pack", "-i", "float32[4]")
     names = Pack(tmp_path / "pack").names() if answer.code == 0 else []
     assert names[:2] == ["mine/Breaks/0", "mine/Breaks/1"], answer.err
-    assert "not whole: export:" in answer.err
+    assert "refused by export:" in answer.err
 
 
 def test_the_help_says_that_the_file_is_run(cli: Cli) -> None:

@@ -9,7 +9,7 @@ from cli.calling import Cli
 from corpus.some_graphs import some_graph
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.records import RecordStore
-from graph_net.record import Subject
+from graph_net.record import Failure, Stage, Subject, Symptom
 from score.some_samples import record
 
 
@@ -51,6 +51,18 @@ def test_records_tell_the_error_and_the_chosen_make_a_pack(tmp_path: Path, cli: 
     assert "expected error" in answer.err
     assert all(method in answer.err for method in ("coreset *", "markov", "random"))
     assert len(Pack(tmp_path / "chosen")) == 6
+
+
+def test_records_that_were_too_noisy_tell_no_error(tmp_path: Path, cli: Cli) -> None:
+    """They are correct without a speedup: what a graph adds to the aggregate is not known."""
+    pack = a_pack(tmp_path / "pack", 30)
+    with RecordStore(tmp_path / "records").journal() as journal:
+        for each in RecordStore(records_of(tmp_path / "timed", pack)).records():
+            noisy = Failure(Stage.MEASURE, Symptom.TOO_NOISY, "eager differs from itself by 80%")
+            journal.add(replace(each, failure=noisy))
+    answer = cli("coreset", pack, "-k", "5", "-r", tmp_path / "records")
+    assert answer.code == 0, answer.err
+    assert "no records that tell the error" in answer.err
 
 
 def test_an_unknown_method_and_an_empty_choice_are_told(tmp_path: Path, cli: Cli) -> None:

@@ -90,6 +90,24 @@ def test_among_many_graphs_one_weak_difference_is_chance(tmp_path: Path) -> None
     assert many.regressions == 0
 
 
+def test_the_interval_beside_a_verdict_is_the_one_it_rests_on(tmp_path: Path) -> None:
+    """Slower or faster: all of it beyond the margin. Ambiguous by chance: it reaches in."""
+    count, a, b = 60, [], []
+    for number in range(count):
+        ratio = 1.0 + 0.002 * number
+        a.append(record(f"g{number}", timing=timing(blocks(2.0, number, 0.03))))
+        b.append(record(f"g{number}", timing=timing(blocks(2.0 / ratio, 999 + number, 0.03))))
+    rows = [row for row in between(tmp_path, a, b).rows(range(count)) if row.low and row.high]
+    kinds = {Change.SLOWER, Change.AMBIGUOUS}
+    assert kinds <= {row.change for row in rows}
+    assert Reason.CHANCE in {row.reason for row in rows}
+    for row in rows:
+        assert row.low is not None
+        assert row.high is not None
+        beyond = row.high < 1 / 1.05 or row.low > 1.05
+        assert beyond == (row.change in (Change.SLOWER, Change.FASTER)), row
+
+
 def test_too_few_samples(tmp_path: Path) -> None:
     short = record("g", timing=timing(blocks(1.0, 1, count=7)))
     assert only(between(tmp_path, [timed("g")], [short])) == (Change.AMBIGUOUS, Reason.SAMPLES)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,60 @@ def test_a_killed_decomposition_goes_on(pack: Pack, tmp_path: Path) -> None:
     resumed = decomposed(pack, tmp_path, ["task"])
     whole = decomposed(pack, tmp_path / "anew", ["task"])
     assert resumed.rows(resumed.columns).equals(whole.rows(whole.columns))
+
+
+def as_dynamo_writes(layers: int) -> Graph:
+    """The same layers as a sample has them: functions of torch, and no specifications."""
+    graph = stack_of_layers(layers)
+    names = {"aten.mm.default": "torch.mm", "aten.relu.default": "torch.relu"}
+    nodes = (
+        replace(node, target=names.get(node.target, "method:view"), result=None)
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes), level=Level.TORCH)
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Pack:
+    with PackWriter(tmp_path / "samples.pack") as writer:
+        for layers in (2, 3, 5):
+            writer.add(f"stack{layers}", as_dynamo_writes(layers))
+        writer.add("aten", stack_of_layers(4))
+    return Pack(tmp_path / "samples.pack")
+
+
+def test_what_recurs_is_looked_for_in_the_form_that_is_cut(samples: Pack, tmp_path: Path) -> None:
+    found = select(decomposed(samples, tmp_path, ["typical"]), "kind = 'typical'")
+    assert found
+    operators = {name for row in found for name in row["operators"]}
+    assert operators == {"aten.mm.default", "aten.relu.default", "aten.view.default"}
+    assert {"stack2", "stack3", "stack5", "aten"} == {m for row in found for m in row["in_models"]}
+
+
+def test_a_graph_that_cannot_be_lowered_is_told_and_the_others_are_cut(
+    samples: Pack, tmp_path: Path
+) -> None:
+    wrong = Node("wrong", "torch.mm", (Ref("x"), 3))
+    bad = replace(as_dynamo_writes(2), nodes=(wrong,), output=(Ref("wrong"),))
+    with PackWriter(samples.path) as writer:
+        writer.add("bad", bad)
+    pack = Pack(samples.path)
+    decomposition = Decomposition(pack, ["typical", "task"], PieceSpool(tmp_path / "work"))
+    list(decomposition.run(decomposition.missing(), 1))
+    failed = {(notes.source, notes.kind): notes.failed for notes in decomposition.notes()}
+    assert "cannot be lowered" in failed["bad", "typical"]
+    assert "cannot be lowered" in failed["bad", "task"]
+    assert not failed["stack2", "typical"]
+    assert decomposition.write(tmp_path / "parts")
+
+
+def test_no_subgraph_at_all_is_told_and_is_no_success(tmp_path: Path, cli: Cli) -> None:
+    with PackWriter(tmp_path / "one.pack") as writer:
+        writer.add("stack", as_dynamo_writes(2))
+    words = ("--kinds", "typical", "--work", tmp_path / "w", "-j", "1")
+    answer = cli("decompose", tmp_path / "one.pack", "-o", tmp_path / "out", *words)
+    assert answer.code == 1
+    assert "typical: no subgraphs, no sequence of 4 to 64 calls recurs in two graphs" in answer.err
 
 
 def test_the_verb(pack: Pack, tmp_path: Path, cli: Cli) -> None:

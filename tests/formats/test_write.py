@@ -220,3 +220,19 @@ def test_a_killed_writer_leaves_no_sample(tmp_path: Path) -> None:
     (tmp_path / "model").rename(tmp_path / ".model.123")
     write_sample(graph_of(), tmp_path / "other")
     assert list(find_samples(tmp_path)) == [tmp_path / "other"]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "mean", "deviation"),
+    [(Constant(1.5), 1.5, 0.0), (Uniform(-1.0, 2.0), 0.5, 5 * 3 / math.sqrt(12))],
+)
+def test_graphnets_own_tools_find_mean_and_deviation(
+    recipe: Recipe, mean: float, deviation: float, tmp_path: Path
+) -> None:
+    graph = Graph((replace(X, recipe=recipe),), (Node("y", "torch.relu", (LX,)),), (Ref("y"),))
+    write_sample(graph, tmp_path / "s")
+    lines = (tmp_path / "s" / "weight_meta.py").read_text().splitlines()
+    fields = dict(line.strip().split(" = ", 1) for line in lines if " = " in line)
+    assert float(fields["mean"]) == pytest.approx(mean)
+    assert float(fields["std"]) == pytest.approx(deviation)
+    assert read_sample(tmp_path / "s").inputs[0].recipe == recipe

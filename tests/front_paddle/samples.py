@@ -105,6 +105,22 @@ ODD = (
         )
 """
 )
+DETACHED = (
+    HEAD
+    + """    def forward(self, data_0):
+        # pd_op.exp: (2x3xf32) <- (2x3xf32)
+        exp_0 = paddle._C_ops.exp(data_0)
+
+        # pd_op.share_data_: (2x3xf32) <- (2x3xf32)
+        share_data__0 = exp_0.detach()
+        del exp_0
+
+        # pd_op.subtract: (2x3xf32) <- (2x3xf32, 2x3xf32)
+        subtract_0 = paddle._C_ops.subtract(data_0, share_data__0)
+        del data_0
+        return subtract_0, share_data__0
+"""
+)
 PARAMETERS = {"parameter_0": "[4]", "parameter_1": "[4]"}
 
 

@@ -80,6 +80,16 @@ class Noisy(Layer):  # type: ignore[misc]
         return functional.dropout(x, 0.5) * first - second
 
 
+class Detached(Layer):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        y = self.layer(x)
+        return y - y.mean(-1, keepdim=True).detach(), y.detach() * 2
+
+
 class Branching(Layer):  # type: ignore[misc]
     def forward(self, x: Any) -> Any:
         return x * 2 if x.sum() > 0 else x - 1
@@ -95,6 +105,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], tuple[Any, ...]]]] = {
     "training": (Vision, lambda: (paddle.randn([2, 3, 8, 8]),)),
     "text": (lambda: Text().eval(), lambda: (ids(), paddle.randn([1]))),
     "recurrent": (lambda: Recurrent().eval(), lambda: (paddle.randn([2, 3, 8]),)),
+    "detached": (Detached, lambda: (paddle.randn([2, 4]),)),
     "noisy": (Noisy, lambda: (paddle.randn([4]),)),
     "lenet": (lambda: paddle.vision.models.LeNet(), lambda: (paddle.randn([1, 1, 28, 28]),)),
 }
@@ -134,7 +145,7 @@ def test_the_stored_graph_computes_what_the_model_computes(name: str, tmp_path: 
     assert_equal(run(stored, inputs, seed=7), wanted)
 
 
-@pytest.mark.parametrize("name", ["vision", "recurrent"])
+@pytest.mark.parametrize("name", ["vision", "recurrent", "detached"])
 def test_the_written_source_is_what_graphnet_runs(name: str, tmp_path: Path) -> None:
     build, make = CASES[name]
     graph = capture(build(), make(), name=name)

@@ -17,6 +17,7 @@ from graph_net.graph import (
     Level,
     ListValue,
     Literal,
+    Node,
     Normal,
     Ref,
     Role,
@@ -115,6 +116,20 @@ def test_rare_spellings_are_read(tmp_path: Path) -> None:
     assert graph.inputs[0].recipe == Literal((0, 5, 2))
     assigned = ListValue((Ref("assign_value__0"), Ref("rnn_2")))
     assert graph.output == (Ref("one_hot_0"), assigned, None, Ref("reshape_0"))
+
+
+def test_a_detached_tensor_is_read_with_its_type_and_written_as_it_was(tmp_path: Path) -> None:
+    inputs = samples.normal("data_0", "[2, 3]")
+    graph = read_sample(samples.write(tmp_path / "one", samples.DETACHED, "", inputs))
+    node = graph.index["share_data__0"]
+    assert isinstance(node, Node)
+    assert (node.target, node.args) == ("paddle.Tensor.detach", (Ref("exp_0"),))
+    assert node.result == TensorSpec((2, 3), "float32")
+    write_sample(graph, tmp_path / "two")
+    text = (tmp_path / "two" / "model.py").read_text()
+    assert "# pd_op.share_data_: (2x3xf32) <- (2x3xf32)\n" in text
+    assert "share_data__0 = exp_0.detach()\n" in text
+    assert read_sample(tmp_path / "two") == graph
 
 
 @pytest.mark.parametrize(

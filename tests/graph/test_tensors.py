@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from graph_net.graph import random_bits as bits
 from graph_net.graph import tensors
 from graph_net.graph.recipe import (
+    SHRINK,
     Bernoulli,
     Constant,
     Integers,
@@ -25,7 +26,7 @@ from graph_net.graph.recipe import (
     Recipe,
     Uniform,
 )
-from graph_net.graph.tensors import LIMIT, SHRINK, draw, draw_range
+from graph_net.graph.tensors import LIMIT, draw, draw_range
 from graph_net.graph.values import DTYPES
 
 MANY = 1 << 20

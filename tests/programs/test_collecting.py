@@ -222,6 +222,16 @@ def test_a_directory_belongs_to_one_machine(
         Collection(tmp_path / "work", Wanted(4), 1)
 
 
+def test_times_of_threads_that_were_not_placed_are_not_mixed_with_others(tmp_path: Path) -> None:
+    Collection(tmp_path, Wanted(4), 1)
+    file = tmp_path / "machine.json"
+    told = json.loads(file.read_text())
+    assert told.pop("placed") is True
+    file.write_text(json.dumps(told))
+    with pytest.raises(ValueError, match=r"wherever the kernel put them, and this is .* their own"):
+        Collection(tmp_path, Wanted(4), 1)
+
+
 def test_two_collections_are_stored_beside_each_other(tmp_path: Path) -> None:
     for number in (1, 2):
         collection = Collection(tmp_path / f"work{number}", Wanted(4), 1)

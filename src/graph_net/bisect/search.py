@@ -104,7 +104,7 @@ class _Trials:
         told: Callable[[str], None],
     ) -> None:
         self.name, self.graph, self.config, self.settings = name, graph, config, settings
-        self.ask, self.told = ask, told
+        self.ask, self.told, self.whole = ask, told, graph
         self.carver = Carver(graph)
         self.uncut: dict[Members, str] = {}
         """Candidates that make no graph of their own, and why: these were never tried."""
@@ -128,7 +128,7 @@ class _Trials:
         if not self.recipes:
             self.told("the values inside could not be looked at: pieces get noise as inputs")
         members = minimize(tuple(range(len(self.graph.nodes))), self.first, self.can_cut)
-        piece, record = self.known.get(members) or (self.graph, record)
+        piece, record = self.known.get(members) or (self.whole, record)
         self._tell_uncut()
         return Witness(
             self.name, piece, self.config, self.wanted, record, self.trials,
@@ -137,9 +137,8 @@ class _Trials:
 
     def _specify(self) -> None:
         """Infer the specifications that a cut needs and an imported sample does not store."""
-        whole = self.graph.id
-        self.graph = specified(self.graph, self.settings.limits.memory_bytes / 2**30)
-        self.carver = Carver(self.graph, whole)
+        self.graph = specified(self.whole, self.settings.limits.memory_bytes / 2**30)
+        self.carver = Carver(self.graph, self.whole.id)
         missing = sum(not can_cross(node) for node in self.graph.nodes)
         if missing:
             self.told(f"no cut passes through {missing} values: they are no tensors or unknown")

@@ -2,6 +2,10 @@
 
 The second best, for parameters whose initialiser was not heard: scales of norms are ones, matrices
 and kernels keep the size of what passes through them, biases and positions are small.
+
+A batch norm that saw no data does not normalise. What ends a residual branch is therefore drawn
+smaller, or a sum of a hundred branches would grow beyond all bounds; and batch norms shift, or what
+passes through fifty gates and activations would vanish.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Ref, Value, refs
 
+SHIFT = 0.3
+"""The deviation of the shifts of batch norms."""
 SMALL = 0.02
 """The deviation of biases, positions and embeddings, as most models have it."""
 NAMED = {"running_var": 1.0, "running_mean": 0.0}
@@ -33,6 +39,8 @@ class _Use:
     node: Node
     position: int
     shape: tuple[int, ...]
+    gain: float = 1.0
+    """By how much smaller than others: what it computes is added to something."""
 
 
 Rule: TypeAlias = Callable[[_Use, tuple[int, ...]], Recipe | None]
@@ -44,6 +52,9 @@ class Roles:
     def __init__(self, graph: Graph) -> None:
         self._bindings = graph.bindings
         self._reads: defaultdict[str, list[tuple[Node, int]]] = defaultdict(list)
+        self._made = {node.name: node for node in graph.nodes}
+        sums = sum(base_name(node.target) in _SUMS for node in graph.nodes)
+        self._branch = min(_BRANCH, 1 / math.sqrt(max(1, sums)))
         for node in graph.nodes:
             for position, value in enumerate(node.args):
                 for ref in refs(value):
@@ -60,13 +71,16 @@ class Roles:
         return self._rule(entry)[1] or normal(0.0, SMALL)
 
     def carries(self, entry: Input) -> bool:
-        """Whether values pass through an input: a scale, a matrix or a kernel, no bias."""
+        """Whether zeros would silence a graph: in a scale, a matrix or a kernel, not in a bias."""
         return entry.role is Role.PARAMETER and self._rule(entry)[0] not in _BESIDE
 
     def _rule(self, entry: Input) -> tuple[Rule | None, Recipe | None]:
         assert isinstance(entry.spec, TensorSpec)
         shape = entry.spec.sizes(self._bindings)
         for use in self._uses(entry.name, shape):
+            mixed = self._kernel_shape(use.node)
+            if mixed is not None:
+                return _kernel, _kernel(use, mixed)
             rule = _RULES.get((base_name(use.node.target), use.position))
             found = None if rule is None else rule(use, shape)
             if found is not None:
@@ -80,8 +94,44 @@ class Roles:
             if base_name(node.target) in _THROUGH and position == 0 and steps:
                 found += self._uses(node.name, self._shape(node, shape), steps - 1)
             else:
-                found.append(_Use(node, position, shape))
+                found.append(_Use(node, position, shape, self._gain(node) * self._before(node)))
         return found
+
+    def _kernel_shape(self, node: Node) -> tuple[int, ...] | None:
+        """The shape of the kernel that a product is, where kernels are mixed of several."""
+        if base_name(node.target) not in ("matmul", "mm"):
+            return None
+        for use in self._uses(node.name, ()):
+            if base_name(use.node.target) in _KERNELS and use.position == 1:
+                return use.shape
+        return None
+
+    def _before(self, node: Node) -> float:
+        """What no activation takes away need not be made up for: a kernel that reads a layer."""
+        if base_name(node.target) not in _KERNELS:
+            return 1.0
+        made = self._source(node)
+        while made is not None and base_name(made.target) in _UNCHANGING:
+            made = self._source(made)
+        return _STRAIGHT if made is not None and base_name(made.target) in _LAYERS else 1.0
+
+    def _source(self, node: Node) -> Node | None:
+        """The call that made what a call reads first."""
+        source: Value = node.args[0] if node.args else None
+        return self._made.get(source.name) if isinstance(source, Ref) else None
+
+    def _gain(self, node: Node, steps: int = 3) -> float:
+        """How large what a call gives may be beside what it is added to."""
+        for reader, position in self._reads[node.name]:
+            name = base_name(reader.target)
+            if name in _SUMS and all(isinstance(arg, Ref) for arg in reader.args[:2]):
+                other: Value = reader.args[1 - position] if position < 2 else None
+                made = self._made.get(other.name) if isinstance(other, Ref) else None
+                if made is not None:
+                    return _EQUAL if base_name(made.target) in _LAYERS else self._branch
+            elif name in _PASSING and steps and (gain := self._gain(reader, steps - 1)) < 1:
+                return gain
+        return 1.0
 
     def _shape(self, node: Node, shape: tuple[int, ...]) -> tuple[int, ...]:
         known = isinstance(node.result, TensorSpec)
@@ -90,7 +140,9 @@ class Roles:
 
 def _kernel(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
     """A convolution's weight, as He et al. draw it."""
-    return normal(0.0, math.sqrt(2 / max(1, math.prod(shape[1:])))) if len(shape) > 1 else None
+    if len(shape) < 2:
+        return None
+    return normal(0.0, use.gain * math.sqrt(2 / max(1, math.prod(shape[1:]))))
 
 
 def _matrix(contracted: int) -> Rule:
@@ -99,17 +151,26 @@ def _matrix(contracted: int) -> Rule:
     def rule(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
         if len(shape) < 2 or len(use.shape) < 2:
             return None
-        return normal(0.0, 1 / math.sqrt(max(1, use.shape[contracted])))
+        return normal(0.0, use.gain / math.sqrt(max(1, use.shape[contracted])))
 
     return rule
 
 
+def _length(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    """The length of a channel of a kernel that is normalised."""
+    return constant(math.sqrt(2))
+
+
 def _one(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
-    return constant(1.0)
+    return constant(use.gain)
 
 
 def _zero(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
     return constant(0.0)
+
+
+def _shift(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
+    return normal(0.0, SHIFT)
 
 
 def _slope(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
@@ -126,6 +187,16 @@ def _added(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
     return constant(0.0) if not isinstance(other, Ref) else normal(0.0, SMALL)
 
 
+_BRANCH, _EQUAL = 0.25, 0.7
+"""The gain of a branch beside a shortcut, where there are few, and of each of two layers that
+are added."""
+_STRAIGHT = math.sqrt(0.5)
+_UNCHANGING = frozenset("masked_fill pad constant_pad_nd dropout contiguous to clone".split())
+_SUMS = frozenset(("add", "add_"))
+_PASSING = frozenset(
+    "dropout feature_dropout contiguous to _to_copy clone view reshape getitem mul mul_".split()
+)
+"""Calls between the end of a branch and its sum; a product is an attention over channels."""
 _BESIDE = (None, _zero, _small, _added)
 """Rules of what is added to values."""
 _THROUGH = frozenset(
@@ -142,12 +213,15 @@ _BATCH_NORMS = """
 batch_norm instance_norm native_batch_norm cudnn_batch_norm _native_batch_norm_legit
 _native_batch_norm_legit_functional _native_batch_norm_legit_no_training
 """.split()
+_LAYERS = frozenset(
+    (*_KERNELS, *_BATCH_NORMS, "linear", "matmul", "mm", "layer_norm", "group_norm")
+)
 _RULES: dict[tuple[str, int], Rule] = {
     **{(name, 1): _kernel for name in _KERNELS},
     **{(name, 2): _small for name in _KERNELS},
     **{(name, 0): _kernel for name in _BATCH_NORMS},  # a kernel that is standardised
     **{(name, 1): _one for name in _BATCH_NORMS},
-    **{(name, 2): _zero for name in _BATCH_NORMS},
+    **{(name, 2): _shift for name in _BATCH_NORMS},
     **{(name, 0): _matrix(-1) for name in ("mm", "matmul", "bmm")},
     **{(name, 1): _matrix(-2) for name in ("mm", "matmul", "bmm")},
     **{(name, 2): _one for name in ("layer_norm", "native_layer_norm", "group_norm", "rms_norm")},
@@ -167,8 +241,9 @@ _RULES: dict[tuple[str, int], Rule] = {
     ("lstm", 2): _matrix(-1),
     ("gru", 2): _matrix(-1),
     ("rnn_tanh", 2): _matrix(-1),
+    **{(name, at): _matrix(-1) for name in ("lstm_cell", "gru_cell") for at in (2, 3)},
     ("prelu", 1): _slope,
     ("_prelu_kernel", 1): _slope,
-    ("_weight_norm_interface", 0): _kernel,
-    ("_weight_norm_interface", 1): _one,
+    **{(name, 0): _kernel for name in ("_weight_norm", "_weight_norm_interface")},
+    **{(name, 1): _length for name in ("_weight_norm", "_weight_norm_interface")},
 }

@@ -87,9 +87,15 @@ def capture(
         except GraphError as error:
             refused.append(f"{way}: {error}")
         except Exception as error:
-            lines = str(error).strip().splitlines() or [""]
-            refused.append(f"{way}: {type(error).__name__}: {lines[0][:200]}")
+            refused.append(f"{way}: {type(error).__name__}: {_sentence(error)}")
     raise GraphError("; ".join(refused))
+
+
+def _sentence(error: Exception) -> str:
+    """The first line of an error, and the first of its list of reasons where it has one."""
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [""]
+    reason = next((line for line in lines[1:] if line.startswith("- ")), "")
+    return f"{lines[0][:200]} {reason[:200]}".strip()
 
 
 def _cast(leaf: Any, dtype: torch.dtype) -> Any:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TypeVar
 
-from graph_net.capture.worker import Budget, Result, Spool, finish, start, warm_up
+from graph_net.capture.worker import (
+    Budget,
+    Result,
+    Spool,
+    capture_entry,
+    finish,
+    start,
+    warm_up,
+)
 from graph_net.capture.zoo.zoo import Entry, Zoo
 
 T = TypeVar("T")
@@ -26,7 +35,7 @@ def collect(
     warm_up()
 
     def begin(entry: Entry) -> int:
-        return start(zoo, entry, spool, budget)
+        return start(partial(capture_entry, zoo, entry, spool), budget)
 
     for entry, status, seconds in each_in_a_process(entries, begin, jobs, budget.seconds):
         yield finish(entry, spool, status, seconds)

@@ -12,8 +12,7 @@ from statistics import NormalDist
 import torch
 
 from graph_net.graph.fx import LITERAL_ELEMENTS
-from graph_net.graph.recipe import Constant, Literal, Normal, Recipe, Uniform
-from graph_net.graph.tensors import SHRINK
+from graph_net.graph.recipe import SHRINK, Constant, Literal, Normal, Recipe, Uniform
 
 DIGITS = 6
 """Significant digits kept: about what float32 has, so that layers of one kind get one recipe."""

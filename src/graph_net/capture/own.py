@@ -76,7 +76,7 @@ def capture_own(
         kwargs,
         provenance=Provenance(library=Path(place.rpartition(":")[0]).stem, model=name),
         dynamic_shapes=shapes,
-        ways=ways,
+        ways=("export",) if named else ways,  # Dynamo would choose sizes and names of its own
         mode=mode,
         dtype=torch_dtype(dtype) if dtype else None,
     )

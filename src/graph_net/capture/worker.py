@@ -15,6 +15,7 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -203,8 +204,8 @@ def warm_up() -> None:
     gc.freeze()
 
 
-def start(zoo: Zoo, entry: Entry, spool: Spool, budget: Budget) -> int:
-    """Fork a process that captures an entry within its budget; its id."""
+def start(work: Callable[[], None], budget: Budget) -> int:
+    """Fork a process that does some work within its budget; its id."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -219,7 +220,7 @@ def start(zoo: Zoo, entry: Entry, spool: Spool, budget: Budget) -> int:
         quiet = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(quiet, stream)
-        capture_entry(zoo, entry, spool)
+        work()
     finally:
         os._exit(0)
 

@@ -70,6 +70,8 @@ class Board:
         if record.failure is None:
             assert record.timing is not None
             counts[record.timing.verdict] += 1
+        elif record.failure.symptom == "too_noisy":  # right, but nothing to say of its speed
+            counts["ambiguous"] += 1
         else:
             counts[f"failed: {record.failure.stage} {record.failure.symptom}"] += 1
         if self.live is None:

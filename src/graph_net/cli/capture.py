@@ -57,7 +57,7 @@ def capture_own_model(
         for number, graph in enumerate(captured.graphs):
             writer.add(f"{whole}/{number}" if several else whole, graph)
     for reason in captured.refused:
-        err.print(f"not whole: {reason}", highlight=False, soft_wrap=True)
+        err.print(f"refused by {reason}", highlight=False, soft_wrap=True)
     nodes = sum(len(graph.nodes) for graph in captured.graphs)
     pieces = counted(len(captured.graphs), "graph")
     told = f"{pieces} with {counted(nodes, 'node')} in {output}"

@@ -7,9 +7,10 @@ from pathlib import Path
 from graph_net.cli.terminal import err as err
 from graph_net.cli.terminal import out as out
 from graph_net.corpus.near import near_names
+from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.pack import NoGraph, Pack, PackError, is_pack
 from graph_net.files import read_bytes, read_text
-from graph_net.formats.graphnet import find_samples, read_sample
+from graph_net.formats.graphnet import find_samples
 from graph_net.graph import DEFAULT_LIMITS, Graph, from_bytes, from_json
 from graph_net.printable import utf8_name
 
@@ -35,17 +36,17 @@ def open_graph_in(path: Path, name: str) -> tuple[str, Graph]:
     if path.suffix in _FILES and not path.is_dir():
         return path.stem, _FILES[path.suffix](path)
     if (path / "model.py").is_file():
-        return path.resolve().name, read_sample(path)
+        return path.resolve().name, open_sample(path)
     if is_pack(path):
         return _from_pack(Pack(path), name)
     samples = {utf8_name(str(sample.relative_to(path))): sample for sample in find_samples(path)}
     if name in samples:
-        return name, read_sample(samples[name])
+        return name, open_sample(samples[name])
     if not samples:
         raise PackError(f"{path} is neither a pack nor a sample directory, and holds no sample")
     if len(samples) == 1 and not name:
         ((name, sample),) = samples.items()
-        return name, read_sample(sample)
+        return name, open_sample(sample)
     raise PackError(f"{path} holds {len(samples)} samples; name one: {_some(path, list(samples))}")
 
 

@@ -115,6 +115,7 @@ def _measured(rows: list[dict[str, Any]], records: list[Path]) -> list[Measured]
         if not len(samples) or name == EAGER:
             continue
         held = np.array([str(graph) in place for graph in samples.graph], np.bool_)
+        held &= ~samples.untimed  # what was too noisy has no value of its own
         kept = samples.take(held)
         if len(kept):
             places = np.array([place[str(graph)] for graph in kept.graph], np.int64)

@@ -52,6 +52,10 @@ def corpus_files(
     verdicts: Annotated[
         Path | None, typer.Option(help="stats, prune: what `graph-net validate --keep` left.")
     ] = None,
+    outputs: Annotated[
+        Path | None,
+        typer.Option(help="stats: what `python -m tools.initial_values count` kept of outputs."),
+    ] = None,
     count: Annotated[int, typer.Option(help="mini: how many graphs.")] = mini.COUNT,
     published: Annotated[str, typer.Option(help="card: the date of publication.")] = "",
 ) -> None:
@@ -72,6 +76,8 @@ def corpus_files(
             _subgraphs(Pack(subgraphs), page)
         if verdicts is not None:
             _verdicts(source, verdicts, page)
+        if outputs is not None:
+            _outputs(source, outputs, page)
     elif action is Action.MINI:
         _mini(source, count)
     elif action is Action.PRUNE:
@@ -94,6 +100,16 @@ def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
     out.print(lines(table), soft_wrap=True)
     if page is not None:
         page.write_text(with_verdicts(read_text(page), table), "utf-8")
+
+
+def _outputs(source: Pack, kept: Path, page: Path | None) -> None:
+    """Count what outputs are like, and write the page's region on them."""
+    from graph_net.corpus.outputs import counted, with_outputs
+
+    text = counted(source, kept)
+    out.print(text, soft_wrap=True)
+    if page is not None:
+        page.write_text(with_outputs(read_text(page), text), "utf-8")
 
 
 def _prune(source: Pack, kept: Path | None) -> None:

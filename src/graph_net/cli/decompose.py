@@ -16,11 +16,14 @@ from graph_net.cli.progress import progress
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.printable import counted
+from graph_net.rewrite.typical import LONGEST, SHORTEST
 
 if TYPE_CHECKING:
     from graph_net.corpus.decompose import Decomposition
 
 EVERY = "sole_op,task,block,fusible,typical"
+NOTHING = 1
+"""The exit code where no subgraph was found at all."""
 
 
 def decompose_pack(
@@ -49,8 +52,10 @@ def decompose_pack(
     """Cut every graph into subgraphs of several kinds and pack each distinct one once.
 
     Subgraphs are distinct by id; a row says how often one occurs, in how many models and in which.
-    A subgraph in which nothing is computed (views and new tensors only) is left out. Resumes: what
-    lies in --work is not computed again; the pack is made anew from all that lies there.
+    A subgraph in which nothing is computed (views and new tensors only) is left out. Graphs of
+    level torch are lowered to ATen first. Resumes: what lies in --work is not computed again; the
+    pack is made anew from all that lies there. A kind of which there is no subgraph is named with
+    the reason; exits with 1 if there is none of any kind.
     """
     # These load pyarrow's and numpy's larger parts, which no completion should wait for.
     from graph_net.capture.worker import Budget
@@ -77,6 +82,8 @@ def decompose_pack(
     err.print(f"{counted(rows, 'subgraph')} in {output}, {short_bytes(size)}")
     if any(notes.composed is False for notes in decomposition.notes()):
         raise ValueError("pieces of some graphs do not compose to the whole")
+    if not rows:
+        raise typer.Exit(NOTHING)
 
 
 def _report(decomposition: Decomposition, output: Path) -> None:
@@ -105,11 +112,26 @@ def _report(decomposition: Decomposition, output: Path) -> None:
         numbers = [counts[kind, column] for column in _COLUMNS[2:]]
         table.add_row(kind, *(f"{number:,}" for number in (len(ids), len(structures), *numbers)))
     out.print(table)
+    for kind in decomposition.kinds:
+        if not any(row["kind"] == kind for row in rows):
+            err.print(f"{kind}: no subgraphs, {_why(kind, counts)}")
     for (kind, reason), number in reasons.most_common(12):
         err.print(f"{kind}: {number} x {reason}")
 
 
 _COLUMNS = ("distinct", "structures", "groups", "trivial", "refused", "failed", "composed")
+
+
+def _why(kind: str, counts: Counter[tuple[str, str]]) -> str:
+    """Why there is no subgraph of a kind."""
+    if counts[kind, "groups"]:
+        shares = [f"{counts[kind, word]:,} {word}" for word in ("trivial", "refused")]
+        return f"of {counts[kind, 'groups']:,} groups {' and '.join(shares)}"
+    if counts[kind, "failed"]:
+        return f"{counts[kind, 'failed']:,} graphs could not be cut"
+    if kind == "typical":
+        return f"no sequence of {SHORTEST} to {LONGEST} calls recurs in two graphs"
+    return "no graph falls into groups of this kind"
 
 
 def _any(output: Path) -> bool:

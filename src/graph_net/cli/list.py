@@ -29,6 +29,9 @@ OF_SUBGRAPHS = (
     Column("occurrences", lambda row: f"{row['occurrences'] or 0:,}", number=True),
     Column("models", lambda row: f"{row['models'] or 0:,}", number=True),
 )
+PRINTED = frozenset(
+    "name category level nodes parameters tensor_bytes occurrences models id".split()
+)
 ID = Column("id", lambda row: row["id"][:8])
 WHERE_HELP = (
     "A condition in SQL: \"category = 'nlp' AND nodes < 500\". Columns: " + ", ".join(COLUMNS) + "."
@@ -50,7 +53,13 @@ def list_pack(
     ] = False,
 ) -> None:
     """List the graphs of a pack, or those a condition chooses; no graph is read."""
-    rows = select(Pack(pack or shipped_corpus()), where, order, None if mini else limit)
+    rows = select(
+        Pack(pack or shipped_corpus()),
+        where,
+        order,
+        None if mini else limit,
+        None if json else PRINTED,
+    )
     if mini:
         chosen = set(shipped_mini())
         rows = [row for row in rows if row["name"] in chosen][:limit]

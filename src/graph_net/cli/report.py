@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graph_net.cli.common import err, short_bytes
+from graph_net.cli.common import err, out, short_bytes
 from graph_net.cli.score import INTERPRETATION_HELP
 from graph_net.printable import counted
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
+    from graph_net.score import Parameters
 
 
 def report_records(
@@ -51,6 +52,19 @@ def report_records(
     if shown.programs:
         counts += f", {counted(shown.programs, 'program')}"
     err.print(f"{output}: {counts}, {size}", highlight=False, soft_wrap=True)
+    if shown.measurements:
+        _say(records, parameters, output)
+
+
+def _say(records: Path, parameters: Parameters, page: Path) -> None:
+    """What it comes to, and where to read on."""
+    from graph_net.score import estimate, load, sentence
+
+    scored = {name: samples for name, samples in load([records]).items() if len(samples)}
+    if scored:
+        estimates = {name: estimate(each, parameters) for name, each in scored.items()}
+        said = f"{sentence(scored, estimates)}: {page.absolute().as_uri()}"
+        out.print(said, highlight=False, soft_wrap=True)
 
 
 def pack_at_hand(named: Path | None) -> Pack | None:

@@ -16,11 +16,12 @@ import typer
 from graph_net.cli.list import WHERE_HELP
 from graph_net.cli.progress import progress
 from graph_net.cli.verdicts import failure_table, summary, verdict_table
+from graph_net.corpus.open_sample import open_confined
 from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.files import read_text
-from graph_net.formats.graphnet import find_samples, read_sample
+from graph_net.formats.graphnet import find_samples
 from graph_net.graph import from_bytes
 from graph_net.printable import utf8_name
 
@@ -152,7 +153,7 @@ def _from_samples(samples: dict[str, Path]) -> Iterator[Task]:
     from graph_net.validate.pool import Task
 
     for name, path in samples.items():
-        yield Task(name, partial(read_sample, path), path)
+        yield Task(name, partial(open_confined, path), path)
 
 
 def _zoos(libraries: set[str]) -> Callable[[str], Zoo]:

@@ -93,6 +93,9 @@ class Settings:
 class Judged:
     """For each pair: what became of it, why, and the ratio of the speedups B / A.
 
+    The interval ``low`` … ``high`` is the one that its verdict rests on: of what is slower or
+    faster, or would be but for chance, that of the test, which counts how many graphs were tested;
+    of all others that of the graph alone.
     ``p`` and ``q`` (adjusted over graphs) are NaN where nothing was tested; ``level`` is 1 where
     the smallest passing t got worse, -1 where it got better.
     """
@@ -144,11 +147,25 @@ def judge(found: Matched, settings: Settings) -> Judged:
             numbers[name][rows] = np.exp(values)
         numbers["p"][rows], numbers["q"][rows] = tested.p, q
         change[rows], reason[rows] = _verdicts(numbers, rows, settings)
+        called = np.isin(change[rows], [Change.SLOWER, Change.FASTER])
+        called |= reason[rows] == Reason.CHANCE
+        some = np.flatnonzero(called)
+        first_blocks, second_blocks = (each.take(some) for each in blocks)
+        at = shifts(first_blocks, second_blocks, margin[some], 1 - _tested_at(q, settings))
+        numbers["low"][rows[some]], numbers["high"][rows[some]] = np.exp(at.low), np.exp(at.high)
         _where_eager_changed(found, rows, change, reason, settings)
     return Judged(
         change, reason, numbers["ratio"], numbers["low"], numbers["high"], numbers["p"],
         numbers["q"], _levels(first, second, both, settings), noise,
     )  # fmt: skip
+
+
+def _tested_at(q: Floats, settings: Settings) -> float:
+    """The probability of error that each graph was tested at: the rate, times the share found.
+
+    Intervals of this confidence lie beyond the margin for what was found, and for nothing else.
+    """
+    return settings.fdr * max(1, int((q <= settings.fdr).sum())) / len(q)
 
 
 def _by_faults(faults: npt.NDArray[Any]) -> Ints:

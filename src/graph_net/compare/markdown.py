@@ -64,7 +64,7 @@ def markdown(found: Comparison) -> str:
     lines = [f"### {headline(found)}", "", f"{summary(found)}.", ""]
     lines += [f"A is {_code(found.names[0])}, B is {_code(found.names[1])}.", ""]
     lines += _table(found.rows(order[regressed][:MOST]), int(regressed.sum()))
-    for title, chosen in (("Better", gained), ("Not told apart", unsure)):
+    for title, chosen in (("Better", gained), ("Ambiguous or not counted", unsure)):
         count = int(chosen.sum())
         if count:
             lines += ["<details>", f"<summary>{title}: {count:,}</summary>", ""]
@@ -114,7 +114,7 @@ def ratio(row: Row) -> str:
     """The ratio of the speedups with its interval."""
     if row.ratio is None:
         return ""
-    if row.low is None or row.high is None:
+    if not row.low or row.high is None:
         return f"{row.ratio:.3f}"
     return f"{row.ratio:.3f} [{row.low:.3f}, {row.high:.3f}]"
 

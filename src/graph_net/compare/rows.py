@@ -122,15 +122,18 @@ def _failed(change: Change, failed: tuple[str, str]) -> str:
 
 
 def _why(found: Comparison, place: int, reason: Reason) -> str:
-    """What keeps a graph from being told apart."""
+    """Why a graph is ambiguous."""
     low, high = found.judged.low[place], found.judged.high[place]
     noise = math.expm1(found.judged.noise[place])
     between = f"between {low:.3f} and {high:.3f} times"
+    if not 0 < low <= high < math.inf:
+        between = "too few blocks for an interval"
     limit = found.settings.threshold
     return {
         Reason.NONE: "",
         Reason.INTERVAL: f"{between}: neither within nor beyond {limit:g}",
-        Reason.CHANCE: f"{between}, but among so many graphs chance gives that too",
+        Reason.CHANCE: f"{between}: alone it would have been called, among so many graphs chance "
+        "gives that too",
         Reason.NOISE: f"{between}, but eager differs from itself by up to {noise:.0%}",
         Reason.SAMPLES: "too few samples",
         Reason.TOO_NOISY: "too noisy for a speedup; the outputs count",

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.corpus.columns import row_of
+from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.readers import reading_pool
-from graph_net.formats.graphnet import read_sample
 from graph_net.graph import GraphError
 from graph_net.printable import is_utf8, printable
 
@@ -72,7 +72,7 @@ def read_one(name: str, path: str) -> SampleResult:
     if not is_utf8(name):
         return SampleResult(printable(name), reason="its name is not UTF-8; rename the directory")
     try:
-        row = row_of(name, read_sample(directory))
+        row = row_of(name, open_sample(directory))
     except GraphError as error:
         return SampleResult(name, reason=str(error))
     except (OSError, RecursionError, MemoryError) as error:

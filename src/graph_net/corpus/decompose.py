@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
@@ -18,7 +19,7 @@ from graph_net.capture.worker import Budget
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, pieces_of
 from graph_net.corpus.subgraphs import merged, write_subgraphs
-from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes
+from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
 from graph_net.isolate import Limits, Sandbox, enter
 from graph_net.rewrite.kinds import CORPUS_KINDS, Kind, corpus_kind, kind_of
 
@@ -47,8 +48,10 @@ class Decomposition:
         self.pack = pack
         self.kinds = tuple(dict.fromkeys(kinds))
         self.spool = spool
-        rows = pack.rows(["name", "id"]).to_pylist()
-        self.ids = {row["name"]: row["id"] for row in sorted(rows, key=lambda row: row["name"])}
+        rows = sorted(pack.rows(["name", "id", "level"]).to_pylist(), key=lambda row: row["name"])
+        self.ids = {row["name"]: row["id"] for row in rows}
+        torch = Level.TORCH.value
+        self.to_lower = dict.fromkeys(row["name"] for row in rows if row["level"] == torch)
         self._made: dict[str, Kind] = {}
         for kind in self.kinds:
             if kind not in CORPUS_KINDS:
@@ -58,7 +61,8 @@ class Decomposition:
         """What a kind's files are called; of one that looks at the whole pack, by what is in it."""
         if kind not in CORPUS_KINDS:
             return kind
-        return f"{kind}-{sha256(''.join(sorted(self.ids.values())).encode()).hexdigest()[:12]}"
+        seen = [*sorted(self.ids.values()), *(["lowered"] if self.to_lower else [])]
+        return f"{kind}-{sha256(''.join(seen).encode()).hexdigest()[:12]}"
 
     def missing(self, retry: bool = False) -> dict[str, tuple[str, ...]]:
         """For each graph that is not finished the kinds it lacks."""
@@ -87,7 +91,7 @@ class Decomposition:
         """
         end = None if spend is None else time.monotonic() + spend
         budget = budget or Budget()
-        self._prepare(missing, check)
+        self._prepare(missing, jobs, budget, check)
         sources: Iterable[Source] = self._sources(missing)
         if end is not None:
             smallest = sorted(sources, key=lambda source: len(source.data))
@@ -97,7 +101,7 @@ class Decomposition:
         try:
             ended = each_in_a_process(
                 sources,
-                lambda source: self._begin(source, budget, check),
+                lambda source: self._begin(budget, lambda: self._work(source, check)),
                 jobs,
                 budget.seconds,
             )
@@ -107,16 +111,54 @@ class Decomposition:
         finally:
             gc.unfreeze()
 
-    def _prepare(self, missing: dict[str, tuple[str, ...]], check: bool) -> None:
+    def _prepare(
+        self, missing: dict[str, tuple[str, ...]], jobs: int, budget: Budget, check: bool
+    ) -> None:
         """Load what is slow to load, and let kinds that must see every graph see them."""
         wanted = {kind for kinds in missing.values() for kind in kinds}
         if check or wanted & SLOW_TO_LOAD:
             _warm_up(wanted & SLOW_TO_LOAD)
+        if missing and self.to_lower:
+            _with_specifications(_SMALL)  # loads the tracer before the processes fork
+        if wanted & set(CORPUS_KINDS):
+            self._lower(jobs, budget)
         for kind in CORPUS_KINDS:
             if kind in wanted:
-                self._made[kind] = corpus_kind(kind, (graph for _, graph in self.pack.graphs()))
+                self._made[kind] = corpus_kind(kind, self._forms())
 
-    def _sources(self, missing: dict[str, tuple[str, ...]]) -> list[Source]:
+    def _lower(self, jobs: int, budget: Budget) -> None:
+        """Lower the graphs that are cut in another form than they are stored in.
+
+        A table of what recurs is of use only if it is made of the form that is cut.
+        """
+        absent = [name for name in self.to_lower if self.spool.graph(self.ids[name]) is None]
+
+        def begin(source: Source) -> int:
+            return self._begin(
+                budget, lambda: self.spool.put_graph(source.id, to_bytes(self._form(source)))
+            )
+
+        sources = self._sources(dict.fromkeys(absent, ()))
+        for _ in each_in_a_process(sources, begin, jobs, budget.seconds):
+            pass
+
+    def _forms(self) -> Iterator[Graph]:
+        """Every graph in the form it is cut in; one that could not be lowered is left out."""
+        for name, data in self.pack.blobs():
+            if name in self.to_lower:
+                stored = self.spool.graph(self.ids[name])
+                if stored is None:
+                    continue
+                data = stored
+            yield from_bytes(data, self.pack.limits)
+
+    def _form(self, source: Source) -> Graph:
+        """A graph in the form it is cut in."""
+        stored = self.spool.graph(source.id) if source.name in self.to_lower else None
+        graph = from_bytes(stored or source.data, self.pack.limits)
+        return _with_specifications(graph)
+
+    def _sources(self, missing: Mapping[str, tuple[str, ...]]) -> list[Source]:
         """All graphs at once, a few bytes a node.
 
         While a pack is being read there are threads that read ahead, and a process forked then may
@@ -127,7 +169,7 @@ class Decomposition:
             for name, data in self.pack.blobs(missing)
         ]
 
-    def _begin(self, source: Source, budget: Budget, check: bool) -> int:
+    def _begin(self, budget: Budget, work: Callable[[], None]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
@@ -137,14 +179,15 @@ class Decomposition:
         try:
             limits = Limits.of(budget.seconds, budget.gigabytes)
             enter(limits, Sandbox(self.spool.path), parent)
-            self._work(source, check)
+            work()
         finally:
             os._exit(0)
 
     def _work(self, source: Source, check: bool) -> None:
-        graph = _with_specifications(from_bytes(source.data, self.pack.limits))
+        form = cache(lambda: self._form(source))
         for kind in source.kinds:
             try:
+                graph = form()
                 pieces = pieces_of(source.name, graph, kind, self._made[kind])
                 if check and kind in PARTITIONS and graph.tensor_bytes <= CHECKED_BYTES:
                     pieces.notes.composed = _composes(graph, self._made[kind])
@@ -218,6 +261,13 @@ def _with_specifications(graph: Graph) -> Graph:
     from graph_net.validate.walk import walk
 
     return walk(to_aten(graph)).graph
+
+
+_SMALL = Graph(
+    (Input("x", TensorSpec((2,), "float32"), Normal(0.0, 1.0)),),
+    (Node("relu", "torch.relu", (Ref("x"),)),),
+    (Ref("relu"),),
+)
 
 
 def _composes(graph: Graph, kind: Callable[[Graph], Iterable[Sequence[str]]]) -> bool:

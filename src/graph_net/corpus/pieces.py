@@ -102,7 +102,7 @@ def _key(carver: Carver, places: Sequence[int]) -> tuple[Any, ...]:
 
 
 class PieceSpool:
-    """A directory with a file for each graph and kind."""
+    """A directory with a file for each graph and kind, and for each graph that was lowered."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -123,6 +123,23 @@ class PieceSpool:
         """The subgraphs that were found in a graph."""
         with pa.OSFile(str(self._file(graph, kind))) as file, pa.ipc.open_file(file) as stored:
             return list(stored.read_all().to_pylist())
+
+    def graph(self, graph: str) -> bytes | None:
+        """The bytes of a graph in the form that is cut, by the id it has in its pack."""
+        try:
+            return self._lowered(graph).read_bytes()
+        except OSError:
+            return None
+
+    def put_graph(self, graph: str, data: bytes) -> None:
+        """Keep a graph in the form that is cut."""
+        target = self._lowered(graph)
+        aside = target.with_name(f".{target.name}.{os.getpid()}")
+        aside.write_bytes(data)
+        aside.rename(target)
+
+    def _lowered(self, graph: str) -> Path:
+        return self.path / f"{graph}.lowered"
 
     def put(self, graph: str, kind: str, rows: Iterable[dict[str, Any]], notes: Notes) -> None:
         """Keep what a graph falls into."""

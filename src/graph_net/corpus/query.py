@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from graph_net.corpus.pack import Pack, PackError
@@ -11,14 +12,20 @@ MEMORY = "4GiB"
 
 
 def select(
-    pack: Pack, where: str | None = None, order: str = "name", limit: int | None = None
+    pack: Pack,
+    where: str | None = None,
+    order: str = "name",
+    limit: int | None = None,
+    columns: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
     """The rows of a pack that a SQL condition chooses; no graph is read.
 
     The condition sees the columns of ``graph_net.corpus.columns`` and nothing outside the pack.
+    Rows have all of these, or those of ``columns`` that the pack has.
     """
+    wanted = [name for name in pack.columns if columns is None or name in columns]
     if where is None and order == "name":  # no engine is loaded to sort a list
-        return sorted(pack.rows(pack.columns).to_pylist(), key=lambda row: row["name"])[:limit]
+        return sorted(pack.rows(wanted).to_pylist(), key=lambda row: row["name"])[:limit]
     import duckdb
 
     hint = f"Columns: {', '.join(pack.columns)}"
@@ -26,7 +33,7 @@ def select(
         connection.register("pack", pack.rows(pack.columns))
         connection.execute(f"SET memory_limit = '{MEMORY}'; SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        question = f"SELECT {', '.join(pack.columns)} FROM pack"  # noqa: S608 - fixed names
+        question = f"SELECT {', '.join(wanted)} FROM pack"  # noqa: S608 - fixed names
         if where:
             question += f" WHERE ({where}\n)"  # a comment at the end of it ends there
         question += f" ORDER BY {order}\n"

@@ -62,13 +62,13 @@ def _sample_name(path: Path, sample: Path) -> str:
 
 
 def _read(path: Path, samples: Sequence[Path]) -> Iterator[tuple[Subject, bytes]]:
-    from graph_net.formats.graphnet import read_sample
+    from graph_net.corpus.open_sample import open_sample
     from graph_net.graph import to_bytes
 
     for sample in samples:
         name = _sample_name(path, sample)
         try:
-            graph = read_sample(sample)
+            graph = open_sample(sample)
         except (GraphError, OSError):
             yield Subject(name, "", name), b""  # a worker fails to load it, and says so
             continue

@@ -54,7 +54,8 @@ def _repeats(bound: Bound) -> None:
 def _sides(bound: Bound) -> list[tuple[int, int, float]]:
     """Input side, output side and scale for each side that has a scale of its own."""
     owner = bound.get("self")
-    given = owner.shape if isinstance(owner, torch.Tensor) else bound["input_size"]
+    # An overload that has neither calls one that has.
+    given = owner.shape if isinstance(owner, torch.Tensor) else bound.get("input_size", ())
     sizes = list(bound.get("output_size") or ())
     scales = [bound.get(name) for name in _SCALES.get(len(sizes), ())]
     triples = zip(given[2:], sizes, scales, strict=False)

@@ -12,7 +12,7 @@ from graph_net.graph.graph import Graph, Input, Level, Node
 from graph_net.graph.outputs import flat_outputs as flat_outputs
 from graph_net.graph.outputs import last_uses
 from graph_net.graph.paddle_needed import load_paddle
-from graph_net.graph.paddle_targets import CPU, OPS, check_paddle_target
+from graph_net.graph.paddle_targets import CPU, DETACH, OPS, check_paddle_target
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, RunDevice, Value
 
@@ -98,6 +98,8 @@ def resolve(target: str, paddle: Any) -> Callable[..., Any]:
     check_paddle_target(target)
     if target == "builtins.getattr":
         return getattr
+    if target == DETACH:
+        return operator.methodcaller("detach")  # of tensors, and of a program's values
     root, *path = target.split(".")
     found: Any = operator if root == "operator" else paddle
     for part in path:

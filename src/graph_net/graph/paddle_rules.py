@@ -18,7 +18,7 @@ PREFIX = "paddle."
 VIEWS = frozenset(
     """
 assign cast slice strided_slice split_with_num unstack unsqueeze squeeze view_shape view_dtype
-tensor_unfold index_select_strided reshape transpose flatten expand dropout
+tensor_unfold index_select_strided reshape transpose flatten expand dropout detach
 """.split()
 )
 _RANDOM = frozenset(

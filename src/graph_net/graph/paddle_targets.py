@@ -7,6 +7,7 @@
 ``operator.getitem``             one of several outputs of a call, never an index into a tensor
 ``operator.mod``                 arithmetic that samples spell with a sign
 ``builtins.getattr``             the dtype or the shape of a value
+``paddle.Tensor.detach``         the same values under another name, without a gradient
 =============================  =================================================================
 
 Among the arguments of an operator the text ``"cpu"`` stands for Paddle's ``CPUPlace``, where a
@@ -23,6 +24,8 @@ from graph_net.graph.errors import UnknownTarget
 OPS = "paddle._C_ops."
 CPU = "cpu"
 """How a graph spells Paddle's CPUPlace."""
+DETACH = "paddle.Tensor.detach"
+"""The one method that samples call, where a program has ``pd_op.share_data_``."""
 OPERATORS = frozenset(
     """
 add sub mul truediv floordiv mod pow matmul and_ or_ xor neg invert eq ne lt le gt ge getitem
@@ -42,6 +45,7 @@ def _signatures() -> dict[str, tuple[tuple[str, ...], int]]:
     found: dict[str, tuple[tuple[str, ...], int]] = {
         **{f"operator.{name}": ((), 1) for name in OPERATORS},
         "builtins.getattr": ((), 1),
+        DETACH: (("x",), 1),
     }
     for line in text.splitlines():
         if not line.startswith("#"):

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Scalar: TypeAlias = int | float | bool | complex
+SHRINK = 0.2
+"""Normal values are drawn at this part of the recorded std, as GraphNet does, so that the
+activations of deep graphs stay in range."""
 _FLOAT_BITS = 1023
 
 

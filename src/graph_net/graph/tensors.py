@@ -16,6 +16,7 @@ import torch
 
 from graph_net.graph import random_bits as bits
 from graph_net.graph.recipe import (
+    SHRINK,
     Bernoulli,
     Constant,
     Integers,
@@ -27,9 +28,6 @@ from graph_net.graph.recipe import (
 )
 from graph_net.graph.values import DTYPES
 
-SHRINK = 0.2
-"""Normal values are drawn at this part of the recorded std, as GraphNet does, so that the
-activations of deep graphs stay in range."""
 LIMIT = 100.0
 """Normal values lie between -LIMIT and LIMIT."""
 DEFAULT_STD = 0.1

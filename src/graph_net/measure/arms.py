@@ -76,6 +76,7 @@ class Arms:
         compilations: Callable[[], int],
         expected: Reference,
         verified: tuple[Output, ...],
+        place: Callable[[], None] = lambda: None,
     ) -> tuple[Timing, tuple[Output, ...], Failure | None]:
         """The timing, the outputs of a timed call, and a failure where timed calls are wrong."""
         graph, restore = self.job.graph, self.restorer()
@@ -89,6 +90,7 @@ class Arms:
                 restore if changed_inputs(graph) else None,
                 compilations,
                 inputs,
+                place,
             )
             if expected.random:
                 return timing, verified, None

@@ -17,6 +17,9 @@ from graph_net.compilers import Unsupported
 from graph_net.graph import Graph, Level
 from graph_net.graph.execute import make_inputs, run
 
+PARALLEL = 1 << 18
+"""Elements for which PyTorch uses several threads."""
+
 
 class Framework(Interface):
     """Makes tensors, runs a graph one operator after another, and hands tensors over."""
@@ -27,7 +30,7 @@ class Framework(Interface):
         ...
 
     def threads(self, count: int) -> None:
-        """Use so many of the processor's."""
+        """Use so many of the processor's, and start them now: they are placed later."""
         ...
 
     def inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
@@ -78,6 +81,8 @@ class _Torch:
 
     def threads(self, count: int) -> None:
         torch.set_num_threads(count)
+        if count > 1:
+            torch.zeros(PARALLEL).sin_()  # OpenMP starts its threads when they are first needed
 
     def inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
         return make_inputs(graph, device, seed)

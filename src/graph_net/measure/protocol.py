@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from graph_net.record import ProtocolSettings, Stage
 
-VERSION = 2
+VERSION = 3
 """Goes into the hash: raise it when the meaning of a measurement changes."""
 
 

@@ -135,12 +135,15 @@ def compare(
     between: Call | None = None,
     compilations: Callable[[], int] = lambda: 0,
     inputs: Inputs | None = None,
+    place: Callable[[], None] = lambda: None,
 ) -> tuple[Timing, Any]:
     """The timing of a candidate against eager, and what the last timed call of it gave.
 
     ``between`` runs before every sample, untimed; a function that needs it is called once a
     sample. ``compilations`` must not change once the arms are warm. ``inputs`` are renewed before
-    every sample of every arm, and see what the candidate gave after each of its samples.
+    every sample of every arm, and see what the candidate gave after each of its samples. ``place``
+    puts threads on their cores: before the arms are warm, and before every block, since a runtime
+    may start threads late.
     """
     inputs = inputs or SameInputs()
     arms = {"eager": _Arm(eager), "control": _Arm(eager), "candidate": _Arm(candidate)}
@@ -149,9 +152,10 @@ def compare(
     gc.collect()
     gc.disable()
     try:
+        place()
         _warm_up(arms, protocol, clock, between, inputs)
         warm = compilations()
-        per_block = _sample(arms, protocol, clock, between, inputs, order)
+        per_block = _sample(arms, protocol, clock, between, inputs, order, place)
         if compilations() != warm:
             raise CompiledAgain("compiled again inside the timed region")
     finally:
@@ -197,6 +201,7 @@ def _sample(
     between: Call | None,
     inputs: Inputs,
     order: random.Random,
+    place: Callable[[], None],
 ) -> int:
     """Take samples until there are enough; how many of an arm make a block."""
     # What disturbs a long sample averages out inside it, and there is no time for many.
@@ -204,6 +209,7 @@ def _sample(
     rounds = 1 if slow else ROUNDS
     began = time.monotonic()
     for block in range(1, protocol.max_blocks + 1):
+        place()
         for _ in range(rounds):
             names = order.sample(ARMS, len(ARMS))
             for name in (*names, *reversed(names)):

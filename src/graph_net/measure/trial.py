@@ -15,6 +15,7 @@ from pathlib import Path
 
 from graph_net.isolate import Sandbox
 from graph_net.isolate.call import text_of
+from graph_net.measure.placement import Placement
 from graph_net.measure.protocol import Limits
 from graph_net.measure.server import Server
 from graph_net.measure.task import Surroundings
@@ -74,11 +75,14 @@ class Trial:
         clock, stage = around.clock, Stage.COMPILE
         began = clock()
         around.announce(stage, {})
+        placement = Placement(len(os.sched_getaffinity(0)))  # as it is before a runtime changes it
         try:
             built = self.space.build(self.schedule)
             around.wait()
             stage = Stage.FIRST_RUN
-            costs = built.times(repeats_of(self.flops))
+            built.start_threads()
+            with placement:
+                costs = built.times(repeats_of(self.flops))
         except SpaceError as error:
             why = bounded(text_of(error))
             return self._failed(stage, Symptom.UNSUPPORTED, why, clock() - began)

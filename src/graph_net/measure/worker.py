@@ -26,6 +26,7 @@ from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.golden_outputs import meet
+from graph_net.measure.placement import Placement, placed
 from graph_net.measure.safetensors import SafetensorsError
 from graph_net.measure.stats import half_width
 from graph_net.measure.task import Answer, Task, now
@@ -75,6 +76,7 @@ class Worker:
     timing: Timing | None = None
     environment: dict[str, Json] = field(default_factory=dict)
     _held: Peak = field(default_factory=Peak)
+    _placement: Placement = field(default_factory=lambda: Placement(1))
 
     def run(self) -> Record:
         """The record, whatever happens short of death."""
@@ -130,6 +132,7 @@ class Worker:
             kept = KeptForms(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
         job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, kept)
         eager = create("eager").compile(job)
+        self._placement = Placement(self.task.device.threads)
         self._enter(Stage.COMPILE)
         compiler = create(self.task.config.name, self.task.config.options)
         candidate = self._compile(compiler, job)
@@ -221,7 +224,8 @@ class Worker:
         arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
         self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
-        timing, again, failure = self._time_arms(arms, expected)
+        with placed(self._placement, job.device, self.environment) as place:
+            timing, again, failure = self._time_arms(arms, expected, place)
         self.environment |= disturbances.read()
         self.timing = timing
         self.outputs = worse(self.outputs, again) if again else again
@@ -235,17 +239,17 @@ class Worker:
             raise _Ended(Failure(Stage.MEASURE, Symptom.TOO_NOISY, why))
 
     def _time_arms(
-        self, arms: Arms, expected: Reference
+        self, arms: Arms, expected: Reference, place: Callable[[], None]
     ) -> tuple[Timing, tuple[Output, ...], Failure | None]:
         """The timing, and what the timed calls gave; where it is noisy, the quieter of two."""
         protocol = self.task.protocol
-        first, again, failure = arms.time(protocol, compilations, expected, self.outputs)
+        first, again, failure = arms.time(protocol, compilations, expected, self.outputs, place)
         if failure is not None or not is_noisy(first, protocol):
             return first, again, failure
         self.environment["noisy_at_first"] = first.reason
         self.quiet()
         longer = replace(protocol, seconds=LONGER * protocol.seconds)
-        second, again, failure = arms.time(longer, compilations, expected, self.outputs)
+        second, again, failure = arms.time(longer, compilations, expected, self.outputs, place)
         return min(second, first, key=lambda timing: half_width(timing.noise)), again, failure
 
     def _failure(self, error: BaseException) -> Failure:

@@ -14,13 +14,22 @@ from typing import Any
 from graph_net.formats.graphnet.paddle_model import ALL
 from graph_net.graph import Graph, Input, Level, ListValue, Node, Provenance, Ref, Role
 from graph_net.graph.errors import GraphError
-from graph_net.graph.paddle_targets import CPU, OPS, is_paddle_target, output_count, signature
+from graph_net.graph.paddle_targets import (
+    CPU,
+    DETACH,
+    OPS,
+    is_paddle_target,
+    output_count,
+    signature,
+)
 from graph_net.graph.recipe import Recipe, Uniform
 from graph_net.graph.spec import Result, TensorSpec
 from graph_net.graph.values import DTYPES, DictValue, Dtype, RunDevice, Value, plain_float
 
 _EAGER_NAMES = {"batch_norm_": "batch_norm"}
 """Operations whose eager function has another name."""
+_METHODS = {"share_data_": DETACH}
+"""Operations that are methods of eager tensors."""
 _IGNORED = frozenset(["builtin.shadow_output", "pd_op.fetch", "builtin.set_parameter"])
 
 
@@ -125,8 +134,7 @@ class _ProgramReader:
 
     def _call(self, operation: Any, kind: str) -> None:
         dialect, _, word = kind.partition(".")
-        word = _EAGER_NAMES.get(word, word)
-        target = f"{OPS}{word}"
+        target = _METHODS.get(word) or f"{OPS}{_EAGER_NAMES.get(word, word)}"
         if dialect != "pd_op" or not is_paddle_target(target):
             raise GraphError(f"the program holds {kind}, which no graph may call", field="target")
         args = self._arguments(operation, target)

@@ -26,12 +26,14 @@ class Workplace:
     tvm: str
     name: str
     """Of the directory, wherever it is: files made from it bear it, and replace one another."""
+    placed: bool = False
+    """Whether every thread of a trial has a core; times are no others' where it has not."""
 
 
 def workplace(work: Path) -> Workplace:
     """That of a directory, which is this machine's; ValueError where it is another's."""
     file = work / FILE
-    here = Workplace(cpu_name(), len(os.sched_getaffinity(0)), _tvm(), secrets.token_hex(16))
+    here = Workplace(cpu_name(), len(os.sched_getaffinity(0)), _tvm(), secrets.token_hex(16), True)
     if not file.exists():
         work.mkdir(parents=True, exist_ok=True)
         with written(file) as out:
@@ -46,7 +48,9 @@ def workplace(work: Path) -> Workplace:
 
 
 def _told(of: Workplace) -> str:
-    return f"{of.device} with {of.cores} cores and {f'TVM {of.tvm}' if of.tvm else 'no TVM'}"
+    tvm = f"TVM {of.tvm}" if of.tvm else "no TVM"
+    where = "on cores of their own" if of.placed else "wherever the kernel put them"
+    return f"{of.device} with {of.cores} cores and {tvm}, threads {where}"
 
 
 def _tvm() -> str:

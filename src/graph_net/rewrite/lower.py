@@ -67,12 +67,14 @@ def _attempts(graph: Graph) -> Iterator[tuple[Graph, dict[str, Any], dict[str, V
     if drawn.keys() - known.keys():
         yield graph, {**known, **drawn}, {SPECIALISED: tuple(sorted(drawn.keys() - known.keys()))}
     for repaired in other_sizes(graph):
-        changed = tuple(
-            after.name
-            for before, after in zip(graph.inputs, repaired.inputs, strict=True)
-            if before != after
-        )
+        changed = changed_inputs(graph, repaired)
         yield repaired, {**skipped, **fold(repaired, literal_only=True)}, {REPAIRED: changed}
+
+
+def changed_inputs(one: Graph, other: Graph) -> tuple[str, ...]:
+    """The inputs that are not the same in two forms of a graph, by name."""
+    pairs = zip(one.inputs, other.inputs, strict=True)
+    return tuple(after.name for before, after in pairs if before != after)
 
 
 def _failure(error: Exception) -> GraphError:
@@ -104,7 +106,7 @@ def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
         warnings.simplefilter("ignore")
         traced = make_fx(call, tracing_mode="real", pre_dispatch=not casts)(*examples)
     tidy(traced)
-    return _as_graph(traced, graph)
+    return graph_of_trace(traced, graph)
 
 
 def _is_autocast(graph: Graph, name: str) -> bool:
@@ -112,7 +114,7 @@ def _is_autocast(graph: Graph, name: str) -> bool:
     return isinstance(node, Node) and node.target in AUTOCAST
 
 
-def _as_graph(module: fx.GraphModule, source: Graph) -> Graph:
+def graph_of_trace(module: fx.GraphModule, source: Graph) -> Graph:
     """The traced module as a Graph whose inputs are the source's, constants behind them."""
     names: dict[str, str] = {}
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]

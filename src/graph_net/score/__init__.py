@@ -14,6 +14,7 @@ from graph_net.score.faults import (
 from graph_net.score.ranking import Pair, Ranking, rank
 from graph_net.score.samples import Sample, Samples, Speedup, columns, control_of, sample_of
 from graph_net.score.scores import LADDER, Curves, Parameters, combine, score
+from graph_net.score.sentence import sentence
 from graph_net.score.sources import load
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "rank",
     "sample_of",
     "score",
+    "sentence",
 ]

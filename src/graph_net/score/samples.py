@@ -102,9 +102,14 @@ class Samples:
         return replace(self, family=np.arange(len(self), dtype=np.int64))
 
     @property
+    def untimed(self) -> npt.NDArray[np.bool_]:
+        """Which are correct at some level and have no speedup."""
+        return np.asarray((self.fault == Fault.NONE) & ~self.timed, np.bool_)
+
+    @property
     def too_noisy(self) -> int:
-        """How many are correct and have no speedup."""
-        return int(((self.fault == Fault.NONE) & ~self.timed).sum())
+        """How many of them there are."""
+        return int(self.untimed.sum())
 
     @property
     def speedup(self) -> Floats:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FLUSH = "cache_flush_cpu_non_first_arg"
 """As TenSet and TVM's own runners have it: every argument but the first leaves the caches."""
+_BIG_CORES = 1
+"""TVM's word for its usual choice of cores."""
 COUNTED = 4
 """Draws of each sketch that are counted; their extents, and so the counts, are nearly alike."""
 
@@ -204,6 +206,12 @@ class TvmProgram(Built):
         self._arguments = [_argument(entry, device) for entry in arguments]
         self._library, self._device = library, device
         library.get_function("main")  # LLVM makes machine code when asked for it: now, not in a run
+
+    def start_threads(self) -> None:
+        """Start TVM's pool, as large as ``build`` said; the first run would start it otherwise."""
+        import tvm
+
+        tvm.get_global_func("runtime.config_threadpool")(_BIG_CORES, 0)
 
     def times(self, repeats: int) -> list[float]:
         """TVM's own clock: a call that is not counted, then each after a flush of the caches."""

@@ -45,6 +45,9 @@ class Workload:
 class Built(ABC):
     """A program that can run."""
 
+    def start_threads(self) -> None:  # noqa: B027
+        """Start the threads that a run uses, so that they can be placed; none by default."""
+
     @abstractmethod
     def times(self, repeats: int) -> list[float]:
         """Seconds of each of so many runs, from flushed caches, after one that is not counted."""

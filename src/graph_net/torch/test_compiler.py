@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graph_net.compilers import usable
+from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.subjects import subject_of
 from graph_net.files import read_text
-from graph_net.formats.graphnet import find_samples, read_sample
+from graph_net.formats.graphnet import find_samples
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.graph import GraphError, to_bytes
 from graph_net.measure import Protocol, Task, measure
@@ -99,7 +100,7 @@ def tasks_of(
     for sample in samples:
         name = utf8_name(str(sample))
         try:
-            graph = read_sample(sample)
+            graph = open_sample(sample)
         except (GraphError, OSError) as error:
             why = message_of(error)
             failure = Failure(Stage.LOAD, Symptom.EXCEPTION, why, signature_of(why))

@@ -15,7 +15,7 @@ from pathlib import Path
 from graph_net.compilers.trusted import trusted_config
 from graph_net.corpus.golden import GoldenError, GoldenRun, GoldenStore
 from graph_net.corpus.golden_runs import Again, Lanes, device_like, run_again
-from graph_net.formats.graphnet import read_sample
+from graph_net.corpus.open_sample import open_sample
 from graph_net.formats.graphnet.device_log import Compared, DeviceWords, target_lines
 from graph_net.formats.graphnet.log import Words
 from graph_net.graph import GraphError
@@ -81,7 +81,7 @@ def _find(store: GoldenStore, samples: list[Path]) -> _Reference:
             found.left_out.append(str(error))
     for sample in samples:
         try:
-            names = known.get(read_sample(sample).id, [])
+            names = known.get(open_sample(sample).id, [])
         except (GraphError, OSError) as error:
             found.left_out.append(f"{sample} is left out: it cannot be read: {error}")
             continue

@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from graph_net.corpus.convert import read_directories
+from graph_net.corpus.open_sample import open_confined, open_sample
 from graph_net.corpus.pack import Pack, is_pack
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.formats.graphnet import find_samples, read_sample
+from graph_net.formats.graphnet import find_samples
 from graph_net.graph import Graph, GraphError
 from graph_net.isolate import Died, Limits, call
 from graph_net.printable import printable, utf8_name
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not samples:
         print(printable(f"{given.model_path} holds no sample"), file=sys.stderr)
         return 1
-    tasks = [Task(name, partial(read_sample, path), path) for name, path in samples.items()]
+    tasks = [Task(name, partial(open_confined, path), path) for name, path in samples.items()]
     verdicts = sorted(validate_all(tasks, os.cpu_count() or 1), key=lambda v: v.name)
     good = True
     for verdict in verdicts:
@@ -87,7 +88,7 @@ def structures(place: Path | None, besides: Path) -> dict[str, str]:
 def redundant_with(path: Path, known: Mapping[str, str]) -> str:
     """Which graph has a sample's structure already, as it is or lowered to ATen."""
     try:
-        graph: Graph = read_sample(path)
+        graph: Graph = open_sample(path)
         if graph.structure in known:
             return known[graph.structure]
         # Lowering runs it on tensors without values.

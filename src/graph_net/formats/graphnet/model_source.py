@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from graph_net.formats.graphnet.expressions import BINARY, ExpressionReader
 from graph_net.formats.graphnet.parsing import parse, readable
+from graph_net.graph.batched import STAND_IN, internal_of
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Node
 from graph_net.graph.limits import Limits
@@ -30,6 +32,8 @@ class Body:
     arguments: tuple[Argument, ...]
     nodes: tuple[Node, ...]
     output: Value
+    internals: Mapping[str, str] = field(default_factory=dict)
+    """Nodes that stand for calls of vmap's internals (``graph_net.graph.batched``)."""
 
 
 def read_model(source: str, limits: Limits) -> Body:
@@ -45,6 +49,8 @@ class ModelReader(ExpressionReader):
         super().__init__(limits)
         self.arguments: frozenset[str] = frozenset()
         self.locals: dict[str, str] = {}
+        self.internals: dict[str, str] = {}
+        """Of calls of vmap's internals, by the name of their node, which one it is."""
 
     def read(self, module: ast.Module) -> Body:
         forward = self._forward(module)
@@ -73,6 +79,7 @@ class ModelReader(ExpressionReader):
             ),
             tuple(self.nodes),
             output,
+            self.internals,
         )
 
     def _forward(self, module: ast.Module) -> ast.FunctionDef:
@@ -101,6 +108,22 @@ class ModelReader(ExpressionReader):
         for extra in (*classes[0].decorator_list, *classes[1:]):
             raise self.unreadable(extra)
         return forward
+
+    def _special_call(
+        self,
+        target: str,
+        args: tuple[Value, ...],
+        kwargs: tuple[tuple[str, Value], ...],
+        name: str | None,
+        tree: ast.Call,
+    ) -> Value:
+        word = internal_of(target)
+        if word is None or kwargs:
+            return super()._special_call(target, args, kwargs, name, tree)
+        made = self.node(STAND_IN, args, (), name or word, tree)
+        assert isinstance(made, Ref)
+        self.internals[made.name] = word
+        return made
 
     def _lasting_locals(self) -> dict[str, str]:
         """The second names of arguments, less those that stand for something else as well."""

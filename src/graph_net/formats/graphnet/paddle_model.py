@@ -24,7 +24,7 @@ from graph_net.formats.graphnet.paddle_types import results_in
 from graph_net.formats.graphnet.parsing import parse, readable
 from graph_net.graph.errors import GraphError
 from graph_net.graph.limits import Limits
-from graph_net.graph.paddle_targets import ATTRIBUTES, CPU, OPS, check_paddle_target
+from graph_net.graph.paddle_targets import ATTRIBUTES, CPU, DETACH, OPS, check_paddle_target
 from graph_net.graph.spec import Result
 from graph_net.graph.values import DTYPES, Dtype, ListValue, Ref, RunDevice, Value
 
@@ -169,7 +169,7 @@ class _PaddleReader(ModelReader):
     def _call(self, tree: ast.Call, name: str | None) -> Value:
         path = self._path(tree.func)
         if path is None:
-            raise self.unreadable(tree)
+            return self._detached(tree, name)
         if path == "float":
             match tree:
                 case ast.Call(args=[ast.Constant(value=str(word))], keywords=[]):
@@ -182,6 +182,15 @@ class _PaddleReader(ModelReader):
         given = [self._keyword(k) for k in tree.keywords]
         kwargs = tuple([(key, self._argument(path, value)) for key, value in given])
         return self.node(path, args, kwargs, name, tree)
+
+    def _detached(self, tree: ast.Call, name: str | None) -> Value:
+        """``x.detach()`` of a tensor, the one method that samples call."""
+        match tree:
+            case ast.Call(func=ast.Attribute(value=owner, attr="detach"), args=[], keywords=[]):
+                value = self.value(owner)
+                if isinstance(value, Ref):
+                    return self.node(DETACH, (value,), (), name, tree)
+        raise self.unreadable(tree)
 
     def _argument(self, target: str, tree: ast.expr) -> Value:
         match tree:

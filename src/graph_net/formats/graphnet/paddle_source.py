@@ -20,7 +20,7 @@ from graph_net.formats.graphnet.source import (
 )
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node
-from graph_net.graph.paddle_targets import CPU, LIST, OPS, output_count
+from graph_net.graph.paddle_targets import CPU, DETACH, LIST, OPS, output_count
 from graph_net.graph.spec import Result
 from graph_net.graph.values import (
     DictValue,
@@ -163,7 +163,8 @@ class _PaddleEmitter:
     def _comment(self, node: Node, results: tuple[Result, ...], split: bool = False) -> list[str]:
         entries = [self.graph.index[ref.name] for ref in node.refs]
         operands = [entry.spec if isinstance(entry, Input) else entry.result for entry in entries]
-        op = "builtin.split" if split else f"pd_op.{node.target.rpartition('.')[2]}"
+        word = "share_data_" if node.target == DETACH else node.target.rpartition(".")[2]
+        op = "builtin.split" if split else f"pd_op.{word}"
         text = type_comment(op, results, (results,) if split else tuple(operands))
         return [] if text is None else [INDENT * 2 + text]
 
@@ -188,6 +189,8 @@ class _PaddleEmitter:
                 return f"{_PREFIX[word]}{_flat(args[0])}"
         if node.target == "builtins.getattr" and isinstance(node.args[0], Ref):
             return f"{_flat(args[0])}.{node.args[1]}"
+        if node.target == DETACH and isinstance(next(iter(node.args), None), Ref):
+            return f"{_flat(args[0])}.detach()"
         if kind != "paddle":
             raise GraphError("a Paddle sample cannot spell this call", node=node.name)
         keywords = [keyword(key, self._piece(value, operator)) for key, value in node.kwargs]

@@ -24,6 +24,7 @@ from graph_net.formats.graphnet.meta_source import (
 from graph_net.formats.graphnet.model_source import Argument, read_model
 from graph_net.formats.graphnet.paddle_meta import paddle_input
 from graph_net.formats.graphnet.paddle_model import read_paddle_model
+from graph_net.graph.batched import Batched
 from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr, dim_value
@@ -41,6 +42,17 @@ _ROLES = frozenset(role.value for role in Role)
 
 def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph:
     """The Graph of a sample directory; GraphError says which file and line cannot be read."""
+    found = read_parts(directory, limits)
+    if isinstance(found, Batched):
+        raise GraphError(
+            "holds regions computed under vmap, which have to be traced: "
+            "graph_net.corpus.open_sample does that"
+        )
+    return found
+
+
+def read_parts(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph | Batched:
+    """The Graph of a sample directory, or what has to be traced to become one."""
     directory = Path(directory)
     if not is_utf8(directory.name):  # a model without a name of its own is called so
         raise GraphError(f"the name {printable(directory.name)} is not UTF-8; rename the directory")
@@ -69,7 +81,7 @@ def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph
             provenance=provenance,
         )
         check_sizes(graph, limits)
-        return graph
+        return Batched(graph, body.internals) if body.internals else graph
 
 
 def find_samples(root: Path | str) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterable
@@ -27,7 +28,16 @@ from graph_net.formats.graphnet.source import (
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Role, role_by_name
 from graph_net.graph.json_codec import recipe_to_json
-from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal
+from graph_net.graph.recipe import (
+    SHRINK,
+    Bernoulli,
+    Constant,
+    Integers,
+    Literal,
+    Normal,
+    Recipe,
+    Uniform,
+)
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import DictValue, ListValue, Value
 
@@ -106,8 +116,7 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
     spec, recipe = entry.spec, entry.recipe
     dtype = spec.dtype if isinstance(spec, TensorSpec) else "int64"
     sizes = list(spec.sizes(graph.bindings)) if isinstance(spec, TensorSpec) else []
-    mean = recipe.mean if isinstance(recipe, Normal) else None
-    std = recipe.std if isinstance(recipe, Normal) else None
+    mean, std = _statistics(recipe) if isinstance(spec, TensorSpec) else (None, None)
     lines = [
         f"class Program_weight_tensor_meta_{entry.name}:",
         f"    name = {quoted(entry.name)}",
@@ -121,7 +130,7 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
         f"    mean = {_number(mean)}",
         f"    std = {_number(std)}",
     ]
-    if isinstance(recipe, (Normal, Integers)):
+    if isinstance(recipe, (Normal, Uniform, Integers)):
         for key, value in (("min_val", recipe.low), ("max_val", recipe.high)):
             if value is not None:
                 lines.append(f"    {key} = {_number(value)}")
@@ -132,6 +141,17 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
     else:
         lines.append("    data = None")
     return lines + _extras(entry)
+
+
+def _statistics(recipe: Recipe) -> tuple[float | None, float | None]:
+    """Mean and deviation as GraphNet's tools read them, which draw at a fifth of the deviation."""
+    if isinstance(recipe, Normal):
+        return recipe.mean, recipe.std
+    if isinstance(recipe, Constant) and isinstance(recipe.value, float):
+        return recipe.value, 0.0
+    if isinstance(recipe, Uniform):
+        return (recipe.low + recipe.high) / 2, (recipe.high - recipe.low) / math.sqrt(12) / SHRINK
+    return None, None
 
 
 def _extras(entry: Input) -> list[str]:

@@ -11,6 +11,7 @@ from graph_net.graph.flops import count_flops
 from graph_net.graph.graph import Graph, Node
 from graph_net.graph.outputs import last_uses
 from graph_net.graph.spec import Result, TensorSpec
+from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant.provenance import noted
 from graph_net.rewrite.variant.sizes import size_of, with_sizes
 
@@ -45,6 +46,7 @@ def _bytes(node: Node, graph: Graph) -> int:
 
 def that_fits(graph: Graph, limit: int, vary: str = "batch") -> Graph:
     """The graph at the largest size whose tensors take at most ``limit`` bytes together."""
+    graph = to_aten(graph)  # once, not at every size that is looked at
     size = _largest(graph, vary, peak_bytes, limit, "bytes")
     return noted(with_sizes(graph, {vary: size}), fits_bytes=limit)
 
@@ -57,6 +59,7 @@ def that_takes(
     The size is found by counting operations from one measurement, and checked by another; where
     the check is far off it is the measurement that the next count starts from.
     """
+    graph = to_aten(graph)  # once, not at every size that is looked at
     measured, found = time(graph), graph
     for _ in range(2):
         target = int(_flops(found) * seconds / measured)

@@ -1,0 +1,94 @@
+"""The initialisers of many models heard, without tracing any of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from graph_net.capture.collect import each_in_a_process
+from graph_net.capture.worker import Budget, Spool, start
+from graph_net.capture.zoo.variant import model_name
+from graph_net.capture.zoo.zoo import Entry, Zoo
+from graph_net.graph import Recipe
+from graph_net.graph.json_codec import recipe_to_json
+from graph_net.graph.json_reader import JsonReader
+from graph_net.graph.limits import DEFAULT_LIMITS
+
+
+class Heard:
+    """A directory with one file for each model: the recipes of its state, or why there are none."""
+
+    def __init__(self, path: Path) -> None:
+        self._spool = Spool(path)
+
+    def file(self, library: str, model: str) -> Path:
+        """Where a model's recipes are kept."""
+        key = self._spool.key(Entry(library, model, "other"))
+        return self._spool.path / f"{key}.json.gz"
+
+    def put(self, library: str, model: str, recipes: dict[str, Recipe], problem: str = "") -> None:
+        """Keep what was heard of a model, or why nothing was."""
+        words = {name: recipe_to_json(recipe) for name, recipe in recipes.items()}
+        tree = {"library": library, "model": model, "problem": problem, "recipes": words}
+        target = self.file(library, model)
+        aside = target.with_name(f".{target.name}.{os.getpid()}")
+        aside.write_bytes(gzip.compress(json.dumps(tree).encode(), mtime=0))
+        aside.rename(target)
+
+    def problem(self, library: str, model: str) -> str | None:
+        """Why nothing was heard of a model: nothing if it was, None if it was never listened to."""
+        tree = self._tree(library, model)
+        return None if tree is None else str(tree["problem"])
+
+    def recipes(self, library: str, model: str) -> dict[str, Recipe]:
+        """What was heard of a model, by the names of its parameters and buffers."""
+        tree = self._tree(library, model)
+        reader = JsonReader(DEFAULT_LIMITS)
+        words = {} if tree is None else tree["recipes"]
+        return {name: reader.recipe(word) for name, word in words.items()}
+
+    def _tree(self, library: str, model: str) -> dict[str, Any] | None:
+        file = self.file(library, model)
+        if not file.exists():
+            return None
+        tree: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+        return tree
+
+
+def listen(
+    zoo: Zoo, entries: Iterable[Entry], heard: Heard, jobs: int, budget: Budget
+) -> Iterator[tuple[Entry, str]]:
+    """Build models and keep what their initialisers write; each with why it failed, if it did.
+
+    One process a model, ``jobs`` at a time. Models that were listened to are passed over.
+    """
+    new = [e for e in entries if heard.problem(e.library, model_name(e)) is None]
+
+    def begin(entry: Entry) -> int:
+        return start(partial(hear, zoo, entry, heard), budget)
+
+    for entry, status, _ in each_in_a_process(new, begin, jobs, budget.seconds):
+        model = model_name(entry)
+        problem = heard.problem(entry.library, model)
+        if problem is None:
+            problem = f"its process ended with status {status} and no result"
+            heard.put(entry.library, model, {}, problem)
+        yield entry, problem
+
+
+def hear(zoo: Zoo, entry: Entry, heard: Heard) -> None:
+    """Build one model and keep what its initialisers write."""
+    from graph_net.capture.weights import without_weights
+
+    try:
+        with without_weights() as watch:
+            call = zoo.build(entry)
+        heard.put(entry.library, model_name(entry), watch.recipes(call.model))
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"[:300]
+        heard.put(entry.library, model_name(entry), {}, problem)

@@ -1,0 +1,222 @@
+"""Regions computed under ``vmap`` traced away: a Batched in, a Graph of level ``aten`` out.
+
+Each region is a function of the values it reads. It is traced alone, after dispatch, where
+``vmap`` has already turned the calls into those on whole tensors, and the operators that this
+writes down take its place. The graph that results has no hidden state and is lowered like any
+other, before dispatch. Tensors have no values throughout; run this in a confined process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from graph_net.graph.batched import ADD, ENTER, LEAVE, LOAD, REMOVE, Batched
+from graph_net.graph.errors import GraphError
+from graph_net.graph.execute import call_node
+from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.guard import watched_kernels
+from graph_net.graph.runtime import SymbolTable, arguments, spec_of
+from graph_net.graph.schema import tidy
+from graph_net.graph.values import Ref, Value, map_refs, refs
+from graph_net.rewrite.boundary import as_input
+from graph_net.rewrite.known import NO_COMPUTATION, fold, other_sizes
+from graph_net.rewrite.lower import REPAIRED, changed_inputs, graph_of_trace, to_aten
+from graph_net.rewrite.variant.propagate import CPU, call, fakes, first_line
+
+REGIONS = "vmap_regions"
+"""The option of a graph's provenance that says how many regions were traced."""
+_vmap = torch._C._functorch
+
+
+def unbatched(batched: Batched) -> Graph:
+    """Return the same computation in ATen operators, without ``vmap``.
+
+    Numbers that contradict the shapes of tensors are corrected as lowering corrects them.
+    """
+    from torch._functorch.predispatch import lazy_load_decompositions
+
+    lazy_load_decompositions()
+    failure: GraphError | None = None
+    for graph in (batched.graph, *other_sizes(batched.graph)):
+        try:
+            made = to_aten(_Replacing(batched, graph).made())
+        except GraphError as error:
+            failure = failure or error
+            continue
+        notes: dict[str, Value] = {REGIONS: len(batched.regions)}
+        if changed := changed_inputs(batched.graph, graph):
+            notes[REPAIRED] = changed
+        return made.with_provenance(
+            options=tuple({**dict(made.provenance.options), **notes}.items())
+        )
+    assert failure is not None
+    raise failure
+
+
+class _Replacing:
+    """Replaces the regions of one graph, one after another, by what tracing them writes down."""
+
+    def __init__(self, batched: Batched, graph: Graph) -> None:
+        self.graph, self.internals, self.regions = graph, batched.internals, batched.regions
+        self.nodes: list[Node] = []
+        self.constants: list[Input] = []
+        self.renamed: dict[str, Ref] = {}
+        self.taken = set(graph.index)
+        self.values: dict[str, Any] = {}
+
+    def made(self) -> Graph:
+        begins = {region.start: region for region in self.regions}
+        inside = {position for region in self.regions for position in region}
+        known = dict(fold(self.graph, literal_only=False))
+        with fakes(self.graph) as self.values, watched_kernels():
+            for position, node in enumerate(self.graph.nodes):
+                if position in begins:
+                    self._replace(begins[position])
+                elif position not in inside and node.name not in self.internals:
+                    self._keep(node, known)
+        return replace(
+            self.graph,
+            inputs=(*self.graph.inputs, *self.constants),
+            nodes=tuple(self.nodes),
+            output=map_refs(self.graph.output, self._now),
+        )
+
+    def _now(self, ref: Ref) -> Ref:
+        return self.renamed.get(ref.name, ref)
+
+    def _keep(self, node: Node, known: Mapping[str, Any]) -> None:
+        if node.target in NO_COMPUTATION:
+            self.values[node.name] = None
+        elif node.name in known:
+            self.values[node.name] = known[node.name]
+        else:
+            self.values[node.name] = call(node, self.values)
+        self.nodes.append(_with_refs(node, self._now))
+
+    def _replace(self, region: range) -> None:
+        nodes = self.graph.nodes[region.start : region.stop]
+        own = {node.name for node in nodes}
+        read = dict.fromkeys(ref.name for node in nodes for ref in node.refs)
+        given = [n for n in read if n not in own and isinstance(self.values[n], torch.Tensor)]
+        results = self._leaving(region, own)
+        module = self._traced(nodes, given, results)
+        entries = [Node(n, "", result=spec_of(self.values[n], SymbolTable())) for n in given]
+        source = Graph(tuple(as_input(self.graph, entry) for entry in entries), (), ())
+        with unset_fake_temporarily():
+            traced = graph_of_trace(module, source)  # reads the values of constants
+        self._take_over(traced, module, results)
+
+    def _leaving(self, region: range, own: set[str]) -> list[str]:
+        """The values of a region that are read outside it."""
+        later = [ref for node in self.graph.nodes[region.stop :] for ref in node.refs]
+        found = dict.fromkeys(ref.name for ref in (*later, *refs(self.graph.output)))
+        return [name for name in found if name in own]
+
+    def _traced(
+        self, nodes: Sequence[Node], given: list[str], results: list[str]
+    ) -> fx.GraphModule:
+        def region(*tensors: Any) -> tuple[Any, ...]:
+            values = {**self.values, **dict(zip(given, tensors, strict=True))}
+            with _layers(self.internals) as make:
+                for node in nodes:
+                    values[node.name] = make(node, values)
+            return tuple(_whole(name, values[name]) for name in results)
+
+        try:
+            traced = make_fx(region, tracing_mode="real")(*(self.values[n] for n in given))
+        except GraphError:
+            raise
+        except Exception as error:
+            raise GraphError(f"a vmap region cannot be traced: {first_line(error)}") from error
+        traced.graph.eliminate_dead_code()
+        traced.recompile()
+        tidy(traced)
+        return traced
+
+    def _take_over(self, traced: Graph, module: fx.GraphModule, results: list[str]) -> None:
+        """Append the calls of a traced region, under names that are free."""
+        names: dict[str, Ref] = {}
+
+        def now(ref: Ref) -> Ref:
+            return names.get(ref.name) or self._now(ref)
+
+        for entry in traced.inputs:
+            if entry.name not in self.graph.index:
+                names[entry.name] = self._fresh(entry.name)
+                self.constants.append(replace(entry, name=names[entry.name].name))
+                self.values[names[entry.name].name] = getattr(module, entry.name)
+        for node in traced.nodes:
+            names[node.name] = self._fresh(node.name)
+            made = replace(_with_refs(node, now), name=names[node.name].name)
+            self.nodes.append(made)
+            self.values[made.name] = call(made, self.values)
+        assert isinstance(traced.output, tuple)
+        for name, value in zip(results, traced.output, strict=True):
+            if not isinstance(value, Ref):
+                raise GraphError("a value that is no tensor leaves a vmap region", node=name)
+            self.renamed[name] = now(value)
+            self.values[name] = self.values[self.renamed[name].name]
+
+    def _fresh(self, name: str) -> Ref:
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return Ref(name)
+
+
+def _whole(name: str, value: Any) -> Any:
+    """The value, if it is one of the whole region; inside a layer that is closed it is not."""
+    if isinstance(value, torch.Tensor) and _vmap.is_batchedtensor(value):
+        raise GraphError("a value leaves its vmap region while it is batched", node=name)
+    return value
+
+
+def _with_refs(node: Node, change: Any) -> Node:
+    args = tuple(map_refs(value, change) for value in node.args)
+    kwargs = tuple((key, map_refs(value, change)) for key, value in node.kwargs)
+    return replace(node, args=args, kwargs=kwargs)
+
+
+@contextmanager
+def _layers(internals: Mapping[str, str]) -> Iterator[Any]:
+    """Give a function that makes calls, internals included; layers left open are closed."""
+    levels: list[int] = []
+
+    def make(node: Node, values: Mapping[str, Any]) -> Any:
+        word = internals.get(node.name)
+        if word is None:
+            return None if node.target in NO_COMPUTATION else call_node(node, values, CPU)
+        args, _ = arguments(node, values.__getitem__, CPU)
+        return _internal(word, args, levels)
+
+    try:
+        yield make
+    finally:
+        for _ in levels:
+            _vmap._vmap_decrement_nesting()
+
+
+def _internal(word: str, args: tuple[Any, ...], levels: list[int]) -> Any:
+    """Call one of torch's internals; ``levels`` are those that are open."""
+    if word == ENTER:
+        levels.append(_vmap._vmap_increment_nesting(*args))
+    elif word == LEAVE:
+        levels.pop()
+        _vmap._vmap_decrement_nesting()
+    elif word == ADD:
+        tensor, dim, level = args
+        return _vmap._add_batch_dim(tensor, dim, levels[level - 1])
+    elif word == REMOVE:
+        tensor, level, size, dim = args
+        return _vmap._remove_batch_dim(tensor, levels[level - 1], size, dim)
+    else:
+        assert word == LOAD
+    return None

@@ -1,0 +1,113 @@
+"""Outputs that a wrong compiler could hide behind are told from others, and counted."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from graph_net.corpus.outputs import (
+    BEGIN,
+    END,
+    Kind,
+    Look,
+    counted,
+    digest_of,
+    interval,
+    kind_of,
+    look,
+    look_at_all,
+    looks,
+    summary,
+    with_outputs,
+)
+from graph_net.corpus.pack import Pack, PackError, PackWriter
+from graph_net.graph import Graph, Input, Node, Normal, Ref, TensorSpec, to_bytes
+from graph_net.isolate import Limits
+
+LIVELY = torch.tensor([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("outputs", "kind"),
+    [
+        ([LIVELY], Kind.LIVELY),
+        ([LIVELY, torch.zeros(3)], Kind.LIVELY),
+        ([torch.zeros(3), torch.ones(2)], Kind.CONSTANT),
+        ([1e-7 * LIVELY], Kind.CONSTANT),
+        ([1e5 + 1e-2 * LIVELY], Kind.CONSTANT),
+        ([LIVELY, torch.tensor([math.inf])], Kind.NOT_FINITE),
+        ([LIVELY, torch.tensor([1.0, math.nan])], Kind.NOT_FINITE),
+        ([LIVELY, torch.tensor([-1e7, 0.0])], Kind.LARGE),
+        ([torch.zeros(2, dtype=torch.int64), 3], Kind.LIVELY),
+        ([torch.tensor(0.5)], Kind.LIVELY),
+        ([torch.zeros(0)], Kind.LIVELY),
+    ],
+)
+def test_kinds(outputs: list[torch.Tensor], kind: Kind) -> None:
+    assert kind_of(outputs)[0] is kind
+
+
+def graph_of(target: str) -> Graph:
+    x = Input("x", TensorSpec((3, 4), "float32"), Normal(0.0, 1.0))
+    return Graph((x,), (Node("y", target, (Ref("x"),)),), (Ref("y"),))
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Pack:
+    with PackWriter(tmp_path / "pack") as writer:
+        writer.add("lively", graph_of("torch.relu"))
+        writer.add("constant", graph_of("torch.zeros_like"))
+    return Pack(tmp_path / "pack")
+
+
+def test_graphs_run_in_confined_processes_and_a_second_run_goes_on(
+    pack: Pack, tmp_path: Path
+) -> None:
+    keep = tmp_path / "kept.jsonl"
+    limits = Limits(60, 8 << 30)
+    assert [one.kind for one in look_at_all(pack, ["lively"], keep, 1, limits)] == [Kind.LIVELY]
+    with keep.open("a") as file:
+        file.write('{"name": "torn')
+    again = list(look_at_all(pack, ["lively", "constant"], keep, 2, limits))
+    assert [(one.name, one.kind) for one in again] == [("constant", Kind.CONSTANT)]
+
+
+def test_what_was_seen_of_other_values_does_not_count(tmp_path: Path) -> None:
+    seen = look("g", to_bytes(graph_of("torch.relu")), "cpu")
+    keep = tmp_path / "kept.jsonl"
+    keep.write_text("")
+    assert looks(keep, {"g": seen.digest}) == []
+    assert seen.digest == digest_of(to_bytes(graph_of("torch.relu")))
+    assert seen.digest != digest_of(to_bytes(graph_of("torch.zeros_like")))
+
+
+def test_counts_are_of_the_graphs_a_pack_holds_now(pack: Pack, tmp_path: Path) -> None:
+    keep = tmp_path / "kept.jsonl"
+    list(look_at_all(pack, ["lively", "constant"], keep, 1, Limits(60, 8 << 30)))
+    with keep.open("a") as file:
+        file.write(keep.read_text().splitlines()[0].replace('"digest": "', '"digest": "0') + "\n")
+    assert counted(pack, keep).startswith("2 of 2 graphs were run on values")
+    page = f"before\n{BEGIN}\nold\n{END}\nafter"
+    assert with_outputs(page, "new") == f"before\n{BEGIN}\nnew\n{END}\nafter"
+
+
+def test_a_file_that_is_not_there_is_named(pack: Pack, tmp_path: Path) -> None:
+    with pytest.raises(PackError, match=r"nothing kept at .*gone\.jsonl"):
+        counted(pack, tmp_path / "gone.jsonl")
+
+
+def test_a_graph_that_fails_is_not_counted_among_those_that_ran() -> None:
+    seen = [Look("a", "", Kind.LIVELY), Look("b", "", Kind.CONSTANT), Look("c", "", Kind.UNKNOWN)]
+    text = summary(seen, 9)
+    assert text.startswith("2 of 9 graphs were run on values (1 more were not run to their end)")
+    assert "50.0 % tell nothing" in text
+
+
+def test_the_interval_is_wilsons() -> None:
+    low, high = interval(0, 300)
+    assert low == 0
+    assert high == pytest.approx(0.0126, abs=1e-4)
+    assert interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
