@@ -11,8 +11,9 @@ import pytest
 
 import oracle
 from cli.calling import NAMES, Cli
+from corpus.some_graphs import some_graph
 from graph_net import __version__
-from graph_net.corpus.pack import Pack
+from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.formats.graphnet import read_sample
 from graph_net.graph import from_json
 from graph_net.graph.execute import digest, make_inputs, run
@@ -194,6 +195,19 @@ def test_export_chooses_graphs_and_device(cli: Cli, pack: Path, tmp_path: Path) 
     assert "1 sample written" in cli("export", pack, "-o", tmp_path / "out", *words).err
     source = (tmp_path / "out" / "gpt_cuda" / "model.py").read_text()
     assert 'device(type="cuda", index=1)' in source
+
+
+def test_export_passes_over_names_that_no_directory_can_have(cli: Cli, tmp_path: Path) -> None:
+    names = ("good", "x" * 5000, "/".join(["deep"] * 3000), "a", "a/model.py")
+    with PackWriter(tmp_path / "pack") as writer:
+        for number, name in enumerate(names):
+            writer.add(name, some_graph(number))
+    answer = cli("export", tmp_path / "pack", "-o", tmp_path / "out")
+    assert answer.code == 3
+    assert "2 samples written" in answer.err
+    assert answer.err.count("is passed over") == 3
+    assert (tmp_path / "out" / "good" / "model.py").is_file()
+    assert not list((tmp_path / "out").glob("**/.*"))
 
 
 # -- run ----------------------------------------------------------------------------------------

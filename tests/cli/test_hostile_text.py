@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.highlighter import ReprHighlighter
 from rich.table import Table
 from rich.text import Text
 
@@ -149,3 +150,16 @@ def test_records_are_asked_scored_and_compared(cli: Cli, records: Path) -> None:
     assert CORE[5:] in harmless(cli("compare", records, records, "--all"))
     harmless(cli("compare", records, records, "--markdown", "-"))
     harmless(cli("compare", records, records, "--json"))
+
+
+def test_a_text_of_any_length_is_printed_without_looking_for_what_to_colour(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(
+        ReprHighlighter, "highlight", lambda self, text: asked.append(len(text.plain))
+    )
+    terminal = Terminal(file=StringIO())
+    terminal.print("x" * 100_000)
+    terminal.print("x" * 100)
+    assert asked == [100]

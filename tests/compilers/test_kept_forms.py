@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graph_net.compilers import Job
-from graph_net.compilers.kept_forms import KeptForms, form_key, kept, take_forms
+from graph_net.compilers.kept_forms import OUTBOX, KeptForms, form_key, kept, take_forms
 from graph_net.measure.worker import Worker
 from graph_net.testing.compiler_graphs import GRAPHS
-from measure.asking import small_graph, task
+from measure.asking import mine, small_graph, task
 
 GRAPH = b"the bytes of a graph"
 KEY = form_key(GRAPH, "cpu")
@@ -67,7 +68,9 @@ def test_without_a_place_nothing_is_kept(tmp_path: Path) -> None:
     assert make.made == 2
 
 
-@pytest.mark.parametrize("harm", ["cut", "flip", "empty", "no json", "other json"])
+@pytest.mark.parametrize(
+    "harm", ["cut", "flip", "empty", "no json", "other json", "no time", "time back"]
+)
 def test_a_damaged_entry_is_made_again(tmp_path: Path, harm: str) -> None:
     make, forms = Maker(), forms_of(tmp_path)
     ask(tmp_path, 1, make, forms)
@@ -80,6 +83,8 @@ def test_a_damaged_entry_is_made_again(tmp_path: Path, harm: str) -> None:
             "empty": b"",
             "no json": b"x" + data,
             "other json": b"[]\n" + data,
+            "no time": re.sub(rb'"seconds": [^,]+', b'"seconds": NaN', data),
+            "time back": re.sub(rb'"cpu_seconds": [^}]+', b'"cpu_seconds": -1e9', data),
         }[harm]
     )
     assert ask(tmp_path, 2, make, forms) == b"a form"
@@ -110,6 +115,17 @@ def test_a_worker_leaves_forms_of_its_own_graph_only(tmp_path: Path) -> None:
     (outbox / f"{KEY}-2.onnx").write_bytes(b"its own")
     take_forms(outbox, root, GRAPH, "cpu")
     assert [entry.name for entry in root.iterdir()] == [f"{KEY}-2.onnx"]
+
+
+@pytest.mark.parametrize(("compiler", "taken"), [("onnxruntime", 1), (mine("Faithful"), 0)])
+def test_no_compiler_from_elsewhere_leaves_forms_for_the_others(
+    tmp_path: Path, compiler: str, taken: int
+) -> None:
+    asked = replace(task(compiler), forms=str(tmp_path / "forms"))
+    (tmp_path / "work" / OUTBOX).mkdir(parents=True)
+    (tmp_path / "work" / OUTBOX / f"{form_key(asked.graph, 'cpu')}-1.onnx").write_bytes(b"form")
+    asked.keep(tmp_path / "work")
+    assert len(list((tmp_path / "forms").glob("*"))) == taken
 
 
 def test_a_form_that_fails_to_be_made_leaves_nothing(tmp_path: Path) -> None:

@@ -67,6 +67,15 @@ def again(store: GoldenStore, names: list[str]) -> list[Again]:
     return list(run_again(store, names, device_like("cpu", 1), Limits(), LANES))
 
 
+def test_a_worker_that_takes_its_outputs_away_costs_itself_only(tmp_path: Path) -> None:
+    todo = [task(mine("TakesItsOutputsAway"), small_graph(3)), task("eager", small_graph(4))]
+    found = {r.subject.name: r.failure for r in make_golden(GoldenStore(tmp_path), todo, LANES, {})}
+    assert found["small4"] is None
+    assert found["small3"] is not None
+    assert found["small3"].message.endswith("was not left behind")
+    assert [run.usable for _, run in GoldenStore(tmp_path).runs()].count(False) == 1
+
+
 def test_a_set_holds_graph_outputs_samples_hashes_and_environment(store: GoldenStore) -> None:
     assert len(store.names()) == 3
     name = named(store, "small3")

@@ -53,7 +53,8 @@ def line(name: str = "a", **changes: Any) -> bytes:
     """A record's line, with parts of its tree replaced."""
     tree = json.loads(to_json(about(name)))
     for key, value in changes.items():
-        tree[key] = tree[key] | value if isinstance(value, dict) else value
+        merged = isinstance(value, dict) and isinstance(tree[key], dict)
+        tree[key] = tree[key] | value if merged else value
     return json.dumps(tree).encode()
 
 
@@ -91,6 +92,64 @@ def test_what_could_not_be_written_again_is_damaged(
     answer = ingest(bad, line("b"))
     assert answer.code == 0
     assert "1 lines are damaged" in answer.err
+    assert names(tmp_path) == ["b"]
+
+
+def nested(depth: int) -> list[Any]:
+    """Lists within each other."""
+    tree: list[Any] = []
+    for _ in range(depth):
+        tree = [tree]
+    return tree
+
+
+CRASH = {"stage": "compile", "symptom": "crash", "message": "m", "signature": ""}
+TIMING = json.loads(line("x"))["timing"]
+ARMS = ("eager", "control", "candidate")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"environment": {"a": nested(900)}}, "nested more than 64 levels deep"),
+        ({"config": {"options": {"a": nested(100)}}}, "nested more than 64 levels deep"),
+        ({"config": {"name": "x" * 100_000}}, "record.config.name: more than 4096 letters"),
+        ({"config": {"options": {"a": "x" * 200_000}}}, "record.config.options: more than"),
+        ({"cost": {"candidate_peak_bytes": 1 << 62}}, "record.cost.candidate_peak_bytes: more"),
+        ({"cost": {"cold_seconds": -1e300}}, "record.cost.cold_seconds: more than 1e+18"),
+        ({"subject": {"name": "x" * 100_000}}, "record.subject.name: more than"),
+        (
+            {"failure": CRASH | {"signal": 1 << 40}, "timing": None, "outputs": []},
+            "no signal has the number",
+        ),
+        (
+            {"timing": TIMING | {"speedup": {"value": 1.0, "low": 1e-320, "high": 1e308}}},
+            "not an interval",
+        ),
+        (
+            {"timing": TIMING | {arm: {"wall": [1.7e308] * 2, "inner": 1} for arm in ARMS}},
+            "a sample is a positive number of seconds that a clock can show",
+        ),
+    ],
+    ids=[
+        "deep",
+        "option",
+        "name",
+        "options",
+        "bytes",
+        "seconds",
+        "graph",
+        "signal",
+        "interval",
+        "samples",
+    ],
+)
+def test_what_would_spoil_the_store_for_every_later_question_is_damaged(
+    ingest: Any, tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    answer = ingest(line("a", **change), line("b"))
+    assert answer.code == 0
+    assert words in answer.err
     assert names(tmp_path) == ["b"]
 
 

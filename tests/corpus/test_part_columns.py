@@ -125,3 +125,25 @@ def test_a_part_written_before_graph_breaks_were_columns_is_read_with_nulls(tmp_
     store.compact()
     assert query(store, asked)[1] == rows
     assert [record.subject.name for record in store.records()] == ["old", "new"]
+
+
+NO_MEASUREMENT: list[tuple[str, Any]] = [
+    ("speedup", 1e308),
+    ("noise", 5e-324),
+    ("noise_low", 0.0),
+    ("noise_high", float("inf")),
+    ("candidate_seconds", float("nan")),
+    ("candidate_peak_bytes", 1 << 62),
+]
+
+
+@pytest.mark.parametrize("verb", ["score", "compare"])
+@pytest.mark.parametrize(("name", "value"), NO_MEASUREMENT)
+def test_a_number_that_no_measurement_gives_counts_as_none(
+    part: Path, verb: str, name: str, value: Any
+) -> None:
+    changed(part, name, [value, value])
+    assert RecordStore(part.parent).table([name])[name].null_count == 2
+    with pytest.raises(SystemExit) as caught:
+        main(READERS[verb](part.parent))
+    assert not caught.value.code

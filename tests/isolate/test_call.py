@@ -35,10 +35,10 @@ def closes_its_pipes_and_hangs() -> None:
     ignores_the_alarm()
 
 
-def says_rubbish() -> None:
+def says_rubbish(data: bytes = b"\xff\xfe no json") -> None:
     for name in os.listdir("/proc/self/fd"):
         try:
-            os.write(int(name), b"\xff\xfe no json")
+            os.write(int(name), data)
         except OSError:
             continue
     os._exit(0)
@@ -70,6 +70,9 @@ def test_an_answer_comes_back() -> None:
         (ignores_the_alarm, Limits(1, 4 << 30), "no answer within 1 s"),
         (closes_its_pipes_and_hangs, Limits(1, 4 << 30), "no answer within 1 s"),
         (says_rubbish, LIMITS, "ended without an answer"),
+        (lambda: says_rubbish(b'{"error": []}'), LIMITS, "ended without an answer"),
+        (lambda: says_rubbish(b'{"error": 7}'), LIMITS, "ended without an answer"),
+        (lambda: says_rubbish(b'"an error"'), LIMITS, "ended without an answer"),
         (raises_something_unspeakable, LIMITS, "its text cannot be had: RuntimeError"),
         (lambda: object(), LIMITS, "ended without an answer"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,17 @@ class _Attacker(Compiler):
 
 class Harmless(_Attacker):
     name = "harmless"
+
+
+class DigsDeep(_Attacker):
+    """Leaves a tree of directories that nobody removes by calling itself."""
+
+    def attack(self, job: Job) -> Any:
+        os.chdir(tempfile.mkdtemp(dir=job.workdir))
+        for _ in range(3000):
+            os.mkdir("a")
+            os.chdir("a")
+        os.chdir(job.workdir)
 
 
 class HalfACharacter(_Attacker):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -35,6 +36,28 @@ class _Eager(Compiler):
 
 class Faithful(_Eager):
     name = "faithful"
+
+
+class TakesItsOutputsAway(_Eager):
+    """Leaves a link where the file of its outputs was."""
+
+    def compile(self, job: Job) -> Runner:
+        run, file = super().compile(job), job.workdir / "golden.safetensors"
+
+        def call(inputs: Any) -> Any:
+            if file.exists():
+                file.unlink()
+                file.symlink_to("/etc/passwd")
+            return run(inputs)
+
+        return call
+
+
+class StartsPython(_Eager):
+    """Starts an interpreter before any fork, as Inductor does to try what the processor can."""
+
+    def prepare(self, device: str) -> None:
+        subprocess.run([sys.executable, "-c", "import ctypes"], check=True)
 
 
 class Raises(_Eager):

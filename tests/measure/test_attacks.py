@@ -61,6 +61,11 @@ def failure_of(name: str, records: dict[str, Record]) -> Failure:
     return failure
 
 
+def test_a_work_directory_too_deep_to_walk_costs_nobody_anything() -> None:
+    (record,) = measured([task(attacker("DigsDeep"), limits=Limits().with_compile(60.0))])
+    assert record.failure is None, record.failure
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_attack_is_its_own_failure(name: str, records: dict[str, Record]) -> None:
     failure = failure_of(name, records)

@@ -16,8 +16,8 @@ from graph_net.compilers import CompilerError
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.records import RecordStore
 from graph_net.measure import Limits, Protocol
-from graph_net.measure.bundle import Plan, read_plan, write_bundle
-from graph_net.record import Config
+from graph_net.measure.bundle import Plan, planned, read_plan, write_bundle
+from graph_net.record import Config, Subject
 from measure.asking import small_graph
 
 BARE = """
@@ -82,6 +82,23 @@ def test_a_plan_imports_no_file(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "plan.zip") as bundle, refused:
         read_plan(bundle)
     assert not (tmp_path / "harmed").exists()
+
+
+@pytest.mark.parametrize("name", ["plan.json", "graphs/0"])
+def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
+    tmp_path: Path, name: str
+) -> None:
+    with (
+        zipfile.ZipFile(tmp_path / "plan.zip", "w", zipfile.ZIP_DEFLATED) as bundle,
+        bundle.open(name, "w") as member,
+    ):
+        for _ in range(300):
+            member.write(bytes(1 << 20))
+    plan = Plan((Subject("g", "s", "n"),), (), "cpu", Protocol(), Limits())
+    with zipfile.ZipFile(tmp_path / "plan.zip") as bundle:
+        ask = read_plan if name == "plan.json" else lambda held: list(planned(held, plan))
+        with pytest.raises(ValueError, match=f"{name} in the bundle has 314,572,800 bytes"):
+            ask(bundle)
 
 
 def test_what_the_other_machine_would_refuse_is_not_bundled(tmp_path: Path) -> None:

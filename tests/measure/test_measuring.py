@@ -32,6 +32,16 @@ def test_eager_is_equal_to_itself(name: str, tmp_path: Path) -> None:
     assert record.cost.eager_peak_bytes is not None
 
 
+def test_modules_in_the_current_directory_run_in_no_interpreter_of_the_lanes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ctypes.py").write_text(f"open({str(tmp_path / 'harmed')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    (record,) = measured([task(mine("StartsPython"))])
+    assert record.failure is None, record.failure
+    assert not (tmp_path / "harmed").exists()
+
+
 def test_inductor_is_measured_cold_and_warm() -> None:
     (record,) = measured([task("inductor")])
     assert record.failure is None, record.failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,9 @@ from graph_net.corpus.query import select
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import GraphError
 from graph_net.printable import counted
+
+_NO_SUCH_PLACE = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST}
+"""What a name is answered with that no directory can have, or not beside the others."""
 
 
 def export_pack(
@@ -45,7 +49,9 @@ def export_pack(
         for name, graph in opened.graphs(names):
             try:
                 write_sample(graph, output / safe_path(name), device)
-            except GraphError as error:
+            except (GraphError, OSError) as error:
+                if isinstance(error, OSError) and error.errno not in _NO_SUCH_PLACE:
+                    raise
                 err.print(f"{name} is passed over: {error}", markup=False, highlight=False)
                 refused += 1
             advance()

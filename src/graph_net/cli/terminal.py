@@ -19,6 +19,9 @@ from rich.text import Text
 from graph_net.cli.fit import fitted
 from graph_net.printable import printable
 
+HIGHLIGHTED = 2000
+"""Letters of a text in which numbers and paths are coloured; rich takes the square of it."""
+
 
 class Terminal(Console):
     """A console on which text of any origin can be printed."""
@@ -33,7 +36,10 @@ class Terminal(Console):
 
     def render_str(self, text: str, **how: Any) -> Text:
         """The text of a string, one line; rich asks here for whatever is not ``Text`` yet."""
-        return super().render_str(printable(text), **{**how, "markup": False, "emoji": False})
+        plain: dict[str, Any] = {"markup": False, "emoji": False}
+        if len(text) > HIGHLIGHTED:
+            plain |= {"highlight": False, "highlighter": None}
+        return super().render_str(printable(text), **how | plain)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -26,6 +26,8 @@ from graph_net.files import read_bytes
 
 LIMIT = 2 << 30
 """Bytes that all entries take together at most; those not used for longest go first."""
+LONGEST = 1e6
+"""Seconds that making an entry may have taken; they are added to what others are charged."""
 OUTBOX = "forms"
 """The folder of a work directory in which a worker leaves new entries."""
 
@@ -54,9 +56,9 @@ class KeptForms:
             told = json.loads(head)
             sound = told["sha256"] == hashlib.sha256(data).hexdigest()
             seconds, cpu = float(told["seconds"]), float(told["cpu_seconds"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return False
-        if not sound:
+        if not (sound and 0 <= seconds <= LONGEST and 0 <= cpu <= LONGEST):
             return False
         with replacing(path) as aside:
             aside.write_bytes(data)

@@ -15,7 +15,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -25,7 +25,18 @@ from graph_net.files import open_regular
 from graph_net.graph import DEFAULT_LIMITS
 from graph_net.measure import Protocol, Task
 from graph_net.measure.golden import ENVIRONMENT, Golden, hash_of
-from graph_net.record import Config, Json, Record, RecordError, canonical, digest, read_as
+from graph_net.record import (
+    Config,
+    Failure,
+    Json,
+    Record,
+    RecordError,
+    Stage,
+    Symptom,
+    canonical,
+    digest,
+    read_as,
+)
 
 FORMAT = 1
 LARGEST_JSON = 64 << 20
@@ -101,9 +112,10 @@ class GoldenStore:
         for left in (self.path / _ASIDE).glob("*"):
             left.unlink(missing_ok=True)
 
-    def add(self, task: Task, record: Record, asked: Mapping[str, Json]) -> None:
-        """Store what came of a task; when this returns it survives a kill."""
+    def add(self, task: Task, record: Record, asked: Mapping[str, Json]) -> Record:
+        """Store what came of a task, and return it; when this returns it survives a kill."""
         name, aside = name_of(task), Path(self.writing(task).path)
+        record = _with_outputs(record, aside)
         self._file(name, "json").unlink(missing_ok=True)  # what it stood for goes now
         if record.failure is None:
             aside.rename(self._file(name, "safetensors"))
@@ -117,6 +129,7 @@ class GoldenStore:
         sealed: Json = {"sha256": sha256(canonical(tree).encode()).hexdigest(), "run": tree}
         self._write(self._file(name, "json"), canonical(sealed).encode())
         sync_directory(self.path)
+        return record
 
     def read(self, name: str) -> GoldenRun:
         """What was measured of one graph; raises GoldenError where the file is damaged."""
@@ -173,6 +186,14 @@ def name_of(task: Task) -> str:
 def golden_name(graph_id: str, config: Config) -> str:
     """The same for equal graphs and configurations, whatever the compiler's version."""
     return digest(graph_id, config.kind, config.name, canonical(dict(config.options)))
+
+
+def _with_outputs(record: Record, outputs: Path) -> Record:
+    """The record; a failure where a worker that tells of a success left no outputs."""
+    if record.failure is not None or outputs.is_file():
+        return record
+    why = "the file of outputs that its record tells of was not left behind"
+    return replace(record, failure=Failure(Stage.VERIFY, Symptom.EXCEPTION, why, why))
 
 
 def _unsealed(data: bytes) -> str:

@@ -55,9 +55,7 @@ def make_golden(
 
     for record in _measured(tasks(), lanes):
         task = out.pop(record.key)
-        if record.final:
-            store.add(task, record, asked)
-        yield record
+        yield store.add(task, record, asked) if record.final else record
 
 
 def stored_keys(store: GoldenStore, config: Config, device: Device, protocol: str) -> set[str]:

@@ -32,7 +32,7 @@ _NUMBERS = (
     "t speedup speedup_low speedup_high noise noise_low noise_high eager_seconds "
     "candidate_seconds cold_seconds warm_seconds cpu_seconds seconds"
 ).split()
-_BYTES = "compile_peak_bytes eager_peak_bytes candidate_peak_bytes".split()
+BYTES = "compile_peak_bytes eager_peak_bytes candidate_peak_bytes".split()
 TOO_NOISY = str(Symptom.TOO_NOISY)
 WITHHELD = ("speedup", "speedup_low", "speedup_high", "verdict")
 """Columns that a measurement has none of where it was too noisy."""
@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
         *(pa.field(name, pa.string()) for name in _TEXT),
         pa.field("signal", pa.int32()),
         *(pa.field(name, pa.float64()) for name in _NUMBERS),
-        *(pa.field(name, pa.int64()) for name in _BYTES),
+        *(pa.field(name, pa.int64()) for name in BYTES),
         *(pa.field(name, pa.list_(pa.float64())) for name in _LISTS),
         *(pa.field(name, pa.int64()) for name in PIECES),
         pa.field(REASONS, pa.string()),

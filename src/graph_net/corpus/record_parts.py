@@ -7,14 +7,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.corpus.record_columns import SCHEMA, row_of
+from graph_net.corpus.record_columns import BYTES, SCHEMA, row_of
 from graph_net.corpus.record_upgrade import ADDED, NEEDED, is_older, upgraded
 from graph_net.corpus.sources import check_columns, first_line
 from graph_net.record import Record, RecordError
+from graph_net.record.limits import MOST_BYTES
+from graph_net.record.timing import LARGEST, SMALLEST
 
 PARQUET = ".parquet"
+_RATIOS = [f"{name}{end}" for name in ("speedup", "noise") for end in ("", "_low", "_high")]
+_BOUNDS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys([*_RATIOS, "eager_seconds", "candidate_seconds"], (SMALLEST, LARGEST)),
+    **dict.fromkeys(["cold_seconds", "warm_seconds", "cpu_seconds"], (-LARGEST, LARGEST)),
+    **dict.fromkeys(BYTES, (-MOST_BYTES, MOST_BYTES)),
+}
 _PART = re.compile(r"part-(\d{1,18})\.parquet", re.ASCII)
 _JOURNAL = re.compile(r"run-n(\d{1,18})-.*", re.ASCII)
 
@@ -52,9 +61,21 @@ def part_batches(part: Path, wanted: list[str], size: int | None) -> Iterator[pa
         else:
             tables = map(_table, file.iter_batches(size, columns=held))
         for table in tables:
-            yield (upgraded(table, wanted) if old else table).select(wanted)
+            yield _bounded((upgraded(table, wanted) if old else table).select(wanted))
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{part} cannot be read: {first_line(error)}") from error
+
+
+def _bounded(table: pa.Table) -> pa.Table:
+    """The table with null for numbers that no record has: columns may hold anything."""
+    for place, name in enumerate(table.column_names):
+        if name in _BOUNDS:
+            column, (least, most) = table[name], _BOUNDS[name]
+            held = pc.and_(pc.greater_equal(column, least), pc.less_equal(column, most))
+            if not pc.all(held).as_py():
+                none = pa.scalar(None, column.type)
+                table = table.set_column(place, table.field(name), pc.if_else(held, column, none))
+    return table
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:

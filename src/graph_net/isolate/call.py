@@ -7,14 +7,13 @@ import os
 import select
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
 from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.limits import Limits
+from graph_net.isolate.place import temporary_place
 from graph_net.isolate.privileges import adopting_orphans, die_with_parent
 from graph_net.isolate.sandbox import Confinement, Sandbox, confine
 from graph_net.isolate.tree import kill_all, kill_confined_strays
@@ -45,10 +44,10 @@ def call(work: Callable[[], Any], limits: Limits, sandbox: Sandbox | None = None
     It has a work directory of its own unless the sandbox names one. An exception comes back as
     Raised, any other end without an answer as Died. What it started dies with it.
     """
-    with tempfile.TemporaryDirectory(prefix="graph-net-", ignore_cleanup_errors=True) as folder:
+    with temporary_place() as folder:
         confined = sandbox or Sandbox()
         if confined.workdir is None:
-            confined = Sandbox(Path(folder), confined.needs, confined.device)
+            confined = Sandbox(folder, confined.needs, confined.device)
         with adopting_orphans():
             data, status = _run(work, limits, confined)
             kill_confined_strays()
@@ -129,9 +128,10 @@ def _answer(data: bytes, status: int, limits: Limits) -> Any:
         answer = json.loads(data)
         if "error" not in answer:
             return answer["answer"]
+        kind, message = map(str, answer["error"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Died(_end_of(data, status, limits)) from error
-    raise Raised(*map(str, answer["error"]))
+    raise Raised(kind[:MOST_TEXT], message[:MOST_TEXT])
 
 
 def _end_of(data: bytes, status: int, limits: Limits) -> str:

@@ -16,11 +16,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from graph_net import isolate
+from graph_net.isolate.place import temporary_place
 
 PATIENCE = 5
 """Seconds after its own alarm that a process which ignores it is killed."""
@@ -67,8 +66,8 @@ class _Lane:
 
 def each(batches: Iterable[Batch], limits: Limits) -> Iterator[tuple[str, str, bytes | Lost]]:
     """(batch, piece, answer) of every piece, in the order they are ready."""
-    with TemporaryDirectory(prefix="graph-net-", ignore_cleanup_errors=True) as place:
-        yield from _each(batches, limits, isolate.Sandbox(Path(place)))
+    with temporary_place() as place:
+        yield from _each(batches, limits, isolate.Sandbox(place))
 
 
 def _each(

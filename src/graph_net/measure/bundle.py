@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from graph_net.compilers.trusted import trusted_config
+from graph_net.graph import DEFAULT_LIMITS
 from graph_net.measure.device import describe
 from graph_net.measure.journal import Journal, read_journal
 from graph_net.measure.plan import default_jobs, tasks
@@ -29,6 +30,8 @@ from graph_net.record import Config, Record, Subject, read_as
 PACKAGES = ("isolate", "graph", "record", "rewrite", "compilers", "measure")
 MODULES = ("__init__.py", "files.py", "printable.py")
 PLAN = "plan.json"
+MOST_PLAN = 256 << 20
+"""Bytes of a plan; one graph takes some hundred."""
 _MAIN = """\
 import sys
 
@@ -103,7 +106,7 @@ def main(place: str, arguments: list[str] | None = None) -> None:
 
 def read_plan(bundle: zipfile.ZipFile) -> Plan:
     """The plan of a bundle with the versions that are here; raises where it asks for too much."""
-    plan = read_as(Plan, bundle.read(PLAN), "plan")
+    plan = read_as(Plan, _member(bundle, PLAN, MOST_PLAN), "plan")
     return replace(plan, configs=tuple(map(trusted_config, plan.configs)))
 
 
@@ -123,7 +126,15 @@ def _graphs(
     bundle: zipfile.ZipFile, subjects: Sequence[Subject]
 ) -> Iterator[tuple[Subject, bytes]]:
     for number, subject in enumerate(subjects):
-        yield subject, bundle.read(f"graphs/{number}")
+        yield subject, _member(bundle, f"graphs/{number}", DEFAULT_LIMITS.bytes)
+
+
+def _member(bundle: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """The bytes of a file in a bundle; raises where there are too many, before any is unpacked."""
+    size = bundle.getinfo(name).file_size  # no more than this is ever unpacked
+    if size > most:
+        raise ValueError(f"{name} in the bundle has {size:,} bytes; up to {most:,} are read")
+    return bundle.read(name)
 
 
 def until(todo: Iterator[Task], seconds: float) -> Iterator[Task]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import landlock
+from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopting_orphans
 from graph_net.isolate.sandbox import is_off
 from graph_net.isolate.tree import kill_confined_strays, state_of
@@ -97,12 +97,12 @@ def lanes(
 @contextmanager
 def _workspace(work: Path | None) -> Iterator[Path]:
     root = Path(tempfile.mkdtemp(prefix="graph-net-")) if work is None else work
-    shutil.rmtree(root, ignore_errors=True)  # left by a run that was killed
+    remove_tree(root)  # left by a run that was killed
     root.mkdir(parents=True)
     try:
         yield root
     finally:
-        shutil.rmtree(root, ignore_errors=True)
+        remove_tree(root)
 
 
 class _Run:
@@ -282,6 +282,10 @@ def _blame(stage: Stage) -> Failure:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment; the lanes find the package where this process found it."""
+    """This process's environment; the lanes find the package where this process found it.
+
+    So does every interpreter that a compiler starts: Inductor tries vector instructions with
+    ``python -c``, which would look in the current directory first.
+    """
     places = [entry for entry in sys.path if entry]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONSAFEPATH": "1"}

@@ -14,7 +14,6 @@ from __future__ import annotations
 import mmap
 import os
 import selectors
-import shutil
 import signal
 import sys
 import time
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate.cores import Cores, move
+from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.isolate.tree import children_of, descendants, kill_all, kill_strays, state_of
 from graph_net.measure.audit import Heard, follow_up, write_to
@@ -239,7 +239,7 @@ class Server:
         else:
             with suppress(OSError):
                 child.task.keep(child.workdir)
-        shutil.rmtree(child.workdir, ignore_errors=True)
+        remove_tree(child.workdir)
         check = follow_up(child.task, record, child.heard, death)
         if check is not None:
             self.queue.appendleft(check)

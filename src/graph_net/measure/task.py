@@ -12,6 +12,7 @@ from typing import Any
 from typing import Protocol as Interface
 
 from graph_net.compilers.kept_forms import OUTBOX, take, take_forms
+from graph_net.compilers.registry import BUILT_IN
 from graph_net.isolate import Needs, Sandbox
 from graph_net.measure.golden import GOLDEN_FILE, Golden
 from graph_net.measure.protocol import Limits, Protocol
@@ -169,8 +170,12 @@ class Task:
             raise ValueError("a record of another task")
 
     def keep(self, workdir: Path) -> None:
-        """Move forms and golden outputs to where they are kept."""
-        if self.forms:
+        """Move forms and golden outputs to where they are kept.
+
+        Forms serve other compilers, so those that a compiler from elsewhere left are not taken: it
+        could slow down, or break, the ones that it is compared with.
+        """
+        if self.forms and self.config.name in BUILT_IN:
             take_forms(workdir / OUTBOX, Path(self.forms), self.graph, self.device.kind)
         if self.golden is not None and not self.golden.compare:
             take(workdir / GOLDEN_FILE, Path(self.golden.path))

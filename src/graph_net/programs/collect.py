@@ -11,7 +11,6 @@ import gc
 import json
 import math
 import os
-import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from statistics import fmean
 
 from graph_net.files import open_regular, read_text
 from graph_net.isolate import Limits, Needs, Sandbox, enter
+from graph_net.isolate.place import remove_tree
 from graph_net.measure.task import Inbox
 from graph_net.measure.trial import Trial, serve_trials, trial_limits
 from graph_net.programs.samples import Samples
@@ -143,7 +143,7 @@ class Collection:
             from graph_net.compilers.tvm_ready import load_intrinsics
 
             load_intrinsics()
-        shutil.rmtree(self.work / "trials", ignore_errors=True)  # of a collection that was killed
+        remove_tree(self.work / "trials")  # of a collection that was killed
         gc.collect()
         gc.freeze()
 

@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.record.canonical import RecordError, canonical
+from graph_net.record.limits import check_depth, check_limits
 from graph_net.record.nouns import Record
 from graph_net.record.program import Program
 
@@ -25,7 +26,7 @@ def to_json(record: Record) -> str:
 
 def from_json(text: str | bytes) -> Record:
     """The record of a line; raises RecordError on anything else."""
-    return read_as(Record, text, "record")
+    return check_limits(read_as(Record, text, "record"))
 
 
 def program_to_json(program: Program) -> str:
@@ -57,6 +58,7 @@ def _build(kind: Any, value: Any, place: str) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType) and len(inner) > 2:
         # Any JSON, if it can be written again: no lone surrogate, no number that is not finite.
+        check_depth(value)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         return value
     if origin in (Union, UnionType):

@@ -139,6 +139,8 @@ class Failure:
             raise RecordError("a failure says what happened")
         if (self.symptom is Symptom.CRASH) != (self.signal is not None):
             raise RecordError("a crash has a signal, and nothing else has")
+        if self.signal is not None and not 0 < self.signal < 128:
+            raise RecordError(f"no signal has the number {self.signal}")
 
 
 @dataclass(frozen=True)

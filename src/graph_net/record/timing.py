@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 from graph_net.record.canonical import RecordError
+
+SMALLEST, LARGEST = 1e-18, 1e18
+"""Bounds of seconds and of their ratios: beyond them squares and logarithms of ratios overflow."""
 
 
 class Verdict(StrEnum):
@@ -29,8 +31,8 @@ class Samples:
     def __post_init__(self) -> None:
         if not self.wall or self.inner < 1:
             raise RecordError("samples are at least one, of at least one call each")
-        if any(not (value > 0 and math.isfinite(value)) for value in (*self.wall, *self.device)):
-            raise RecordError("a sample is a positive number of seconds")
+        if any(not SMALLEST <= value <= LARGEST for value in (*self.wall, *self.device)):
+            raise RecordError("a sample is a positive number of seconds that a clock can show")
         if self.device and len(self.device) != len(self.wall):
             raise RecordError("device and wall samples belong together")
 
@@ -44,7 +46,7 @@ class Interval:
     high: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.low <= self.value <= self.high < math.inf:
+        if not SMALLEST <= self.low <= self.value <= self.high <= LARGEST:
             raise RecordError(f"not an interval: {self.low} ≤ {self.value} ≤ {self.high}")
 
 

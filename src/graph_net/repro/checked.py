@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from graph_net.isolate import Sandbox, confine
+from graph_net.isolate.place import temporary_place
 
 KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 """All that a clean process sees of this one's environment."""
@@ -45,8 +45,7 @@ def try_script(text: str, timeout: float, package: bool = False) -> Shown:
 
     With ``package`` it finds this package, wherever it lies.
     """
-    with tempfile.TemporaryDirectory(prefix="graph_net_repro_") as folder:
-        place = Path(folder)
+    with temporary_place("graph_net_repro_") as place:
         (place / "script.py").write_text(text, "utf-8")
         with (place / "printed").open("w+b") as printed:
             code = _run(place, printed.fileno(), timeout, package)

@@ -29,6 +29,7 @@ from graph_net.compilers.forms import copies
 from graph_net.graph import Graph
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.isolate import Sandbox, confine
+from graph_net.isolate.place import temporary_place
 from graph_net.testing.compiler_graphs import BASIC, GRAPHS
 
 TOLERANCE = {torch.bfloat16: 5e-2, torch.float16: 1e-2, torch.float64: 1e-6}
@@ -64,8 +65,8 @@ def examine(
     compiler.prepare(device)
     left = list(graphs)
     while left:  # a child that dies takes one graph with it, not the rest
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-            left = _in_child(compiler, device, left, report, Path(place))
+        with temporary_place() as place:
+            left = _in_child(compiler, device, left, report, place)
     refused = [name for name in BASIC if name in report.unsupported]
     report.findings.extend(f"{name}: refused, and no compiler may refuse it" for name in refused)
     return report

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -23,6 +22,7 @@ from graph_net.capture.worker import Budget
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
 from graph_net.isolate import Needs, Sandbox, enter
+from graph_net.isolate.place import temporary_place
 from graph_net.validate.checks import Limits, Validation, sentence
 from graph_net.validate.report import Finding, Requirement, State, Verdict, verdict_from_json
 
@@ -62,8 +62,8 @@ def validate_all(
     budget, limits = budget or Budget(), limits or Limits()
     warm_up()
     try:
-        with TemporaryDirectory(prefix="graph-net-", ignore_cleanup_errors=True) as place:
-            yield from _run(tasks, jobs, budget, limits, zoos, Path(place))
+        with temporary_place() as place:
+            yield from _run(tasks, jobs, budget, limits, zoos, place)
     finally:
         gc.unfreeze()
 

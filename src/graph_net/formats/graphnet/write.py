@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -58,15 +59,22 @@ def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> No
     aside = directory.with_name(f".{directory.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
-    for name, text in files.items():
-        (aside / name).write_text(text, "utf-8")
+    try:
+        for name, text in files.items():
+            (aside / name).write_text(text, "utf-8")
+        _move(aside, directory, files)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _move(aside: Path, directory: Path, names: Iterable[str]) -> None:
+    """Give files the names that they are to have; the last of them is the marker."""
     if not directory.is_dir():
         aside.rename(directory)
         return
     (directory / MARKER).unlink(missing_ok=True)
-    for name in files:  # the marker is the last of them
+    for name in names:
         (aside / name).replace(directory / name)
-    aside.rmdir()
 
 
 def _nameable(graph: Graph, device: str) -> Graph:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import Sandbox
+from graph_net.isolate.place import temporary_place
 from graph_net.record import RETRIED, Failure, Stage, Symptom
 from graph_net.space.triton.lane import Ended, Lane
 from graph_net.space.triton.lines import Outcomes, Writer, begun
@@ -181,9 +181,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
-    with tempfile.TemporaryDirectory(prefix="triton-", ignore_cleanup_errors=True) as place:
+    with temporary_place("triton-") as place:
         # One for all its processes: what is compiled in one is loaded by another.
-        return _collect(given, done, goes_on, begin, Sandbox(Path(place), device="cuda"))
+        return _collect(given, done, goes_on, begin, Sandbox(place, device="cuda"))
 
 
 def _collect(
