@@ -76,14 +76,14 @@ def work_of(graph: Graph) -> Work:
 
     live = replace(graph, nodes=tuple(live_nodes(graph)))
     read, dtypes = _read_bytes(live), tuple(sorted(_float_dtypes(live)))
-    try:
+    try:  # sizes that depend on values are no numbers here
         found = counted_run(live)
+        convolutions = int(sum(n for name, n in found.operations.items() if "conv" in name))
+        written = _written_bytes(flat_outputs(found.outputs), found.inputs)
+        total = int(sum(found.operations.values()))
     except Exception as error:
         first = next(iter(str(error).strip().splitlines()), "")[:120]
         return Work(read, dtypes=dtypes, reason=f"{type(error).__name__}: {first}")
-    convolutions = sum(n for name, n in found.operations.items() if "conv" in name)
-    written = _written_bytes(flat_outputs(found.outputs), found.inputs)
-    total = sum(found.operations.values())
     return Work(read + written, total, convolutions, dtypes, _missing(live))
 
 
