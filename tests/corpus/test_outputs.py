@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from graph_net.corpus.outputs import (
     END,
     Kind,
     Look,
+    _answer,
     counted,
     digest_of,
     interval,
@@ -111,3 +113,8 @@ def test_the_interval_is_wilsons() -> None:
     assert low == 0
     assert high == pytest.approx(0.0126, abs=1e-4)
     assert interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+
+
+def test_a_process_that_leaves_a_fifo_as_its_answer_is_unknown(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"{digest_of(b'graph')}.json")
+    assert _answer(tmp_path, "name", b"graph", 0).kind is Kind.UNKNOWN

@@ -12,15 +12,15 @@ from enum import Enum
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from graph_net.capture.collect import each_in_a_process
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.region import with_region
-from graph_net.files import open_regular
+from graph_net.files import open_regular, read_bytes
 from graph_net.graph import from_bytes
 from graph_net.isolate import Limits, Sandbox, enter
+from graph_net.isolate.place import temporary_place
 
 BEGIN = "<!-- outputs, made by `graph-net corpus stats` -->"
 END = "<!-- end of outputs -->"
@@ -29,6 +29,8 @@ SAME = 1e-5
 """Outputs that spread less than this, or than this part of the largest, are constant: no tolerance
 is narrower."""
 LONGEST_LINE = 1 << 16
+MOST_ANSWER = 1 << 20
+"""Bytes of what a process says it saw."""
 
 
 class Kind(Enum):
@@ -96,11 +98,7 @@ def look_at_all(
     """Run graphs, each in a confined process, and keep what is seen; those kept are passed over."""
     known = {seen.name: seen.digest for seen in looks(keep)}
     keep.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        TemporaryDirectory(prefix="graph-net-", ignore_cleanup_errors=True) as folder,
-        keep.open("ab", buffering=0) as file,
-    ):
-        place = Path(folder)
+    with temporary_place() as place, keep.open("ab", buffering=0) as file:
         new = ((n, d) for n, d in pack.blobs(names) if known.get(n) != digest_of(d))
         begin = partial(_start, place=place, limits=limits, device=device)
         for (name, data), status, _ in each_in_a_process(new, begin, jobs, limits.seconds):
@@ -189,8 +187,8 @@ def _start(item: tuple[str, bytes], place: Path, limits: Limits, device: str) ->
 def _answer(place: Path, name: str, data: bytes, status: int) -> Look:
     file = place / f"{digest_of(data)}.json"
     try:
-        tree = json.loads(file.read_bytes())
+        tree = json.loads(read_bytes(file, MOST_ANSWER))  # it may be a FIFO, or endless
         file.unlink()
         return Look(**{**tree, "kind": Kind(tree["kind"])})
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return Look(name, digest_of(data), Kind.UNKNOWN, reason=f"ended with status {status}")
