@@ -109,3 +109,9 @@ def test_operations_that_the_counter_does_not_know_are_named() -> None:
 def test_a_graph_whose_operations_are_all_counted_has_nothing_to_explain() -> None:
     found = work(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.randn(2, 4))
     assert (found.flops, found.reason) == (2 * 2 * 4 * 4, "")
+
+
+def test_sizes_that_depend_on_values_leave_the_work_unknown() -> None:
+    found = work(Calls(lambda table, x: torch.nonzero(x)), torch.tensor([0, 1, 2]))
+    assert found.flops is None
+    assert found.reason
