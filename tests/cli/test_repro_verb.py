@@ -37,18 +37,17 @@ class Doubles(Compiler):
 """
 
 
-@pytest.mark.parametrize(
-    ("options", "outcome"), [("", "shows: mismatch: output 0"), ("[times=1]", "does not show")]
-)
+@pytest.mark.parametrize(("options", "wrong"), [("", True), ("[times=1]", False)])
 def test_a_compiler_of_ones_own_becomes_part_of_the_script(
-    cli: Cli, zoo: Path, tmp_path: Path, options: str, outcome: str
+    cli: Cli, zoo: Path, tmp_path: Path, options: str, wrong: bool
 ) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     own = f"{tmp_path / 'mine.py'}:Doubles{options}"
     place = tmp_path / "out" / "script.py"
     place.parent.mkdir()
     answer = cli("repro", zoo / "residual", own, "-o", place, "--seconds", "0.1")
-    assert answer.out.startswith(outcome), answer.out + answer.err
+    # Whether it is slower is the machine's to say.
+    assert answer.out.startswith("shows: mismatch: output 0") is wrong, answer.err
     text = place.read_text("utf-8")
     assert "Eager against 'mine.py:Doubles'" in text
     assert str(tmp_path) not in text

@@ -59,7 +59,7 @@ def refused(pack: Path, why: str) -> None:
 def peak_of(pack: Path) -> int:
     """The most memory, in bytes, that a process takes to list a pack; it ends with 1."""
     code = (
-        "import sys; sys.argv = ['graph-net', 'list', sys.argv[1]]\n"
+        "import sys; sys.argv = ['graph-net', 'list', '--json', sys.argv[1]]\n"
         "from graph_net.cli.main import main\n"
         "try: main()\n"
         "except SystemExit as stop: assert stop.code == 1\n"

@@ -24,7 +24,10 @@ VERBS = {
         "list:list_pack",
         "List the graphs of a pack, or those a condition chooses; no graph is read.",
     ),
-    "import": ("import_:import_samples", "Read GraphNet samples, by parsing alone, into a pack."),
+    "import": (
+        "import_:import_samples",
+        "Read GraphNet samples into a pack, by parsing: their source is never executed.",
+    ),
     "export": ("export:export_pack", "Write the graphs of a pack as GraphNet sample directories."),
     "run": (
         "run:run_graph",
