@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -80,6 +81,26 @@ def test_an_answer_comes_back() -> None:
 def test_every_end_is_told(work: Callable[[], object], limits: Limits, why: str) -> None:
     with pytest.raises(Died, match=why):
         call(work, limits)
+
+
+class EndsItsProcess:
+    """Garbage that must not be collected anywhere but where it was made."""
+
+    def __init__(self) -> None:
+        self.me, self.home = self, os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() != self.home:
+            os._exit(7)
+
+
+def test_garbage_of_the_parent_is_not_collected_in_the_child() -> None:
+    gc.disable()
+    try:
+        EndsItsProcess()
+        assert call(lambda: [gc.collect(), "alive"][1], LIMITS) == "alive"
+    finally:
+        gc.enable()
 
 
 def test_an_exception_has_its_class() -> None:

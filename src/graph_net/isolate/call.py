@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -93,8 +94,10 @@ def _live(
 def enter(limits: Limits, sandbox: Sandbox, parent: int, *pipes: int) -> Confinement:
     """Begin the life of a forked process: it dies with its parent, confined, within limits.
 
-    Of the descriptors it was forked with it keeps these.
+    Of the descriptors it was forked with it keeps these. Garbage that its parent left stays: a
+    pool of threads among it would wait for its threads, which a fork does not copy, for ever.
     """
+    gc.freeze()
     die_with_parent(parent)
     keep_only(pipes)
     confinement = confine(sandbox)

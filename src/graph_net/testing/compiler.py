@@ -28,12 +28,15 @@ from graph_net.compilers import Compiler, CompilerError, Job, Unsupported
 from graph_net.compilers.forms import copies
 from graph_net.graph import Graph
 from graph_net.graph.execute import flat_outputs, make_inputs, run
-from graph_net.isolate import Sandbox, confine
+from graph_net.isolate import Limits, Sandbox, enter
 from graph_net.isolate.place import temporary_place
 from graph_net.testing.compiler_graphs import BASIC, GRAPHS
 
 TOLERANCE = {torch.bfloat16: 5e-2, torch.float16: 1e-2, torch.float64: 1e-6}
 NO_OPTION = "graph_net_has_no_such_option"
+
+SECONDS = 1800
+"""A compiler has so long for all graphs of the kit, on the slowest machine."""
 
 
 @dataclass
@@ -99,11 +102,12 @@ def _in_child(
     reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
+    parent = os.getpid()
     child = os.fork()
     if child == 0:
         try:
-            os.close(reader)
-            confine(Sandbox(place, compiler.needs, device))  # as where it will be measured
+            # As where it will be measured; a compiler that hangs is not to hang the tests.
+            enter(Limits(SECONDS, None), Sandbox(place, compiler.needs, device), parent, writer)
             torch.set_num_threads(1)  # a pool of the parent's does not survive the fork
             with os.fdopen(writer, "w", buffering=1) as channel:
                 _child(compiler, device, names, channel)
@@ -127,6 +131,8 @@ def _in_child(
         return []
     code = os.waitstatus_to_exitcode(status)
     how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended the process with {code}"
+    if code == -signal.SIGALRM:
+        how = f"was not done when {SECONDS} s were over"
     report.findings.append(f"{begun}: {how}")
     return names[names.index(begun) + 1 :]
 
