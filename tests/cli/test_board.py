@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,18 +10,25 @@ from graph_net.cli.board import Board
 from measure.asking import small_graph, task
 from score.some_samples import record
 
+NOW = 1000.0
+
+
+@pytest.fixture(autouse=True)
+def _a_clock_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graph_net.cli.board.time", SimpleNamespace(monotonic=lambda: NOW))
+
 
 def title(board: Board) -> str:
     return str(board.table().title)
 
 
 def test_nothing_that_is_not_known_is_said() -> None:
-    board = Board(3, time.monotonic() - 1)
+    board = Board(3, NOW - 1)
     assert title(board) == "0 done, 3 to do, 0.0 a minute"
 
 
 def test_a_run_under_way_says_what_it_does_and_what_fits() -> None:
-    board = Board(1000, time.monotonic() + 60)
+    board = Board(1000, NOW + 60)
     board.began -= 60
     board.watch("stage", "key", "compile")
     board.add(record("net"))
@@ -31,7 +38,7 @@ def test_a_run_under_way_says_what_it_does_and_what_fits() -> None:
 
 
 def test_what_did_not_fit_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    board = Board(9, time.monotonic() + 60)
+    board = Board(9, NOW + 60)
     begun = list(board.counted(iter([task("eager", small_graph(size)) for size in range(3, 10)])))
     board.watch("stage", begun[0].key, "compile")
     for one in begun:
@@ -45,7 +52,7 @@ def test_what_did_not_fit_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_run_that_is_over_says_nothing_of_its_budget() -> None:
-    board = Board(1, time.monotonic() + 60)
+    board = Board(1, NOW + 60)
     board.watch("stage", "key", "compile")
     board.add(record("net"))
     board.watch("record", "key", "")
