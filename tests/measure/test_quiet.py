@@ -14,11 +14,12 @@ import pytest
 
 from graph_net.isolate import Needs, Sandbox
 from graph_net.isolate.cores import Cores
+from graph_net.isolate.messages import Inbox
 from graph_net.isolate.tree import children_of, state_of
 from graph_net.measure import Limits, Protocol
 from graph_net.measure.arms import Arms
 from graph_net.measure.server import Server
-from graph_net.measure.task import Inbox, Surroundings
+from graph_net.measure.task import Surroundings
 from graph_net.measure.timing import is_noisy
 from graph_net.measure.worker import Worker
 from graph_net.record import Failure, Interval, Json, Stage, Timing, Verdict

@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graph_net.isolate.call import name_of
+from graph_net.isolate.deaths import name_of, oom_kills
+from graph_net.isolate.messages import BadMessage, Inbox
 from graph_net.isolate.tree import kill_all
 from graph_net.measure.audit import Heard
-from graph_net.measure.memory import oom_kills
-from graph_net.measure.task import BadMessage, Inbox, Work, now
+from graph_net.measure.task import Work, now
 from graph_net.record import Failure, Json, Stage, Symptom
 from graph_net.record.signature import signature_of
 

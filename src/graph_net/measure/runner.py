@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import landlock
+from graph_net.isolate.fork import kill_confined_strays
+from graph_net.isolate.messages import Inbox, encode
 from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopting_orphans
 from graph_net.isolate.sandbox import is_off
-from graph_net.isolate.tree import kill_confined_strays, state_of
-from graph_net.measure.task import Inbox, Task, encode
+from graph_net.isolate.tree import state_of
+from graph_net.measure.task import Task
 from graph_net.record import Failure, Record, RecordError, Stage, Symptom, from_json
 from graph_net.record.signature import signature_of
 

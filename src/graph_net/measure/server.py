@@ -23,15 +23,17 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate.cores import Cores, move
+from graph_net.isolate.deaths import oom_kills
+from graph_net.isolate.messages import BadMessage, Inbox, encode
 from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.isolate.tree import children_of, descendants, kill_all, kill_strays, state_of
 from graph_net.measure.audit import Heard, follow_up, write_to
 from graph_net.measure.child import Child, death_of, signal_group
 from graph_net.measure.life import live
-from graph_net.measure.memory import group_bytes, oom_kills
+from graph_net.measure.memory import group_bytes
 from graph_net.measure.prepare import prepare
-from graph_net.measure.task import BadMessage, Inbox, Task, Work, encode
+from graph_net.measure.task import Task, Work
 from graph_net.record import Failure, Stage, Symptom
 from graph_net.record.signature import bounded, signature_of
 

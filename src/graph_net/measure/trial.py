@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from graph_net.isolate import Sandbox
-from graph_net.isolate.call import text_of
+from graph_net.isolate.messages import text_of
 from graph_net.measure.placement import Placement
 from graph_net.measure.protocol import Limits
 from graph_net.measure.server import Server

@@ -19,7 +19,7 @@ from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.compilers.dynamo import compilations
 from graph_net.compilers.kept_forms import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
-from graph_net.isolate.call import text_of
+from graph_net.isolate.messages import text_of
 from graph_net.measure.answer import answer_with
 from graph_net.measure.arms import Arms
 from graph_net.measure.device import Disturbances, Peak

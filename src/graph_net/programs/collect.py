@@ -21,8 +21,8 @@ from statistics import fmean
 
 from graph_net.files import open_regular, read_text
 from graph_net.isolate import Limits, Needs, Sandbox, enter
+from graph_net.isolate.messages import Inbox
 from graph_net.isolate.place import remove_tree
-from graph_net.measure.task import Inbox
 from graph_net.measure.trial import Trial, serve_trials, trial_limits
 from graph_net.programs.samples import Samples
 from graph_net.programs.tasks import CollectedTask
