@@ -83,17 +83,18 @@ def is_out_of_memory(kind: str, message: str) -> bool:
     return kind in ("MemoryError", "OutOfMemoryError") or any(w in message for w in _NO_MEMORY)
 
 
-def death_from(status: int, seconds: float, kills_before: int) -> Death:
+def death_from(status: int, seconds: float | None, kills_before: int) -> Death:
     """Return what a process died of, from its wait status.
 
-    ``seconds`` is what its alarm was set to, ``kills_before`` what ``oom_kills`` gave at its start:
-    a SIGKILL that nobody here sent is the kernel's for memory only where that count has risen.
+    ``seconds`` is what its alarm was set to, if it was. ``kills_before`` is what ``oom_kills`` gave
+    at its start: a SIGKILL that nobody here sent is the kernel's for memory only where that count
+    has risen.
     """
     if not os.WIFSIGNALED(status):
         code = os.waitstatus_to_exitcode(status)
         return Death(Ending.NO_ANSWER, f"ended with status {code} and no answer")
     number = os.WTERMSIG(status)
-    if number == signal.SIGALRM:
+    if number == signal.SIGALRM and seconds is not None:
         return took_longer(seconds)
     if number == signal.SIGKILL and oom_kills() > kills_before:
         return held_more(None)

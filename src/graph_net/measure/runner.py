@@ -53,7 +53,7 @@ def measure(
     *,
     jobs: int,
     compilers: Iterable[str],
-    alone: bool = True,
+    device: str = "cpu",
     watch: Watch = _nobody,
     work: Path | None = None,
     until: float | None = None,
@@ -65,7 +65,7 @@ def measure(
     record, what is being measured has a few seconds more.
     """
     with lanes(
-        jobs=jobs, compilers=compilers, alone=alone, watch=watch, work=work, until=until
+        jobs=jobs, compilers=compilers, device=device, watch=watch, work=work, until=until
     ) as ask:
         yield from ask(tasks)
 
@@ -78,7 +78,7 @@ def lanes(
     *,
     jobs: int,
     compilers: Iterable[str],
-    alone: bool = True,
+    device: str = "cpu",
     watch: Watch = _nobody,
     work: Path | None = None,
     until: float | None = None,
@@ -88,7 +88,7 @@ def lanes(
     Inside, call what is given with tasks; the next call may come when all records of one are read.
     """
     with _workspace(work) as root, adopting_orphans():
-        run = _Run(jobs, [*compilers], alone, watch, root)
+        run = _Run(jobs, [*compilers], device, watch, root)
         run.until = math.inf if until is None else until
         try:
             yield run.records
@@ -109,7 +109,7 @@ def _workspace(work: Path | None) -> Iterator[Path]:
 
 class _Run:
     def __init__(
-        self, jobs: int, compilers: list[str], alone: bool, watch: Watch, root: Path
+        self, jobs: int, compilers: list[str], device: str, watch: Watch, root: Path
     ) -> None:
         self.tasks: Iterator[Task] = iter(())
         self.until = math.inf
@@ -117,7 +117,7 @@ class _Run:
         self.command = [
             # -P: a directory called graph_net where this is run is not this package.
             *(sys.executable, "-P", "-m", "graph_net.measure.server"),
-            *(str(jobs), "1" if alone else "0", str(root.absolute()), str(os.getpid())),
+            *(str(jobs), device, str(root.absolute()), str(os.getpid())),
             *compilers,
         ]
         self.server: subprocess.Popen[bytes] | None = None

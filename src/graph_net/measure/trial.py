@@ -118,7 +118,7 @@ def serve_trials(trials: Iterable[Trial], jobs: int, root: Path, sink: int) -> N
     """Run trials in the lanes of this process, and write what came of each to ``sink``."""
     source, nobody = os.pipe()
     os.close(nobody)
-    server = Server(jobs, True, root, source, sink)
+    server = Server(jobs, "cpu", root, source, sink)
     server.queue.extend(trials)
     server.serve()
     os.close(source)
