@@ -15,7 +15,7 @@ from graph_net.corpus.pack import Pack
 from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, encoded, pieces_of
 from graph_net.corpus.subgraphs import merged, write_subgraphs
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
-from graph_net.isolate import Finished, Limits, Needs, Pool, Sandbox
+from graph_net.isolate import Finished, Needs, Pool, Sandbox
 from graph_net.isolate.deaths import said_rubbish
 from graph_net.rewrite.kinds import CORPUS_KINDS, Kind, corpus_kind, kind_of
 
@@ -98,7 +98,7 @@ class Decomposition:
 
     def _pool(self, jobs: int, budget: Budget) -> Pool:
         sandbox = Sandbox(needs=Needs(reads=(self.spool.path.absolute(),)))
-        return Pool(Limits.of(budget.seconds, budget.gigabytes), jobs, sandbox)
+        return Pool(budget.limits, jobs, sandbox)
 
     def _prepare(
         self, missing: dict[str, tuple[str, ...]], jobs: int, budget: Budget, check: bool

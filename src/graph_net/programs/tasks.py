@@ -16,7 +16,7 @@ from graph_net.capture.worker import Budget
 from graph_net.corpus.sources import written
 from graph_net.files import read_bytes
 from graph_net.graph import Graph, from_bytes, to_bytes
-from graph_net.isolate import Limits, Pool
+from graph_net.isolate import Pool
 from graph_net.record import Json, Task, canonical
 from graph_net.space import Workload
 
@@ -87,7 +87,7 @@ class Extraction:
         """Extract what is not known yet."""
         self.work.mkdir(parents=True, exist_ok=True)
         todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
-        pool = Pool(Limits.of(self.budget.seconds, self.budget.gigabytes), jobs)
+        pool = Pool(self.budget.limits, jobs)
         for done in pool.each(todo, self._ask):
             tasks = list(done.answers) if done.death is None else []
             self._keep(done.item[0], tasks, "" if done.death is None else done.death.reason[:500])

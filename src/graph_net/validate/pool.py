@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net import isolate
 from graph_net.capture.worker import Budget
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
@@ -43,7 +42,7 @@ def validate_all(
     """
     budget, limits = budget or Budget(), limits or Limits()
     warm_up()
-    pool = Pool(isolate.Limits.of(budget.seconds, budget.gigabytes), jobs)
+    pool = Pool(budget.limits, jobs)
     for done in pool.each(tasks, lambda task: _work(task, limits, zoos), _needs):
         yield _verdict(done)
 
