@@ -11,11 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from graph_net.isolate import Died, Limits, Raised, call
+from graph_net.isolate import INHERITED, Died, Limits, Raised, call
 from graph_net.isolate.tree import children_of, state_of
 
 LIMITS = Limits(60, 4 << 30)
@@ -174,3 +175,28 @@ def test_an_answer_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(Died, match="more than 1048576 bytes"):
         call(lambda: "x" * (2 << 20), LIMITS)
     assert json.loads(call(lambda: json.dumps("x" * 1000), LIMITS)) == "x" * 1000
+
+
+def sleeps(seconds: float) -> str:
+    time.sleep(seconds)
+    return "awake"
+
+
+def test_a_confined_process_can_call_another() -> None:
+    def inner(seconds: float) -> str:
+        try:
+            return str(call(partial(sleeps, seconds), Limits(1, None), INHERITED))
+        except Died as error:
+            return str(error)
+
+    assert call(lambda: inner(0), LIMITS) == "awake"
+    assert call(lambda: inner(60), LIMITS) == "took more than 1 s"
+
+
+def test_what_a_confined_process_calls_is_confined_too(tmp_path: Path) -> None:
+    def inner() -> str:
+        with pytest.raises(Raised) as caught:
+            call(lambda: (tmp_path / "file").write_text("x"), Limits(60, None), INHERITED)
+        return caught.value.kind
+
+    assert call(inner, LIMITS) == "PermissionError"
