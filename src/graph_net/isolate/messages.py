@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 MOST_TEXT = 20_000
@@ -15,8 +15,8 @@ class BadMessage(ValueError):
 
 
 def encode(tree: dict[str, Any], blob: bytes = b"") -> bytes:
-    """A message: two lengths, JSON, bytes."""
-    text = json.dumps(tree).encode()
+    """A message: two lengths, JSON, bytes; a dataclass goes as its fields."""
+    text = json.dumps(tree, default=asdict).encode()
     return len(text).to_bytes(4, "little") + len(blob).to_bytes(8, "little") + text + blob
 
 
