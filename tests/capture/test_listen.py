@@ -14,6 +14,7 @@ from graph_net.capture.listen import Heard, listen
 from graph_net.capture.worker import Budget
 from graph_net.capture.zoo import Call, Entry
 from graph_net.graph import Constant, Uniform
+from graph_net.graph.json_codec import recipe_to_json
 
 
 def _killed() -> nn.Module:
@@ -49,7 +50,7 @@ def test_what_is_heard_is_kept_and_failures_say_why(tmp_path: Path) -> None:
     told = {entry.name: why for entry, why in listen(zoo, zoo.entries(), heard, 2, Budget(60, 8))}
     assert told["linear"] == ""
     assert told["refused"] == "ValueError: no such model"
-    assert "no result" in told["killed"]
+    assert told["killed"] == "killed by a signal from outside (SIGKILL)"
     bound = Uniform(-0.125, 0.125)
     assert heard.recipes("testing", "linear") == {"weight": bound, "bias": bound}
     assert heard.recipes("testing", "refused") == {}
@@ -59,6 +60,6 @@ def test_models_that_were_listened_to_are_passed_over(tmp_path: Path) -> None:
     zoo, heard = MadeUpZoo(), Heard(tmp_path)
     for name in ("refused", "killed"):
         heard.put("testing", name, {}, "known to fail")
-    heard.put("testing", "linear", {"weight": Constant(2.0)})
+    heard.put("testing", "linear", {"weight": recipe_to_json(Constant(2.0))})
     assert list(listen(zoo, zoo.entries(), heard, 1, Budget(60, 8))) == []
     assert heard.recipes("testing", "linear") == {"weight": Constant(2.0)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 import torch
 
-from graph_net.compilers import Job, create
+from graph_net.compilers import Job, create, inductor_headers
 from graph_net.compilers.forms import copies
 from graph_net.graph.execute import make_inputs, run
 from graph_net.testing.compiler_graphs import GRAPHS
@@ -45,3 +46,31 @@ def test_calls_after_compiling_never_compile_again(job: Job) -> None:
 def test_modes_and_options_go_together(job: Job) -> None:
     compiler = create("inductor", {"mode": "max-autotune", "epilogue_fusion": False})
     torch.testing.assert_close(compiler.compile(job)(copies(job.inputs)), run(job.graph))
+
+
+@pytest.fixture
+def headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(inductor_headers, "shared_headers", lambda: tmp_path)
+    return tmp_path
+
+
+def test_headers_are_made_once(headers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def makes() -> None:
+        with (headers / "times").open("a") as file:
+            file.write("made\n")
+        (headers / "some.gch").touch()
+
+    monkeypatch.setattr(inductor_headers, "_compile_something", makes)
+    inductor_headers.make_headers()
+    inductor_headers.make_headers()
+    assert (headers / "times").read_text() == "made\n"
+
+
+def test_a_compiler_that_crashes_at_the_headers_leaves_them_unmade(
+    headers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        inductor_headers, "_compile_something", lambda: os.kill(os.getpid(), signal.SIGUSR2)
+    )
+    inductor_headers.make_headers()
+    assert not inductor_headers._are_made(headers)

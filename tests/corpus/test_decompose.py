@@ -16,7 +16,7 @@ from cli.calling import Cli
 from cli.conftest import cli as cli
 from graph_net.corpus.decompose import Decomposition
 from graph_net.corpus.pack import Pack, PackWriter
-from graph_net.corpus.pieces import Notes, PieceSpool, pieces_of
+from graph_net.corpus.pieces import Notes, PieceSpool, encoded, pieces_of
 from graph_net.corpus.query import select
 from graph_net.corpus.subgraph_stats import BEGIN, END, count_subgraphs, with_subgraphs
 from graph_net.corpus.subgraphs import MODELS_NAMED, merged, subgraph_row
@@ -136,7 +136,7 @@ def test_failures_are_kept_and_tried_again_when_asked(pack: Pack, tmp_path: Path
     spool = PieceSpool(tmp_path / "work")
     decomposition = Decomposition(pack, ["task"], spool)
     graph = decomposition.ids["testing/stack2"]
-    spool.put(graph, "task", [], Notes("testing/stack2", "task", failed="ran out of time"))
+    spool.put(graph, "task", encoded([], Notes("testing/stack2", "task", failed="too slow")))
     assert "testing/stack2" not in decomposition.missing()
     assert "testing/stack2" in decomposition.missing(retry=True)
 
@@ -159,7 +159,7 @@ def test_pieces_that_die_leave_a_note(
     decomposition = Decomposition(pack, ["task"], PieceSpool(tmp_path / "work"))
     monkeypatch.setattr(decomposition, "_work", lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
     list(decomposition.run(decomposition.missing(), 2))
-    assert {notes.failed for notes in decomposition.notes()} == {"died of signal 11"}
+    assert {notes.failed for notes in decomposition.notes()} == {"died of SIGSEGV"}
 
 
 SLOW = """

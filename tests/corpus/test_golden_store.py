@@ -31,7 +31,7 @@ from graph_net.measure import Limits, Task
 from graph_net.record import Failure, Stage, Symptom, canonical
 from measure.asking import mine, small_graph, task
 
-LANES = Lanes(1, True)
+LANES = Lanes(1)
 
 
 @pytest.fixture(scope="module")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from graph_net.corpus import outputs
 from graph_net.corpus.outputs import (
     BEGIN,
     END,
     Kind,
     Look,
-    _answer,
+    _seen,
     counted,
     digest_of,
     interval,
@@ -27,7 +30,7 @@ from graph_net.corpus.outputs import (
 )
 from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.graph import Graph, Input, Node, Normal, Ref, TensorSpec, to_bytes
-from graph_net.isolate import Limits
+from graph_net.isolate import Finished, Limits
 
 LIVELY = torch.tensor([1.0, 2.0])
 
@@ -115,6 +118,16 @@ def test_the_interval_is_wilsons() -> None:
     assert interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
 
 
-def test_a_process_that_leaves_a_fifo_as_its_answer_is_unknown(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / f"{digest_of(b'graph')}.json")
-    assert _answer(tmp_path, "name", b"graph", 0).kind is Kind.UNKNOWN
+@pytest.mark.parametrize("answer", [None, 7, {}, {"kind": "nonsense"}, {"kind": "lively"}])
+def test_a_process_that_says_rubbish_is_unknown(answer: Any) -> None:
+    seen = _seen(Finished(("name", b"graph"), (answer,), None, 1.0))
+    assert (seen.name, seen.kind) == ("name", Kind.UNKNOWN)
+    assert seen.reason.startswith("wrote something that is not an answer")
+
+
+def test_what_a_process_died_of_is_kept(
+    pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outputs, "look", lambda *_: os.kill(os.getpid(), signal.SIGUSR2))
+    (seen,) = look_at_all(pack, ["lively"], tmp_path / "kept.jsonl", 1, Limits(60, 8 << 30))
+    assert (seen.kind, seen.reason) == (Kind.UNKNOWN, "died of SIGUSR2")

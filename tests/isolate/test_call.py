@@ -11,14 +11,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from graph_net.isolate import Died, Limits, Raised, call
+from graph_net.isolate import INHERITED, Died, Limits, Raised, call
 from graph_net.isolate.tree import children_of, state_of
 
 LIMITS = Limits(60, 4 << 30)
+RUBBISH = "something that is not an answer|ended with status 0 and no answer"
 
 
 def ignores_the_alarm() -> None:
@@ -65,17 +67,17 @@ def test_an_answer_comes_back() -> None:
     [
         (lambda: os.kill(os.getpid(), signal.SIGSEGV), LIMITS, "died of SIGSEGV"),
         (lambda: os.kill(os.getpid(), signal.SIGFPE), LIMITS, "died of SIGFPE"),
-        (lambda: os._exit(3), LIMITS, "ended without an answer"),
-        (lambda: bytearray(8 << 30), LIMITS, "MemoryError"),
+        (lambda: os._exit(3), LIMITS, "ended with status 3 and no answer"),
+        (lambda: bytearray(8 << 30), LIMITS, "held more than the limit of 4.0 GiB"),
         (lambda: [].pop(), LIMITS, "IndexError: pop from empty list"),
-        (ignores_the_alarm, Limits(1, 4 << 30), "no answer within 1 s"),
-        (closes_its_pipes_and_hangs, Limits(1, 4 << 30), "no answer within 1 s"),
-        (says_rubbish, LIMITS, "ended without an answer"),
-        (lambda: says_rubbish(b'{"error": []}'), LIMITS, "ended without an answer"),
-        (lambda: says_rubbish(b'{"error": 7}'), LIMITS, "ended without an answer"),
-        (lambda: says_rubbish(b'"an error"'), LIMITS, "ended without an answer"),
+        (ignores_the_alarm, Limits(1, 4 << 30), "took more than 1 s"),
+        (closes_its_pipes_and_hangs, Limits(1, 4 << 30), "took more than 1 s"),
+        (says_rubbish, LIMITS, RUBBISH),
+        (lambda: says_rubbish(b'{"error": []}'), LIMITS, RUBBISH),
+        (lambda: says_rubbish(b'{"error": 7}'), LIMITS, RUBBISH),
+        (lambda: says_rubbish(b'"an error"'), LIMITS, RUBBISH),
         (raises_something_unspeakable, LIMITS, "its text cannot be had: RuntimeError"),
-        (lambda: object(), LIMITS, "ended without an answer"),
+        (lambda: object(), LIMITS, "TypeError"),
     ],
 )
 def test_every_end_is_told(work: Callable[[], object], limits: Limits, why: str) -> None:
@@ -169,8 +171,33 @@ def test_it_dies_with_who_called(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("graph_net.isolate.call")  # the name is the function's too
+    module = importlib.import_module("graph_net.isolate.worker")
     monkeypatch.setattr(module, "MOST_ANSWER", 1 << 20)
     with pytest.raises(Died, match="more than 1048576 bytes"):
         call(lambda: "x" * (2 << 20), LIMITS)
     assert json.loads(call(lambda: json.dumps("x" * 1000), LIMITS)) == "x" * 1000
+
+
+def sleeps(seconds: float) -> str:
+    time.sleep(seconds)
+    return "awake"
+
+
+def test_a_confined_process_can_call_another() -> None:
+    def inner(seconds: float) -> str:
+        try:
+            return str(call(partial(sleeps, seconds), Limits(1, None), INHERITED))
+        except Died as error:
+            return str(error)
+
+    assert call(lambda: inner(0), LIMITS) == "awake"
+    assert call(lambda: inner(60), LIMITS) == "took more than 1 s"
+
+
+def test_what_a_confined_process_calls_is_confined_too(tmp_path: Path) -> None:
+    def inner() -> str:
+        with pytest.raises(Raised) as caught:
+            call(lambda: (tmp_path / "file").write_text("x"), Limits(60, None), INHERITED)
+        return caught.value.kind
+
+    assert call(inner, LIMITS) == "PermissionError"

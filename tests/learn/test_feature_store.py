@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from graph_net.learn.feature_store import FeatureStore, Known, arrays_of
 from graph_net.learn.joined import joined, programs_by_key
 from graph_net.learn.kinds import ANSOR_CPU, ANSOR_GPU, GRAPH, KINDS, METASCHEDULE, PER_STORE
-from graph_net.learn.lanes import Lost
+from graph_net.learn.lost import Lost
 from graph_net.learn.making import Making
 from graph_net.learn.parts import Parts
 from graph_net.space.ansor_steps import encode_steps

@@ -12,7 +12,7 @@ from graph_net.cli.programs_features import make_features
 from graph_net.learn.feature_store import FeatureStore
 from graph_net.learn.joined import programs_by_key
 from graph_net.learn.kinds import METASCHEDULE
-from graph_net.learn.lanes import Lost
+from graph_net.learn.lost import Lost
 from graph_net.record import Program, Task
 from learn.some_programs import program, stored, trace
 

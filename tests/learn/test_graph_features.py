@@ -10,10 +10,10 @@ from hypothesis import given, settings
 
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, Role, TensorSpec
+from graph_net.isolate import Limits, Pool
 from graph_net.learn.feature_store import FeatureStore, arrays_of
 from graph_net.learn.graph_features import NODE_COLUMNS, SUMMARY_COLUMNS, graph_features
 from graph_net.learn.kinds import GRAPH
-from graph_net.learn.lanes import Limits
 from graph_net.learn.making_graphs import make_graphs, missing_graphs
 from graph_net.space.magnitudes import scaled
 from strategies import graphs
@@ -108,7 +108,7 @@ def test_a_packs_graphs_are_made_once(tmp_path: Path, jobs: int) -> None:
     pack, store = Pack(tmp_path / "pack"), FeatureStore(tmp_path / "features")
     missing = missing_graphs(pack, store)
     assert len(missing) == 2
-    assert list(make_graphs(pack, missing, store, Limits(jobs=jobs))) == [None, None]
+    assert list(make_graphs(pack, missing, store, Pool(Limits.of(60, 16.0), jobs))) == [None, None]
     assert missing_graphs(pack, store) == {}
     (batch,) = store.batches(GRAPH)
     place = batch["graph"].to_pylist().index(layers(6).id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from graph_net.formats.tuning import write_workloads
 from graph_net.learn.feature_store import FeatureStore
 from graph_net.learn.joined import joined, programs_by_key
 from graph_net.learn.kinds import PER_STORE
-from graph_net.learn.lanes import Limits, Lost
+from graph_net.learn.lost import Lost
 from graph_net.learn.making import Making
-from graph_net.learn.per_store import GROUPS, WIDTH, Subject, extract
+from graph_net.learn.per_store import GROUPS, POOL, WIDTH, Subject, extract
 from graph_net.space import Workload
 from graph_net.space.metaschedule import MetaScheduleSpace, workload_of
 from learn.some_programs import program, stored
@@ -63,7 +64,7 @@ def test_the_groups_of_columns_are_all_of_them() -> None:
 def test_a_bad_program_loses_itself_alone(workload: Workload, drawn: list[str]) -> None:
     bad = ("[]", '[[["GetLoops",["b7"],[],["l0"]]],[]]')
     subject = Subject("task", workload, "", (bad[0], drawn[0], bad[1], drawn[1]))
-    found = [array for _, _, array in extract([subject], Limits(20, 16.0, 2))]
+    found = [array for _, _, array in extract([subject], replace(POOL, jobs=2))]
     assert [isinstance(array, Lost) for array in found] == [True, False, True, False]
 
 
@@ -78,7 +79,7 @@ def test_a_directory_of_records_has_its_stores_made_once(
         write_workloads([Module(workload.hash, workload.module)], file)
     WorkloadStore(records).add(modules)
     making = Making(records, store := FeatureStore(tmp_path / "features"))
-    assert list(making.per_store(making.missing_stores(), Limits())) == [None] * len(drawn)
+    assert list(making.per_store(making.missing_stores(), POOL)) == [None] * len(drawn)
     assert making.missing_stores() == {}
     (batch,) = joined(store, PER_STORE, programs_by_key(records, PER_STORE))
     again = [array for _, _, array in extract([Subject("", workload, "", tuple(drawn))])]
@@ -90,7 +91,7 @@ def test_a_directory_of_records_has_its_stores_made_once(
 def test_programs_without_a_module_have_a_reason(tmp_path: Path, drawn: list[str]) -> None:
     records = stored(tmp_path / "records", [program(drawn[0], 1.0, target="")])
     making = Making(records, store := FeatureStore(tmp_path / "features"))
-    (lost,) = making.per_store(making.missing_stores(), Limits())
+    (lost,) = making.per_store(making.missing_stores(), POOL)
     assert lost is not None
     assert "holds no module" in lost.reason
     assert making.missing_stores() == {}

@@ -12,9 +12,10 @@ import torch
 from compilers.some_breaks import nothing_else, number_in_the_middle
 from graph_net.graph import Graph, Input, Literal, TensorSpec, from_bytes
 from graph_net.graph.execute import flat_outputs, run
+from graph_net.isolate.messages import Inbox, encode
 from graph_net.measure import Protocol
 from graph_net.measure.plan import config_of, parse_compilers
-from graph_net.measure.task import Inbox, Task, encode
+from graph_net.measure.task import Task
 from graph_net.measure.verify import check, reference, widened, with_exact
 from graph_net.measure.worker import Worker
 from graph_net.record import Config, Stage, Symptom

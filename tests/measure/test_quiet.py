@@ -14,14 +14,15 @@ import pytest
 
 from graph_net.isolate import Needs, Sandbox
 from graph_net.isolate.cores import Cores
+from graph_net.isolate.messages import Inbox
 from graph_net.isolate.tree import children_of, state_of
 from graph_net.measure import Limits, Protocol
 from graph_net.measure.arms import Arms
 from graph_net.measure.server import Server
-from graph_net.measure.task import Inbox, Surroundings
+from graph_net.measure.task import Surroundings
 from graph_net.measure.timing import is_noisy
 from graph_net.measure.worker import Worker
-from graph_net.record import Failure, Interval, Json, Stage, Timing, Verdict
+from graph_net.record import Failure, Interval, Json, Output, Stage, Timing, Verdict
 from measure.asking import task
 
 
@@ -90,7 +91,7 @@ def served(parts: list[Part], cores: Cores | None, root: Path) -> dict[str, Any]
     pid = os.fork()
     if pid == 0:
         try:
-            server = Server(2, False, root, source, sink)
+            server = Server(2, "cuda", root, source, sink)
             server.cores = cores or server.cores
             server.queue.extend(parts)
             server.serve()
@@ -143,7 +144,7 @@ def test_a_noisy_measurement_is_made_again_in_quiet(
     quiet = timed(Verdict.SAME, Interval(1.0, 0.99, 1.01), Interval(1.0, 0.99, 1.01))
     taken = iter([noisy, quiet])
     asked: list[str] = []
-    monkeypatch.setattr(Arms, "time", lambda self, *rest: (next(taken), rest[-1], None))
+    monkeypatch.setattr(Arms, "time", lambda self, *rest: (next(taken), rest[3], None))
     worker = Worker(task("eager"), tmp_path, quiet=lambda: asked.append("quiet"))
     record = worker.run()
     assert asked == ["quiet"]
@@ -156,5 +157,20 @@ def test_a_second_measurement_that_is_noisier_does_not_count(
 ) -> None:
     noisy = timed(Verdict.AMBIGUOUS, NOISY, NOISY)
     taken = iter([noisy, timed(Verdict.AMBIGUOUS, NOISY, Interval(1.0, 0.5, 2.0))])
-    monkeypatch.setattr(Arms, "time", lambda self, *rest: (next(taken), rest[-1], None))
+    monkeypatch.setattr(Arms, "time", lambda self, *rest: (next(taken), rest[3], None))
     assert Worker(task("eager"), tmp_path).run().timing == noisy
+
+
+def test_what_the_noisy_calls_computed_counts_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    noisy = timed(Verdict.AMBIGUOUS, NOISY, NOISY)
+    errors = iter([0.5, 0.25])
+
+    def time_arms(self: Arms, *rest: Any) -> tuple[Timing, tuple[Output, ...], None]:
+        error = next(errors)
+        return noisy, tuple(replace(one, max_abs=error) for one in rest[3]), None
+
+    monkeypatch.setattr(Arms, "time", time_arms)
+    record = Worker(task("eager"), tmp_path).run()
+    assert [one.max_abs for one in record.outputs] == [0.5]

@@ -31,7 +31,8 @@ from graph_net.formats.tuning.collected import read_collected
 from graph_net.graph import to_bytes
 from graph_net.measure.protocol import Limits
 from graph_net.measure.trial import Trial, trial_limits
-from graph_net.programs.collect import Collection, Journal, Wanted
+from graph_net.programs.collect import Collection, Wanted
+from graph_net.programs.journal import Journal
 from graph_net.programs.samples import Samples
 from graph_net.programs.store import SUBGRAPHS, store
 from graph_net.programs.tasks import CollectedTask, NetworkTask, merged
@@ -118,6 +119,35 @@ def test_a_task_without_a_space_is_named_and_not_asked_again(tmp_path: Path) -> 
     assert collection.failures([broken]) == []
 
 
+def test_a_space_can_change_nothing_that_is_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = Collection(tmp_path / "work", Wanted(4), 1)
+    others = [tmp_path / "work" / part / "2.txt" for part in ("samples", "programs", "failed")]
+
+    def draw(space: SleepingSpace, seed: int) -> None:
+        refused = []
+        for file in others:
+            try:
+                file.write_text("x")
+            except PermissionError:
+                refused.append(file.parent.name)
+        raise RuntimeError(" ".join(refused))
+
+    monkeypatch.setattr(SleepingSpace, "draw", draw)
+    assert list(collection.run([task(1)])) == []
+    assert collection.failures([task(1)]) == ["sleep1: RuntimeError: samples programs failed"]
+    assert not any(file.exists() for file in others)
+
+
+@pytest.mark.parametrize("lines", [b"x\n", b"1 a", b"1 a\n\n", b"-1 a\n", b"end"])
+def test_lines_that_are_no_schedules_are_not_added(tmp_path: Path, lines: bytes) -> None:
+    samples = Samples(tmp_path / "samples", 0)
+    with pytest.raises(ValueError, match="not the lines"):
+        samples.add(lines)
+    assert not samples.path.exists()
+
+
 def test_a_journal_says_what_programs_took(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "one.jsonl")
     assert math.isnan(journal.seconds())
@@ -149,7 +179,7 @@ def test_a_task_whose_process_crashes_is_named(
     collection = Collection(tmp_path / "work", Wanted(4, turn=2), 1)
     monkeypatch.setattr(SleepingSpace, "draw", draw)
     assert list(collection.run([task(1)])) == []
-    why = "sleep1: the process of its space died of SIGSEGV"
+    why = "sleep1: the process of its space ended: died of SIGSEGV"
     assert (collection.failures([task(1)]), collection.lost) == ([why], [])
     assert collection.missing([task(1)]) == 0
 
@@ -158,7 +188,7 @@ def test_a_task_whose_process_is_killed_has_its_next_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection = Collection(tmp_path / "work", Wanted(4, turn=2), 1)
-    ready = tmp_path / "work" / "ready"
+    ready = tmp_path / "work" / "trials" / "ready"
 
     def draw(space: SleepingSpace, seed: int) -> None:
         ready.with_suffix(".new").write_text(str(os.getpid()))
@@ -179,7 +209,8 @@ def test_a_task_whose_process_is_killed_has_its_next_turn(
         killer.start()
         assert list(collection.run([task(1)])) == []
     killer.join()
-    why = "sleep1: the process of its space died of SIGKILL"
+    reason = "killed by a signal from outside (SIGKILL)"
+    why = f"sleep1: the process of its space ended: {reason}"
     assert (collection.failures([task(1)]), collection.lost) == ([], [why] * 2)
     assert len(list(collection.run([task(1)]))) == 4
 

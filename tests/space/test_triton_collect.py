@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from graph_net.formats.tuning.collected import device_of
+from graph_net.isolate.worker import Retire
 from graph_net.record import Failure, Stage, Symptom, canonical
 from graph_net.space.triton import H200
 from graph_net.space.triton.bench import (
@@ -21,8 +22,7 @@ from graph_net.space.triton.bench import (
 from graph_net.space.triton.benches import Benches
 from graph_net.space.triton.collect import HOPELESS, TURN, asked, plan
 from graph_net.space.triton.family import Family
-from graph_net.space.triton.lane import Handle, LastWork
-from graph_net.space.triton.workers import Piece, compile_failure
+from graph_net.space.triton.workers import Handle, Piece, compile_failure
 from space.triton_collecting import WORKS, collect, compiles, failures, good, is_first, programs
 
 
@@ -62,7 +62,7 @@ def test_a_compiler_that_hangs_costs_one_program(tmp_path: Path) -> None:
             time.sleep(600)
         return compiles(piece)
 
-    collect(tmp_path / "out.jsonl.gz", compile=hangs, limit=1.0)
+    collect(tmp_path / "out.jsonl.gz", compile=hangs, limit=1)
     assert len(programs(tmp_path / "out.jsonl.gz")) == 18
     (failure,) = failures(tmp_path / "out.jsonl.gz")
     assert (failure.stage, failure.symptom) == (Stage.COMPILE, Symptom.TIMEOUT)
@@ -71,13 +71,26 @@ def test_a_compiler_that_hangs_costs_one_program(tmp_path: Path) -> None:
 def test_a_compiler_that_dies_costs_one_program(tmp_path: Path) -> None:
     def dies(piece: Piece) -> dict[str, Any]:
         if is_first(piece):
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGUSR2)
         return compiles(piece)
 
     collect(tmp_path / "out.jsonl.gz", compile=dies)
     assert len(programs(tmp_path / "out.jsonl.gz")) == 18
     (failure,) = failures(tmp_path / "out.jsonl.gz")
-    assert (failure.symptom, failure.signal) == (Symptom.CRASH, signal.SIGKILL)
+    assert (failure.symptom, failure.signal) == (Symptom.CRASH, signal.SIGUSR2)
+
+
+def test_a_compiler_that_somebody_killed_is_tried_again(tmp_path: Path) -> None:
+    def killed(piece: Piece) -> dict[str, Any]:
+        if is_first(piece):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return compiles(piece)
+
+    path = tmp_path / "out.jsonl.gz"
+    collect(path, compile=killed)
+    assert (len(programs(path)), failures(path)) == (17, [])
+    collect(path, done=[path])
+    assert (len(programs(path)), failures(path)) == (18, [])
 
 
 def test_a_poisoned_gpu_gets_a_new_process_and_its_program_a_failure(tmp_path: Path) -> None:
@@ -88,7 +101,7 @@ def test_a_poisoned_gpu_gets_a_new_process_and_its_program_a_failure(tmp_path: P
         (seen / str(os.getpid())).touch()
         if is_first(piece):
             failure = Failure(Stage.FIRST_RUN, Symptom.EXCEPTION, "an illegal memory access")
-            raise LastWork({"failure": failure})
+            raise Retire({"failure": failure})
         return good(piece)
 
     collect(tmp_path / "out.jsonl.gz", measure=poisons)
@@ -220,7 +233,7 @@ def test_a_process_that_cannot_start_says_why() -> None:
     def make() -> Handle:
         raise ImportError("no triton here")
 
-    assert "no triton here" in asked(make, "anything", 10.0).message
+    assert "no triton here" in str(asked(make, "anything", 10).death)
 
 
 def test_failures_are_told_apart() -> None:

@@ -10,13 +10,14 @@ from typing import Any
 
 from graph_net.formats.tuning import Damage
 from graph_net.formats.tuning.collected import read_collected
+from graph_net.isolate import Limits
+from graph_net.isolate.lane import Lane
 from graph_net.record import Failure, Program
 from graph_net.space.triton import H200
 from graph_net.space.triton.collect import Collector, plan
-from graph_net.space.triton.lane import Handle, Lane
 from graph_net.space.triton.lines import Writer, begun
 from graph_net.space.triton.tally import Tally
-from graph_net.space.triton.workers import Piece
+from graph_net.space.triton.workers import Handle, Piece
 from graph_net.space.triton.workloads import collected
 
 WORKS = collected()[:6]
@@ -39,7 +40,7 @@ def collect(
     measure: Does = good,
     each: int = 3,
     done: list[Path] | None = None,
-    limit: float = 30.0,
+    limit: int = 30,
     seconds: float = 60.0,
 ) -> Collector:
     known, goes_on = begun(path, done or [])
@@ -49,7 +50,7 @@ def collect(
         def make() -> Handle:
             return does
 
-        return Lane(make, size, limit, starting=0.0)
+        return Lane(make, size, Limits(limit, None), starting=0)
 
     parts = lane(compile, 2), lane(measure, 1)
     collector = Collector(WORKS, *parts, writer, Tally(WORKS))

@@ -71,8 +71,7 @@ def trials(configs: Iterable[Config], settings: Settings) -> Iterator[Ask]:
     names = dict.fromkeys(config.name for config in configs)
     for name in names:
         usable(name)
-    alone = settings.device.kind == "cpu"
-    with lanes(jobs=settings.jobs, compilers=names, alone=alone) as ask:
+    with lanes(jobs=settings.jobs, compilers=names, device=settings.device.kind) as ask:
         yield ask
 
 

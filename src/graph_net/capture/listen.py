@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graph_net.capture.collect import each_in_a_process
-from graph_net.capture.worker import Budget, Spool, start
+from graph_net.capture.worker import Budget, Spool
 from graph_net.capture.zoo.variant import model_name
 from graph_net.capture.zoo.zoo import Entry, Zoo
 from graph_net.graph import Recipe
 from graph_net.graph.json_codec import recipe_to_json
 from graph_net.graph.json_reader import JsonReader
 from graph_net.graph.limits import DEFAULT_LIMITS
+from graph_net.isolate import INHERITED, Pool
 
 
 class Heard:
@@ -31,9 +31,8 @@ class Heard:
         key = self._spool.key(Entry(library, model, "other"))
         return self._spool.path / f"{key}.json.gz"
 
-    def put(self, library: str, model: str, recipes: dict[str, Recipe], problem: str = "") -> None:
-        """Keep what was heard of a model, or why nothing was."""
-        words = {name: recipe_to_json(recipe) for name, recipe in recipes.items()}
+    def put(self, library: str, model: str, words: dict[str, Any], problem: str = "") -> None:
+        """Keep what was heard of a model, as ``hear`` gives it, or why nothing was."""
         tree = {"library": library, "model": model, "problem": problem, "recipes": words}
         target = self.file(library, model)
         aside = target.with_name(f".{target.name}.{os.getpid()}")
@@ -68,27 +67,18 @@ def listen(
     One process a model, ``jobs`` at a time. Models that were listened to are passed over.
     """
     new = [e for e in entries if heard.problem(e.library, model_name(e)) is None]
-
-    def begin(entry: Entry) -> int:
-        return start(partial(hear, zoo, entry, heard), budget)
-
-    for entry, status, _ in each_in_a_process(new, begin, jobs, budget.seconds):
-        model = model_name(entry)
-        problem = heard.problem(entry.library, model)
-        if problem is None:
-            problem = f"its process ended with status {status} and no result"
-            heard.put(entry.library, model, {}, problem)
-        yield entry, problem
+    for done in Pool(budget.limits, jobs, INHERITED).each(new, partial(hear, zoo)):
+        problem = "" if done.death is None else done.death.reason[:300]
+        words = done.answer if done.death is None else {}
+        heard.put(done.item.library, model_name(done.item), words, problem)
+        yield done.item, problem
 
 
-def hear(zoo: Zoo, entry: Entry, heard: Heard) -> None:
-    """Build one model and keep what its initialisers write."""
+def hear(zoo: Zoo, entry: Entry) -> dict[str, Any]:
+    """Build one model and return what its initialisers write, as JSON has it."""
     from graph_net.capture.weights import without_weights
 
-    try:
-        with without_weights() as watch:
-            call = zoo.build(entry)
-        heard.put(entry.library, model_name(entry), watch.recipes(call.model))
-    except Exception as error:
-        problem = f"{type(error).__name__}: {error}"[:300]
-        heard.put(entry.library, model_name(entry), {}, problem)
+    with without_weights() as watch:
+        call = zoo.build(entry)
+    recipes = watch.recipes(call.model)
+    return {name: recipe_to_json(recipe) for name, recipe in recipes.items()}

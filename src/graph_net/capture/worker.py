@@ -1,4 +1,4 @@
-"""One model captured in a process of its own; what came of it lies in two files.
+"""One model captured, and what came of it, which lies in two files.
 
 The result of an entry is ``KEY.json`` (what happened) and ``KEY.bin`` (the graphs, one after
 another, lengths in the JSON). Each is written aside and renamed, the JSON last: it marks a
@@ -7,18 +7,15 @@ complete result, so a killed collection resumes without losing or repeating what
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
 import resource
-import signal
-import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from graph_net.capture.zoo.variant import model_name
 from graph_net.capture.zoo.zoo import Entry, Zoo
@@ -35,6 +32,7 @@ from graph_net.graph import (
     from_bytes,
     to_bytes,
 )
+from graph_net.isolate import Limits
 from graph_net.record.signature import signature_of
 
 
@@ -44,6 +42,11 @@ class Budget:
 
     seconds: int = 180
     gigabytes: float = 10.0
+
+    @property
+    def limits(self) -> Limits:
+        """The same as a process is given them."""
+        return Limits.of(self.seconds, self.gigabytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,7 @@ class Spool:
             tree = json.loads(read_text(self.path / f"{self.key(entry)}.json"))
         except (FileNotFoundError, ValueError):
             return None
-        tree["entry"] = Entry(**{**tree["entry"], "tags": tuple(tree["entry"]["tags"])})
-        return Result(
-            **{**tree, "refused": tuple(tree["refused"]), "lengths": tuple(tree["lengths"])}
-        )
+        return result_from_json(tree)
 
     def graphs(self, result: Result) -> list[Graph]:
         """The graphs of a result."""
@@ -111,8 +111,15 @@ class Spool:
         aside.rename(self.path / name)
 
 
-def capture_entry(zoo: Zoo, entry: Entry, spool: Spool) -> None:
-    """Build, capture, check and store one entry; runs in the process that may die of it."""
+def result_from_json(tree: dict[str, Any]) -> Result:
+    """The result that was written as its fields."""
+    entry = Entry(**{**tree["entry"], "tags": tuple(tree["entry"]["tags"])})
+    lists = {"refused": tuple(tree["refused"]), "lengths": tuple(tree["lengths"])}
+    return Result(**{**tree, "entry": entry, **lists})
+
+
+def capture_entry(zoo: Zoo, entry: Entry) -> tuple[Result, list[bytes]]:
+    """Build, capture and check one entry; runs in the process that may die of it."""
     from graph_net.capture.capture import capture
     from graph_net.capture.check import check_graph_runs
     from graph_net.capture.weights import without_weights
@@ -152,11 +159,13 @@ def capture_entry(zoo: Zoo, entry: Entry, spool: Spool) -> None:
             peak_bytes=peak_bytes(),
             lengths=tuple(len(blob) for blob in blobs),
         )
-        spool.put(result, blobs)
+        return result, blobs
+    except MemoryError:
+        raise  # the pool says what the limit was
     except Exception as error:
         known = isinstance(error, GraphError)
         reason = str(error) if known else f"{type(error).__name__}: {error}"
-        spool.put(_failure(entry, reason, time.monotonic() - start), [])
+        return _failure(entry, reason, time.monotonic() - start), []
 
 
 def with_lively_inputs(graph: Graph) -> Graph:
@@ -188,11 +197,7 @@ def peak_bytes() -> int:
 
 
 def warm_up() -> None:
-    """Load what every capture needs, and keep it out of the workers' garbage collections.
-
-    A worker lives for one model: collecting in it costs a third of its time, and the first
-    collection copies every page that it shares with its parent.
-    """
+    """Load what every capture needs, before any worker is forked."""
     import torch
 
     from graph_net.capture.capture import capture
@@ -200,40 +205,3 @@ def warm_up() -> None:
 
     for graph in capture(torch.nn.Linear(2, 2), (torch.zeros(1, 2),)).graphs:
         check_graph_runs(graph)
-    gc.collect()
-    gc.freeze()
-
-
-def start(work: Callable[[], None], budget: Budget) -> int:
-    """Fork a process that does some work within its budget; its id."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    child = os.fork()
-    if child:
-        return child
-    try:
-        gc.disable()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.alarm(budget.seconds)
-        most = int(budget.gigabytes * 2**30)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(quiet, stream)
-        work()
-    finally:
-        os._exit(0)
-
-
-def finish(entry: Entry, spool: Spool, status: int, seconds: float) -> Result:
-    """What a finished process left behind, or why it left nothing."""
-    result = spool.result(entry)
-    if result is None:
-        if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-            why = "ran out of time" if number == signal.SIGALRM else f"died of signal {number}"
-        else:
-            why = f"ended with status {os.waitstatus_to_exitcode(status)} and no result"
-        result = Result(entry, False, why, seconds=seconds)
-        spool.put(result, [])
-    return result

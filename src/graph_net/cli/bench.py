@@ -100,7 +100,7 @@ def bench_graphs(
             board.counted(todo),
             jobs=jobs or default_jobs(device),
             compilers=[config.name for config in configs],
-            alone=not device.startswith("cuda"),
+            device=described.kind,
             work=records / ".work",
             watch=board.watch,
             until=until,

@@ -13,8 +13,9 @@ from graph_net.cli.progress import progress
 from graph_net.printable import counted
 
 if TYPE_CHECKING:
+    from graph_net.isolate import Pool
     from graph_net.learn.feature_store import FeatureStore
-    from graph_net.learn.lanes import Limits, Lost
+    from graph_net.learn.lost import Lost
 
 CHOICES = ("primitives", "per_store", "graph")
 SHOWN = 5
@@ -44,8 +45,8 @@ def make_features(
     workloads; graph takes the graphs of a pack.
     """
     from graph_net.corpus.records import RecordStore
+    from graph_net.isolate import Limits, Pool
     from graph_net.learn.feature_store import FeatureStore
-    from graph_net.learn.lanes import Limits
 
     chosen = [word.strip() for word in kind.split(",") if word.strip()]
     unknown = [word for word in chosen if word not in CHOICES]
@@ -55,14 +56,14 @@ def make_features(
         raise typer.BadParameter("the kind graph needs --graphs PACK", param_hint="--graphs")
     if set(chosen) != {"graph"} and not any(records.glob("programs-*.parquet")):
         raise typer.BadParameter(f"{records} holds no programs", param_hint="RECORDS")
-    store, limits = FeatureStore(output), Limits(seconds, jobs=jobs)
+    store, pool = FeatureStore(output), Pool(Limits.of(seconds, 16.0), jobs)
     with RecordStore(output).locked():
         if "primitives" in chosen:
             _primitives(records, store, retry)
         if "per_store" in chosen:
-            _per_store(records, store, limits, retry)
+            _per_store(records, store, pool, retry)
         if "graph" in chosen and graphs is not None:
-            _graphs(graphs, store, limits, retry)
+            _graphs(graphs, store, pool, retry)
 
 
 def _primitives(records: Path, store: FeatureStore, retry: bool) -> None:
@@ -81,23 +82,23 @@ def _primitives(records: Path, store: FeatureStore, retry: bool) -> None:
         err.print(f"{others:,} programs have no primitives: another format, or no schedule kept")
 
 
-def _per_store(records: Path, store: FeatureStore, limits: Limits, retry: bool) -> None:
+def _per_store(records: Path, store: FeatureStore, pool: Pool, retry: bool) -> None:
     from graph_net.learn.making import Making
 
     making = Making(records, store, retry)
     missing = making.missing_stores()
     total = sum(len(programs) for programs in missing.values())
-    _each("per_store, programs", total, making.per_store(missing, limits))
+    _each("per_store, programs", total, making.per_store(missing, pool))
     _tell(store, "per_store")
 
 
-def _graphs(graphs: Path, store: FeatureStore, limits: Limits, retry: bool) -> None:
+def _graphs(graphs: Path, store: FeatureStore, pool: Pool, retry: bool) -> None:
     from graph_net.corpus.pack import Pack
     from graph_net.learn.making_graphs import make_graphs, missing_graphs
 
     pack = Pack(graphs)
     missing = missing_graphs(pack, store, retry)
-    _each("graphs", len(missing), make_graphs(pack, missing, store, limits))
+    _each("graphs", len(missing), make_graphs(pack, missing, store, pool))
     _tell(store, "graph")
 
 

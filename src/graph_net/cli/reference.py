@@ -79,7 +79,7 @@ def reference_graphs(
             source, configs, described, protocol, limits, done, board.passed
         )
         lanes = Lanes(
-            jobs or default_jobs(device), not device.startswith("cuda"), output / ".work",
+            jobs or default_jobs(device), device, output / ".work",
             board.watch, until,
         )  # fmt: skip
         with board.shown():

@@ -88,7 +88,7 @@ def _run(
     names = store.names()[:limit]
     first = next((run for _, run in store.runs()), None)
     kind = device or (first.record.device.kind if first is not None else "cpu")
-    lanes = Lanes(jobs or default_jobs(kind), not kind.startswith("cuda"))
+    lanes = Lanes(jobs or default_jobs(kind), kind)
     with progress("verify", len(names)) as advance:
         for again in run_again(store, names, device_like(kind, threads), limits, lanes, config):
             yield again

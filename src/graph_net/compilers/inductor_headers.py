@@ -9,13 +9,16 @@ directory of its own that leads to them.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from graph_net.compilers.replacing import replacing
+from graph_net.isolate import INHERITED, Died, Limits, call
+
+SECONDS = 600
+"""Time to compile the headers, on the slowest machine."""
 
 
 def shared_headers() -> Path | None:
@@ -31,13 +34,9 @@ def make_headers() -> None:
     shared = shared_headers()
     if shared is None or _are_made(shared):
         return
-    child = os.fork()
-    if child == 0:
-        try:
-            _compile_something()
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
+    with suppress(Died):  # a worker makes its own where there are none
+        # Not confined: it is to write where every user of Inductor on this machine reads.
+        call(_compile_something, Limits(SECONDS, None), INHERITED)
     with suppress(OSError), replacing(_marker(shared)) as aside:
         shared.mkdir(parents=True, exist_ok=True)
         aside.write_text(json.dumps([path.name for path in shared.glob("*.gch")]))

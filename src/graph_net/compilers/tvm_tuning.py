@@ -7,20 +7,16 @@ finishes compiling.
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import signal
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from graph_net.compilers.tvm_ready import load_intrinsics
+from graph_net.isolate import INHERITED, Died, Limits, call
 
-BUILD_SECONDS = 30.0
-RUN_SECONDS = 10.0
+BUILD_SECONDS = 30
+RUN_SECONDS = 10
 
 
 def tuned(module: Any, target: Any, work: Path, trials: int, seed: int) -> Any:
@@ -117,32 +113,9 @@ def _runner() -> Any:
     return Runner()
 
 
-def in_fork(work: Callable[[], Any], seconds: float) -> tuple[Any, str | None]:
-    """What ``work`` gives in a forked process, or why there is nothing."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(writer, json.dumps([work(), None]).encode())
-        except BaseException as error:
-            why = f"{type(error).__name__}: {error}"[:2000]
-            os.write(writer, json.dumps([None, why]).encode())
-        os._exit(0)  # what the parent registered for its exit is not the child's to run
-    os.close(writer)
-    text, deadline = b"", time.monotonic() + seconds
-    while True:
-        ready, _, _ = select.select([reader], [], [], max(deadline - time.monotonic(), 0))
-        part = os.read(reader, 65_536) if ready else b""
-        text += part
-        if not part:
-            break
-    if not ready:
-        os.kill(child, signal.SIGKILL)
-    os.close(reader)
-    _, status = os.waitpid(child, 0)
-    if not ready:
-        return None, f"killed after {seconds:.0f} seconds"
-    if not text:
-        return None, f"died with status {status}"
-    value, failure = json.loads(text)
-    return value, failure
+def in_fork(work: Callable[[], Any], seconds: int) -> tuple[Any, str | None]:
+    """What ``work`` gives in a process forked from this confined one, or why there is nothing."""
+    try:
+        return call(work, Limits(seconds, None), INHERITED), None
+    except Died as error:
+        return None, str(error)[:2000]

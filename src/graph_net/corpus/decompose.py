@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +10,13 @@ from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 
-from graph_net.capture.collect import each_in_a_process
 from graph_net.capture.worker import Budget
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, pieces_of
+from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, encoded, pieces_of
 from graph_net.corpus.subgraphs import merged, write_subgraphs
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
-from graph_net.isolate import Limits, Sandbox, enter
+from graph_net.isolate import Finished, Needs, Pool, Sandbox
+from graph_net.isolate.deaths import said_rubbish
 from graph_net.rewrite.kinds import CORPUS_KINDS, Kind, corpus_kind, kind_of
 
 PARTITIONS = frozenset({"sole_op", "task"})
@@ -96,20 +92,13 @@ class Decomposition:
         if end is not None:
             smallest = sorted(sources, key=lambda source: len(source.data))
             sources = takewhile(lambda _: time.monotonic() < end, smallest)
-        gc.collect()
-        gc.freeze()
-        try:
-            ended = each_in_a_process(
-                sources,
-                lambda source: self._begin(budget, lambda: self._work(source, check)),
-                jobs,
-                budget.seconds,
-            )
-            for source, status, _ in ended:
-                self._finish(source, status)
-                yield source.name
-        finally:
-            gc.unfreeze()
+        for done in self._pool(jobs, budget).each(sources, lambda one: self._work(one, check)):
+            self._finish(done)
+            yield done.item.name
+
+    def _pool(self, jobs: int, budget: Budget) -> Pool:
+        sandbox = Sandbox(needs=Needs(reads=(self.spool.path.absolute(),)))
+        return Pool(budget.limits, jobs, sandbox)
 
     def _prepare(
         self, missing: dict[str, tuple[str, ...]], jobs: int, budget: Budget, check: bool
@@ -133,14 +122,11 @@ class Decomposition:
         """
         absent = [name for name in self.to_lower if self.spool.graph(self.ids[name]) is None]
 
-        def begin(source: Source) -> int:
-            return self._begin(
-                budget, lambda: self.spool.put_graph(source.id, to_bytes(self._form(source)))
-            )
-
         sources = self._sources(dict.fromkeys(absent, ()))
-        for _ in each_in_a_process(sources, begin, jobs, budget.seconds):
-            pass
+        pool = self._pool(jobs, budget)
+        for done in pool.each(sources, lambda source: to_bytes(self._form(source))):
+            if done.death is None:
+                self.spool.put_graph(done.item.id, done.answer)
 
     def _forms(self) -> Iterator[Graph]:
         """Every graph in the form it is cut in; one that could not be lowered is left out."""
@@ -169,21 +155,8 @@ class Decomposition:
             for name, data in self.pack.blobs(missing)
         ]
 
-    def _begin(self, budget: Budget, work: Callable[[], None]) -> int:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        parent = os.getpid()
-        child = os.fork()
-        if child:
-            return child
-        try:
-            limits = Limits.of(budget.seconds, budget.gigabytes)
-            enter(limits, Sandbox(self.spool.path), parent)
-            work()
-        finally:
-            os._exit(0)
-
-    def _work(self, source: Source, check: bool) -> None:
+    def _work(self, source: Source, check: bool) -> Iterator[bytes]:
+        """Yield a file of pieces for each kind that the source lacks."""
         form = cache(lambda: self._form(source))
         for kind in source.kinds:
             try:
@@ -191,20 +164,24 @@ class Decomposition:
                 pieces = pieces_of(source.name, graph, kind, self._made[kind])
                 if check and kind in PARTITIONS and graph.tensor_bytes <= CHECKED_BYTES:
                     pieces.notes.composed = _composes(graph, self._made[kind])
+            except MemoryError:
+                raise  # the pool says what the limit was
             except Exception as error:
                 why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
                 pieces = Pieces([], Notes(source.name, kind, failed=why))
-            self.spool.put(source.id, self.label(kind), pieces.rows, pieces.notes)
+            yield encoded(pieces.rows, pieces.notes)
 
-    def _finish(self, source: Source, status: int) -> None:
-        """A process that died leaves a note of it in the place of what it had not finished."""
+    def _finish(self, done: Finished[Source]) -> None:
+        """Keep what was found; for the rest, a note of what the process died of."""
+        source, answers = done.item, dict(zip(done.item.kinds, done.answers, strict=False))
         for kind in source.kinds:
-            if self.spool.notes(source.id, self.label(kind)) is None:
-                number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-                late = number in (signal.SIGALRM, signal.SIGKILL)
-                why = "ran out of time" if late else f"died of signal {number}"
-                notes = Notes(source.name, kind, failed=why)
-                self.spool.put(source.id, self.label(kind), [], notes)
+            data = answers.get(kind)
+            if isinstance(data, bytes):
+                self.spool.put(source.id, self.label(kind), data)
+            if data is None or self.spool.notes(source.id, self.label(kind)) is None:
+                why = done.death or said_rubbish("pieces that cannot be read")
+                failed = encoded([], Notes(source.name, kind, failed=why.reason[:300]))
+                self.spool.put(source.id, self.label(kind), failed)
 
     def notes(self) -> Iterator[Notes]:
         """What became of each graph and kind that is finished."""

@@ -23,7 +23,7 @@ class Lanes:
     """How the workers are held."""
 
     jobs: int
-    alone: bool
+    device: str = "cpu"
     work: Path | None = None
     watch: Watch = lambda event, key, stage: None
     until: float | None = None
@@ -151,7 +151,7 @@ def _measured(tasks: Iterator[Task], lanes: Lanes) -> Iterator[Record]:
         chain([first], tasks),
         jobs=lanes.jobs,
         compilers=[first.config.name],
-        alone=lanes.alone,
+        device=lanes.device,
         watch=lanes.watch,
         work=lanes.work,
         until=lanes.until,

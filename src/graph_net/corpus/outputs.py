@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,13 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graph_net.capture.collect import each_in_a_process
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.region import with_region
-from graph_net.files import open_regular, read_bytes
+from graph_net.files import open_regular
 from graph_net.graph import from_bytes
-from graph_net.isolate import Limits, Sandbox, enter
-from graph_net.isolate.place import temporary_place
+from graph_net.isolate import Finished, Limits, Pool, Sandbox
+from graph_net.isolate.deaths import said_rubbish
 
 BEGIN = "<!-- outputs, made by `graph-net corpus stats` -->"
 END = "<!-- end of outputs -->"
@@ -29,8 +27,6 @@ SAME = 1e-5
 """Outputs that spread less than this, or than this part of the largest, are constant: no tolerance
 is narrower."""
 LONGEST_LINE = 1 << 16
-MOST_ANSWER = 1 << 20
-"""Bytes of what a process says it saw."""
 
 
 class Kind(Enum):
@@ -88,6 +84,8 @@ def look(name: str, data: bytes, device: str) -> Look:
     try:
         outputs = run(from_bytes(data), device=device)
         return Look(name, digest, *kind_of(flat_outputs(outputs)))
+    except MemoryError:
+        raise  # the pool says what the limit was
     except Exception as error:
         return Look(name, digest, Kind.UNKNOWN, reason=f"{type(error).__name__}: {error}"[:200])
 
@@ -98,12 +96,11 @@ def look_at_all(
     """Run graphs, each in a confined process, and keep what is seen; those kept are passed over."""
     known = {seen.name: seen.digest for seen in looks(keep)}
     keep.parent.mkdir(parents=True, exist_ok=True)
-    with temporary_place() as place, keep.open("ab", buffering=0) as file:
-        new = ((n, d) for n, d in pack.blobs(names) if known.get(n) != digest_of(d))
-        begin = partial(_start, place=place, limits=limits, device=device)
-        for (name, data), status, _ in each_in_a_process(new, begin, jobs, limits.seconds):
-            seen = _answer(place, name, data, status)
-            file.write(json.dumps({**asdict(seen), "kind": seen.kind.value}).encode() + b"\n")
+    new = ((n, d) for n, d in pack.blobs(names) if known.get(n) != digest_of(d))
+    pool = Pool(limits, jobs, Sandbox(device=device))
+    with keep.open("ab", buffering=0) as file:
+        for seen in map(_seen, pool.each(new, partial(_look, device=device))):
+            file.write(json.dumps(_tree(seen)).encode() + b"\n")
             yield seen
 
 
@@ -167,28 +164,26 @@ def interval(part: int, whole: int, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _start(item: tuple[str, bytes], place: Path, limits: Limits, device: str) -> int:
-    parent = os.getpid()
-    child = os.fork()
-    if child:
-        return child
+def _look(item: tuple[str, bytes], device: str) -> dict[str, Any]:
+    """Look at one graph, in the process that may die of it."""
+    import torch
+
+    torch.set_num_threads(1)
+    return _tree(look(*item, device))
+
+
+def _tree(seen: Look) -> dict[str, Any]:
+    return {**asdict(seen), "kind": seen.kind.value}
+
+
+def _seen(done: Finished[tuple[str, bytes]]) -> Look:
+    """What a process saw, as far as it can be believed."""
+    name, digest = done.item[0], digest_of(done.item[1])
+    if done.death is not None:
+        return Look(name, digest, Kind.UNKNOWN, reason=done.death.reason[:200])
+    tree = done.answer
     try:
-        enter(limits, Sandbox(place, device=device), parent)
-        import torch
-
-        torch.set_num_threads(1)
-        seen = look(*item, device)
-        tree = {**asdict(seen), "kind": seen.kind.value}
-        (place / f"{seen.digest}.json").write_text(json.dumps(tree), "utf-8")
-    finally:
-        os._exit(0)
-
-
-def _answer(place: Path, name: str, data: bytes, status: int) -> Look:
-    file = place / f"{digest_of(data)}.json"
-    try:
-        tree = json.loads(read_bytes(file, MOST_ANSWER))  # it may be a FIFO, or endless
-        file.unlink()
-        return Look(**{**tree, "kind": Kind(tree["kind"])})
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return Look(name, digest_of(data), Kind.UNKNOWN, reason=f"ended with status {status}")
+        kind, largest, spread = Kind(tree["kind"]), float(tree["largest"]), float(tree["spread"])
+        return Look(name, digest, kind, largest, spread, str(tree["reason"])[:200])
+    except (ValueError, TypeError, KeyError) as error:
+        return Look(name, digest, Kind.UNKNOWN, reason=said_rubbish(error).reason[:200])

@@ -133,23 +133,26 @@ class PieceSpool:
 
     def put_graph(self, graph: str, data: bytes) -> None:
         """Keep a graph in the form that is cut."""
-        target = self._lowered(graph)
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        aside.write_bytes(data)
-        aside.rename(target)
+        _write(self._lowered(graph), data)
 
     def _lowered(self, graph: str) -> Path:
         return self.path / f"{graph}.lowered"
 
-    def put(self, graph: str, kind: str, rows: Iterable[dict[str, Any]], notes: Notes) -> None:
-        """Keep what a graph falls into."""
-        schema = SUBGRAPH_SCHEMA.with_metadata({_NOTES: json.dumps(asdict(notes)).encode()})
-        target = self._file(graph, kind)
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
-        with (
-            pa.OSFile(str(aside), "wb") as file,
-            pa.ipc.new_file(file, schema, options=options) as stream,
-        ):
-            stream.write_table(pa.Table.from_pylist(list(rows), schema=schema))
-        aside.rename(target)
+    def put(self, graph: str, kind: str, data: bytes) -> None:
+        """Keep what a graph falls into, as ``encoded`` gives it."""
+        _write(self._file(graph, kind), data)
+
+
+def encoded(rows: Iterable[dict[str, Any]], notes: Notes) -> bytes:
+    """Return the bytes of a file with the subgraphs of one kind in one graph."""
+    schema = SUBGRAPH_SCHEMA.with_metadata({_NOTES: json.dumps(asdict(notes)).encode()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as file:
+        file.write_table(pa.Table.from_pylist(list(rows), schema=schema))
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _write(target: Path, data: bytes) -> None:
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    aside.write_bytes(data)
+    aside.rename(target)

@@ -44,14 +44,19 @@ def move(pid: int, cores: Iterable[int]) -> None:
         if not elsewhere:
             return
         for thread in elsewhere:
-            with suppress(OSError):  # it ended, or its cores are not ours to choose
-                os.sched_setaffinity(thread, allowed)
+            bind(thread, allowed)
 
 
-def threads_of(pid: int) -> list[int]:
-    """The threads of a process."""
+def bind(thread: int, cores: Iterable[int]) -> None:
+    """Run a thread on these cores only, if it lives and its cores are ours to choose."""
+    with suppress(OSError):
+        os.sched_setaffinity(thread, cores)
+
+
+def threads_of(pid: int | str) -> list[int]:
+    """The threads of a process in the order they were started; none where nothing tells."""
     try:
-        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+        return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
     except OSError:
         return []
 

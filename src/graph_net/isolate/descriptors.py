@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import resource
+from collections.abc import Collection, Iterable
 
 _GPU = "/dev/nvidia"
 
@@ -16,16 +17,23 @@ def keep_only(kept: Collection[int]) -> None:
     was loaded before the fork, would call them by number.
     """
     null = os.open(os.devnull, os.O_RDWR)
-    for name in os.listdir("/proc/self/fd"):
-        number = int(name)
-        if number in kept or number == null or _leads_to_gpu(number):
+    for number in _numbers():
+        if number in kept or number == null or _is_left_alone(number):
             continue
         os.dup2(null, number, inheritable=number <= 2)
     os.close(null)
 
 
-def _leads_to_gpu(number: int) -> bool:
+def _numbers() -> Iterable[int]:
+    """Every descriptor there may be; a process forked from a confined one cannot list its own."""
+    try:
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    except PermissionError:
+        return range(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def _is_left_alone(number: int) -> bool:
     try:
         return os.readlink(f"/proc/self/fd/{number}").startswith(_GPU)
-    except OSError:  # the listing's own, closed by now
+    except OSError:  # it is closed: the listing's own, say
         return True

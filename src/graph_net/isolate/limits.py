@@ -31,8 +31,7 @@ class Limits:
         lives for one call: collecting garbage would copy every page it shares with its parent.
         """
         gc.disable()
-        for number in (signal.SIGINT, signal.SIGALRM):
-            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(self.seconds)
         if self.memory_bytes is not None:
             lower(resource.RLIMIT_AS, address_space() + self.memory_bytes)

@@ -78,10 +78,15 @@ class Sandbox:
     workdir: Path | None = None
     needs: Needs = Needs()
     device: str = "cpu"
+    inherits: bool = False
+    """Add no confinement: the process that forks is confined already, or the work is trusted."""
 
     def needing(self, more: Needs) -> Sandbox:
         """The same with more needs."""
         return replace(self, needs=self.needs | more)
+
+
+INHERITED = Sandbox(inherits=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,8 @@ def confine(sandbox: Sandbox) -> Confinement:
 
     The kernel confines a thread and those that it starts, so there must be no other yet.
     """
+    if sandbox.inherits:
+        return Confinement((), ("anything of its own: it has what its parent has",))
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("only a process of one thread can be confined")
     _limit_resources()

@@ -52,21 +52,11 @@ def kill_strays(known: Iterable[int]) -> int:
     In a process that adopts orphans they are what workers left behind.
     """
     mine = set(known)
-    return _end(lambda: set(children_of(os.getpid())) - mine)
+    return end_all(lambda: set(children_of(os.getpid())) - mine)
 
 
-def kill_confined_strays() -> int:
-    """Kill and reap the confined children of this process, which is not confined itself.
-
-    What else the process has started is not: the kernel says of each whether it may gain
-    privileges.
-    """
-    if _is_confined(os.getpid()):
-        return 0
-    return _end(lambda: {pid for pid in children_of(os.getpid()) if _is_confined(pid)})
-
-
-def _end(look: Callable[[], set[int]]) -> int:
+def end_all(look: Callable[[], set[int]]) -> int:
+    """Kill and reap the children that ``look`` finds, until it finds none; how many there were."""
     count = 0
     for _ in range(_ROUNDS):
         strays = look()
@@ -78,13 +68,6 @@ def _end(look: Callable[[], set[int]]) -> int:
                 os.waitpid(pid, 0)
                 count += 1
     return count
-
-
-def _is_confined(pid: int) -> bool:
-    try:
-        return "\nNoNewPrivs:\t1" in Path(f"/proc/{pid}/status").read_text("ascii", "replace")
-    except OSError:
-        return False
 
 
 def state_of(pid: int) -> str:

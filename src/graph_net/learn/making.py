@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.workloads import WorkloadStore
+from graph_net.isolate import Pool
 from graph_net.learn import kinds
 from graph_net.learn.feature_store import FeatureStore
 from graph_net.learn.joined import programs_by_key
 from graph_net.learn.kinds import Kind
-from graph_net.learn.lanes import Limits, Lost
+from graph_net.learn.lost import Lost
 from graph_net.learn.parts import Parts
 from graph_net.learn.per_store import Subject, extract
 from graph_net.space import SpaceError, Workload
@@ -72,11 +73,11 @@ class Making:
             found.setdefault(programs.tasks[place], []).append(program)
         return {task: found[task] for task in sorted(found)}
 
-    def per_store(self, missing: dict[str, list[int]], limits: Limits) -> Iterator[Lost | None]:
+    def per_store(self, missing: dict[str, list[int]], pool: Pool) -> Iterator[Lost | None]:
         """Features through TVM; yields as programs are done, with the reason for one without."""
         numbers: dict[tuple[str, str], int] = {}
         with Parts(self.store, kinds.PER_STORE) as parts:
-            for task, schedule, found in extract(self._subjects(missing, numbers), limits):
+            for task, schedule, found in extract(self._subjects(missing, numbers), pool):
                 number = numbers.pop((task, schedule))
                 lost = found if isinstance(found, Lost) else None
                 parts.add(((task, number), found if isinstance(found, Lost) else [found]))

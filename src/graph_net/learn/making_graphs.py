@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +11,11 @@ import pyarrow as pa
 from graph_net.corpus.pack import Pack
 from graph_net.graph import Limits as GraphLimits
 from graph_net.graph import from_bytes
+from graph_net.isolate import Batch, Pool
 from graph_net.learn.feature_store import FeatureStore, hashes
 from graph_net.learn.graph_features import graph_features
 from graph_net.learn.kinds import GRAPH
-from graph_net.learn.lanes import Batch, Limits, Lost, Work, each
+from graph_net.learn.lost import Lost
 from graph_net.learn.parts import Parts
 
 BATCH = 32
@@ -29,7 +30,7 @@ def missing_graphs(pack: Pack, store: FeatureStore, retry: bool = False) -> dict
 
 
 def make_graphs(
-    pack: Pack, missing: dict[str, str], store: FeatureStore, limits: Limits
+    pack: Pack, missing: dict[str, str], store: FeatureStore, pool: Pool
 ) -> Iterator[Lost | None]:
     """Yields as graphs are done, with the reason for one without features."""
     import torch
@@ -42,24 +43,25 @@ def make_graphs(
     data = {graph: blobs[name] for graph, name in missing.items()}
     ids = sorted(data)
     batches = (
-        Batch("", lambda: _work(data, pack.limits), tuple(ids[start : start + BATCH]))
+        Batch(lambda: _work(data, pack.limits), tuple(ids[start : start + BATCH]))
         for start in range(0, len(ids), BATCH)
     )
     try:
         with Parts(store, GRAPH) as parts:
-            for _, graph, answer in each(batches, limits):
-                if isinstance(answer, Lost):
-                    parts.add(((graph,), answer))
-                    yield answer
+            for done in pool.batches(batches):
+                if done.death is not None:
+                    lost = Lost.to(done.death)
+                    parts.add(((done.item,), lost))
+                    yield lost
                 else:
-                    arrays = np.load(io.BytesIO(answer), allow_pickle=False)
-                    parts.add(((graph,), [arrays[column.name] for column in GRAPH.columns]))
+                    arrays = np.load(io.BytesIO(done.answer), allow_pickle=False)
+                    parts.add(((done.item,), [arrays[column.name] for column in GRAPH.columns]))
                     yield None
     finally:
         torch.set_num_threads(threads)
 
 
-def _work(data: dict[str, bytes], limits: GraphLimits) -> Work:
+def _work(data: dict[str, bytes], limits: GraphLimits) -> Callable[[str], bytes]:
     def work(graph: str) -> bytes:
         found = graph_features(from_bytes(data[graph], limits))
         written = io.BytesIO()

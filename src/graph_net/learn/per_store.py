@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graph_net.compilers.tvm_ready import load_intrinsics
-from graph_net.learn.lanes import Batch, Limits, Lost, each
+from graph_net.isolate import Batch, Limits, Pool
+from graph_net.learn.lost import Lost
 from graph_net.space import Workload
 
 WIDTH = 164
@@ -34,6 +36,9 @@ MOST_STORES = 64
 BATCH = 64
 """Programs a process takes on: making the space of a task costs about as much as ten of them."""
 
+POOL = Pool(Limits.of(20, 16.0))
+"""What one program may cost, and one process, where nothing else is asked for."""
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -46,15 +51,16 @@ class Subject:
 
 
 def extract(
-    subjects: Iterable[Subject], limits: Limits | None = None
+    subjects: Iterable[Subject], pool: Pool | None = None
 ) -> Iterator[tuple[str, str, NDArray[np.float32] | Lost]]:
     """(task, schedule, stores × 164) of each program, or why there is nothing.
 
     Workers are forked from this process, which loads TVM once for all.
     """
     _warm_up()
-    for task, schedule, answer in each(_batches(subjects), limits or Limits()):
-        yield task, schedule, answer if isinstance(answer, Lost) else _array(answer)
+    for done in (pool or POOL).batches(_batches(subjects)):
+        lost = None if done.death is None else Lost.to(done.death)
+        yield *done.item, lost or _array(done.answer)
 
 
 def _warm_up() -> None:
@@ -69,14 +75,17 @@ def _array(answer: bytes) -> NDArray[np.float32]:
     return np.frombuffer(answer, np.float32).reshape(-1, WIDTH)
 
 
-def _batches(subjects: Iterable[Subject]) -> Iterator[Batch]:
+def _batches(subjects: Iterable[Subject]) -> Iterator[Batch[tuple[str, str]]]:
     for subject in subjects:
+        prepare = partial(_prepared, subject)
         for start in range(0, len(subject.schedules), BATCH):
-            yield Batch(
-                subject.task,
-                lambda subject=subject: extractor(subject.workload, subject.target),  # type: ignore[misc]
-                subject.schedules[start : start + BATCH],
-            )
+            some = subject.schedules[start : start + BATCH]
+            yield Batch(prepare, tuple((subject.task, schedule) for schedule in some))
+
+
+def _prepared(subject: Subject) -> Callable[[tuple[str, str]], bytes]:
+    work = extractor(subject.workload, subject.target)
+    return lambda item: work(item[1])
 
 
 def extractor(workload: Workload, target: str) -> Callable[[str], bytes]:

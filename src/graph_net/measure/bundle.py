@@ -99,7 +99,7 @@ def main(place: str, arguments: list[str] | None = None) -> None:
             until(planned(bundle, plan, done), given.budget),
             jobs=given.jobs or default_jobs(plan.device),
             compilers=[config.name for config in plan.configs],
-            alone=plan.device == "cpu",
+            device=plan.device,
         )
         _write(run, given.output)
 

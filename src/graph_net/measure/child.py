@@ -10,13 +10,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graph_net.isolate.call import name_of
+from graph_net.isolate.deaths import Death, death_from
+from graph_net.isolate.messages import BadMessage, Inbox
 from graph_net.isolate.tree import kill_all
 from graph_net.measure.audit import Heard
-from graph_net.measure.memory import oom_kills
-from graph_net.measure.task import BadMessage, Inbox, Work, now
-from graph_net.record import Failure, Json, Stage, Symptom
-from graph_net.record.signature import signature_of
+from graph_net.measure.task import Work, now
+from graph_net.record import Json, Stage
 
 MOST_TEXT, MOST_RECORD = 1 << 24, 1 << 26
 """Bytes of what a worker may say in one message, and of its record."""
@@ -55,8 +54,8 @@ class Child:
     record: bytes | None = None
     heard: Heard | None = None
     """What it answered when it was asked to show that its record holds."""
-    verdict: Failure | None = None
-    """Why it was killed by us."""
+    verdict: Death | None = None
+    """Why it was killed by us, or what it said before it ended."""
 
     def used(self) -> float:
         """Seconds of this stage, those it was stopped for aside."""
@@ -95,15 +94,10 @@ class Child:
             struct.pack_into("d", self.paused, 0, self.stopped_in_all)
             signal_group(self.pid, signal.SIGCONT)
 
-    def fault(self, why: str) -> Failure:
-        """A failure that has no record: ours before anything foreign ran, the compiler's after."""
-        ours = self.stage in (Stage.LOAD, Stage.EAGER)
-        symptom = Symptom.INFRASTRUCTURE if ours else Symptom.EXCEPTION
-        return Failure(self.stage, symptom, why, signature_of(why))
-
-    def kill(self, failure: Failure) -> None:
+    def kill(self, death: Death) -> None:
+        """End it and what it started; only the first reason counts."""
         if self.verdict is None:
-            self.verdict = failure
+            self.verdict = death
             kill_all([self.pid])
 
 
@@ -118,22 +112,6 @@ def signal_group(pid: int, number: int) -> None:
             return
 
 
-def death_of(child: Child, status: int) -> Failure:
+def death_of(child: Child, status: int) -> Death:
     """What a worker died of, when it left no record."""
-    if child.verdict is not None:
-        return child.verdict
-    if not os.WIFSIGNALED(status):
-        # Ours would have said what happened: from compiling on, somebody called exit().
-        status = os.waitstatus_to_exitcode(status)
-        return child.fault(f"the process ended with status {status} and no record")
-    number = os.WTERMSIG(status)
-    if number == signal.SIGKILL and oom_kills() > child.oom_kills:
-        why = "the machine ran out of memory"
-        return Failure(child.stage, Symptom.OUT_OF_MEMORY, why, why)
-    if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        why = f"killed from outside by {signal.Signals(number).name}"
-        return Failure(child.stage, Symptom.INFRASTRUCTURE, why, why)
-    why = f"died of {name_of(number)} at {child.stage}"
-    if number == signal.SIGSYS:
-        why = f"sent itself a signal that ends it, at {child.stage}"
-    return Failure(child.stage, Symptom.CRASH, why, why, number)
+    return child.verdict or death_from(status, None, child.oom_kills)

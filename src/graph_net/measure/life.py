@@ -15,9 +15,10 @@ from typing import Any
 from graph_net.isolate import confine
 from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.limits import address_space, lower
+from graph_net.isolate.messages import encode
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.measure.audit import respond
-from graph_net.measure.task import Answer, Surroundings, Work, encode
+from graph_net.measure.task import Answer, Surroundings, Work
 from graph_net.record import Json, Stage
 from graph_net.record.signature import message_of
 

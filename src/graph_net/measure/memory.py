@@ -40,14 +40,3 @@ def _text(path: str) -> str:
 def _bytes(field: re.Pattern[str], text: str) -> int:
     found = field.search(text)
     return int(found[1]) << 10 if found else 0
-
-
-def oom_kills() -> int:
-    """How often the kernel has killed a process for memory."""
-    try:
-        for line in Path("/proc/vmstat").read_text("ascii").splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    except OSError:
-        pass
-    return 0

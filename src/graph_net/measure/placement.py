@@ -15,9 +15,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graph_net.isolate.cores import bind, threads_of
 from graph_net.record import Json
 
-_TASKS = "/proc/self/task"
+_ME = "self"
+"""As /proc calls it: a confined process sees itself there, and no other."""
 _SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
@@ -34,7 +36,7 @@ class Placement:
 
     threads: int
     cores: tuple[int, ...] = field(default_factory=lambda: usable_cores())
-    known: frozenset[int] = field(default_factory=lambda: frozenset(_threads()))
+    known: frozenset[int] = field(default_factory=lambda: frozenset(threads_of(_ME)))
     _before: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -47,11 +49,11 @@ class Placement:
         if not self.possible:
             return
         others = self.cores[1 : max(self.threads, 2)]
-        _bind(threading.get_native_id(), (self.cores[0],))
+        bind(threading.get_native_id(), (self.cores[0],))
         for pool in self._pools():
             for number, thread in enumerate(pool):
                 kept = self._before.get(thread, self.cores)
-                _bind(thread, (others[number],) if len(pool) <= len(others) else kept)
+                bind(thread, (others[number],) if len(pool) <= len(others) else kept)
 
     def _pools(self) -> Iterable[list[int]]:
         """The other threads: those that were there, the runtime's, and those that it bound."""
@@ -72,15 +74,15 @@ class Placement:
         return {"caller": [*caller], "workers": [*workers], "left_to_the_kernel": left}
 
     def __enter__(self) -> Placement:
-        self._before = {thread: _cores_of([thread]) for thread in _threads()}
+        self._before = {thread: _cores_of([thread]) for thread in threads_of(_ME)}
         self.apply()
         return self
 
     def __exit__(self, *_: object) -> None:
         if not self.possible:
             return
-        for thread in _threads():
-            _bind(thread, self._before.get(thread, self.cores))
+        for thread in threads_of(_ME):
+            bind(thread, self._before.get(thread, self.cores))
 
 
 @contextmanager
@@ -119,21 +121,9 @@ def _siblings(core: int) -> list[int]:
     return sorted(set(found))
 
 
-def _threads() -> list[int]:
-    """The threads of this process in the order they were started; none where nothing tells."""
-    with suppress(OSError):
-        return sorted(map(int, os.listdir(_TASKS)))
-    return []
-
-
 def _others() -> list[int]:
     """The threads of this process but the calling one."""
-    return [thread for thread in _threads() if thread != threading.get_native_id()]
-
-
-def _bind(thread: int, cores: Iterable[int]) -> None:
-    with suppress(OSError):  # it ended, or the kernel does not let us
-        os.sched_setaffinity(thread, cores)
+    return [thread for thread in threads_of(_ME) if thread != threading.get_native_id()]
 
 
 def _cores_of(threads: Iterable[int]) -> list[int]:

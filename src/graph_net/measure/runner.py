@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import landlock
+from graph_net.isolate.fork import kill_confined_strays
+from graph_net.isolate.messages import Inbox, encode
 from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopting_orphans
 from graph_net.isolate.sandbox import is_off
-from graph_net.isolate.tree import kill_confined_strays, state_of
-from graph_net.measure.task import Inbox, Task, encode
+from graph_net.isolate.tree import state_of
+from graph_net.measure.task import Task
 from graph_net.record import Failure, Record, RecordError, Stage, Symptom, from_json
 from graph_net.record.signature import signature_of
 
@@ -51,7 +53,7 @@ def measure(
     *,
     jobs: int,
     compilers: Iterable[str],
-    alone: bool = True,
+    device: str = "cpu",
     watch: Watch = _nobody,
     work: Path | None = None,
     until: float | None = None,
@@ -63,7 +65,7 @@ def measure(
     record, what is being measured has a few seconds more.
     """
     with lanes(
-        jobs=jobs, compilers=compilers, alone=alone, watch=watch, work=work, until=until
+        jobs=jobs, compilers=compilers, device=device, watch=watch, work=work, until=until
     ) as ask:
         yield from ask(tasks)
 
@@ -76,7 +78,7 @@ def lanes(
     *,
     jobs: int,
     compilers: Iterable[str],
-    alone: bool = True,
+    device: str = "cpu",
     watch: Watch = _nobody,
     work: Path | None = None,
     until: float | None = None,
@@ -86,7 +88,7 @@ def lanes(
     Inside, call what is given with tasks; the next call may come when all records of one are read.
     """
     with _workspace(work) as root, adopting_orphans():
-        run = _Run(jobs, [*compilers], alone, watch, root)
+        run = _Run(jobs, [*compilers], device, watch, root)
         run.until = math.inf if until is None else until
         try:
             yield run.records
@@ -107,7 +109,7 @@ def _workspace(work: Path | None) -> Iterator[Path]:
 
 class _Run:
     def __init__(
-        self, jobs: int, compilers: list[str], alone: bool, watch: Watch, root: Path
+        self, jobs: int, compilers: list[str], device: str, watch: Watch, root: Path
     ) -> None:
         self.tasks: Iterator[Task] = iter(())
         self.until = math.inf
@@ -115,7 +117,7 @@ class _Run:
         self.command = [
             # -P: a directory called graph_net where this is run is not this package.
             *(sys.executable, "-P", "-m", "graph_net.measure.server"),
-            *(str(jobs), "1" if alone else "0", str(root.absolute()), str(os.getpid())),
+            *(str(jobs), device, str(root.absolute()), str(os.getpid())),
             *compilers,
         ]
         self.server: subprocess.Popen[bytes] | None = None

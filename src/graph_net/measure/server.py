@@ -22,18 +22,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from graph_net.isolate import deaths
 from graph_net.isolate.cores import Cores, move
+from graph_net.isolate.messages import BadMessage, Inbox, encode
 from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
 from graph_net.isolate.tree import children_of, descendants, kill_all, kill_strays, state_of
 from graph_net.measure.audit import Heard, follow_up, write_to
 from graph_net.measure.child import Child, death_of, signal_group
 from graph_net.measure.life import live
-from graph_net.measure.memory import group_bytes, oom_kills
+from graph_net.measure.memory import group_bytes
 from graph_net.measure.prepare import prepare
-from graph_net.measure.task import BadMessage, Inbox, Task, Work, encode
-from graph_net.record import Failure, Stage, Symptom
-from graph_net.record.signature import bounded, signature_of
+from graph_net.measure.task import Task, Work
+from graph_net.record import Failure, Stage
+from graph_net.record.death import failure_from
+from graph_net.record.signature import bounded
 
 TICK = 0.25
 """Seconds between looks at clocks and memory."""
@@ -46,14 +49,16 @@ MOST_PROCESSES = 512
 class Server:
     """Holds the workers; ``serve`` runs until there is nothing left to do."""
 
-    def __init__(self, jobs: int, alone: bool, root: Path, source: int, sink: int) -> None:
-        self.jobs, self.alone, self.root, self.source, self.sink = jobs, alone, root, source, sink
+    def __init__(self, jobs: int, device: str, root: Path, source: int, sink: int) -> None:
+        self.jobs, self.root, self.source, self.sink = jobs, root, source, sink
+        self.alone = not device.startswith("cuda")
+        """Whether everything else is stopped while one measures."""
         self.queue: deque[Work] = deque()
         self.children: dict[int, Child] = {}
         self.measuring: Child | None = None
         self.quiet = False
         """Whether the one that measures has asked for everything else to be stopped."""
-        self.cores = None if alone else Cores.divided()
+        self.cores = None if self.alone else Cores.divided()
         self.inbox = Inbox()
         self.outbox = bytearray()
         self.open = True
@@ -119,7 +124,9 @@ class Server:
         os.set_blocking(reads, False)
         with suppress(PermissionError, ProcessLookupError):
             os.setpgid(pid, pid)  # in both processes: whichever is first
-        return Child(pid, os.pidfd_open(pid), paused, task, reads, writes, workdir, oom_kills())
+        return Child(
+            pid, os.pidfd_open(pid), paused, task, reads, writes, workdir, deaths.oom_kills()
+        )
 
     def _read_child(self, child: Child) -> bool:
         """Take what a worker says; whether there may be more."""
@@ -133,7 +140,7 @@ class Server:
             for message, blob in child.inbox.feed(data):
                 self._hear(child, message, blob)
         except (ValueError, KeyError, TypeError) as error:
-            self._silence(child, f"its process wrote something that is no message: {error}")
+            self._silence(child, deaths.said_rubbish(error))
             return False
         return bool(data)
 
@@ -150,7 +157,9 @@ class Server:
         elif "quiet" in message and child is self.measuring and not self.quiet:
             self._hush(child)
         elif "fault" in message:
-            child.verdict = child.verdict or child.fault(bounded(str(message["fault"])))
+            child.verdict = child.verdict or deaths.Death(
+                deaths.Ending.EXCEPTION, str(message["fault"])
+            )
         elif "record" in message and child.record is None:
             child.task.check(blob)
             child.record, child.heard = blob, Heard().ask(child.writes)
@@ -167,10 +176,10 @@ class Server:
                 other.stop()
         write_to(child.writes, b"g")
 
-    def _silence(self, child: Child, why: str) -> None:
+    def _silence(self, child: Child, death: deaths.Death) -> None:
         """End a worker that cannot be understood, and hear no more of it."""
         child.record = None
-        child.kill(child.fault(bounded(why)))
+        child.kill(death)
         if child.reads in self.selector.get_map():
             self.selector.unregister(child.reads)
 
@@ -205,16 +214,12 @@ class Server:
                 signal_group(child.pid, signal.SIGCONT)
             most = child.task.limits.seconds[child.stage]
             if child.waiting is None and child.used() > most:
-                why = f"{child.stage} took more than {most:g} s"
-                child.kill(Failure(child.stage, Symptom.TIMEOUT, why, signature_of(why)))
+                child.kill(deaths.took_longer(most))
             if len(descendants(child.pid)) > MOST_PROCESSES:
-                why = f"started more than {MOST_PROCESSES} processes"
-                child.kill(Failure(child.stage, Symptom.CRASH, why, why, signal.SIGKILL))
-            held = group_bytes(child.pid)
-            if held > child.task.limits.memory_bytes:
-                limit = child.task.limits.memory_bytes
-                why = f"held more than the limit of {limit / 2**30:.1f} GiB"
-                child.kill(Failure(child.stage, Symptom.OUT_OF_MEMORY, why, signature_of(why)))
+                child.kill(deaths.started_more(MOST_PROCESSES))
+            limit = child.task.limits.memory_bytes
+            if group_bytes(child.pid) > limit:
+                child.kill(deaths.held_more(limit))
 
     def _finish(self, child: Child) -> None:
         while child.reads in self.selector.get_map() and self._read_child(child):
@@ -232,7 +237,9 @@ class Server:
         if self.measuring is child:
             self.measuring, self.quiet = None, False
         record = child.record
-        death = death_of(child, status) if status or record is None else None
+        death = None
+        if status or record is None:
+            death = failure_from(death_of(child, status), child.stage)
         if record is None:
             assert death is not None
             record = self._obituary(child, death)
@@ -268,14 +275,14 @@ class Server:
 
 
 def main(arguments: list[str]) -> None:
-    """``python -m graph_net.measure.server JOBS ALONE ROOT PARENT COMPILER…``."""
-    (jobs, alone, root, parent), compilers = arguments[:4], arguments[4:]
+    """``python -m graph_net.measure.server JOBS DEVICE ROOT PARENT COMPILER…``."""
+    (jobs, device, root, parent), compilers = arguments[:4], arguments[4:]
     die_with_parent(int(parent))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process decides, and closes the pipe
     sink = os.dup(1)
     os.dup2(2, 1)  # whatever prints must not print into the messages
-    prepare(compilers, "cpu" if alone == "1" else "cuda")
-    server = Server(int(jobs), alone == "1", Path(root), 0, sink)
+    prepare(compilers, device)
+    server = Server(int(jobs), device, Path(root), 0, sink)
 
     def terminate(number: int, frame: object) -> None:
         """Kill every worker with what it started: they would compute on, or stay stopped."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -200,49 +199,3 @@ class Task:
 def now() -> str:
     """The time, as records have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def encode(tree: dict[str, Any], blob: bytes = b"") -> bytes:
-    """A message: two lengths, JSON, bytes."""
-    text = json.dumps(tree).encode()
-    return len(text).to_bytes(4, "little") + len(blob).to_bytes(8, "little") + text + blob
-
-
-class BadMessage(ValueError):
-    """Bytes that are no message of ours, or one beyond the limits."""
-
-
-@dataclass
-class Inbox:
-    """Puts messages together from bytes as they arrive, within limits on both of their parts."""
-
-    most_text: int = 1 << 28
-    most_blob: int = 1 << 33
-    _held: bytearray = field(default_factory=bytearray)
-
-    def feed(self, data: bytes) -> list[tuple[dict[str, Any], bytes]]:
-        """The messages that are complete now."""
-        self._held += data
-        found = []
-        while len(self._held) >= 12:
-            text = int.from_bytes(self._held[:4], "little")
-            blob = int.from_bytes(self._held[4:12], "little")
-            if text > self.most_text or blob > self.most_blob:
-                raise BadMessage(f"a message of {text + blob} bytes")
-            end = 12 + text + blob
-            if len(self._held) < end:
-                break
-            tree = _tree(bytes(self._held[12 : 12 + text]))
-            found.append((tree, bytes(self._held[12 + text : end])))
-            del self._held[:end]
-        return found
-
-
-def _tree(text: bytes) -> dict[str, Any]:
-    try:
-        tree = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadMessage(f"no JSON: {error}") from error
-    if not isinstance(tree, dict):
-        raise BadMessage("JSON, but no object")
-    return tree

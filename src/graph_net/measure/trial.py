@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from graph_net.isolate import Sandbox
-from graph_net.isolate.call import text_of
+from graph_net.isolate.messages import text_of
 from graph_net.measure.placement import Placement
 from graph_net.measure.protocol import Limits
 from graph_net.measure.server import Server
@@ -118,7 +118,7 @@ def serve_trials(trials: Iterable[Trial], jobs: int, root: Path, sink: int) -> N
     """Run trials in the lanes of this process, and write what came of each to ``sink``."""
     source, nobody = os.pipe()
     os.close(nobody)
-    server = Server(jobs, True, root, source, sink)
+    server = Server(jobs, "cpu", root, source, sink)
     server.queue.extend(trials)
     server.serve()
     os.close(source)

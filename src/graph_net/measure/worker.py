@@ -19,7 +19,8 @@ from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.compilers.dynamo import compilations
 from graph_net.compilers.kept_forms import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
-from graph_net.isolate.call import text_of
+from graph_net.isolate.deaths import held_more, is_out_of_memory
+from graph_net.isolate.messages import text_of
 from graph_net.measure.answer import answer_with
 from graph_net.measure.arms import Arms
 from graph_net.measure.device import Disturbances, Peak
@@ -249,7 +250,8 @@ class Worker:
         self.environment["noisy_at_first"] = first.reason
         self.quiet()
         longer = replace(protocol, seconds=LONGER * protocol.seconds)
-        second, again, failure = arms.time(longer, compilations, expected, self.outputs, place)
+        second, more, failure = arms.time(longer, compilations, expected, self.outputs, place)
+        again = worse(again, more) if again and more else more
         return min(second, first, key=lambda timing: half_width(timing.noise)), again, failure
 
     def _failure(self, error: BaseException) -> Failure:
@@ -257,10 +259,10 @@ class Worker:
         symptom = Symptom.EXCEPTION
         if isinstance(error, Unsupported):
             symptom, message = Symptom.UNSUPPORTED, text_of(error) or "unsupported"
-        elif isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
-            "can't allocate memory" in message
-        ):
+        elif is_out_of_memory(type(error).__name__, message):
             symptom = Symptom.OUT_OF_MEMORY
+            if self.task.device.kind == "cpu":
+                message = held_more(self.task.limits.memory_bytes, message).reason
         return Failure(self.stage, symptom, message)
 
     def _reset_peak(self) -> None:

@@ -7,35 +7,28 @@ is an even sample of all of them.
 
 from __future__ import annotations
 
-import gc
-import json
-import math
 import os
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
-from statistics import fmean
+from typing import Any
 
-from graph_net.files import open_regular, read_text
-from graph_net.isolate import Limits, Needs, Sandbox, enter
+from graph_net.files import read_text
+from graph_net.isolate import Death, Ending
+from graph_net.isolate.deaths import death_from, oom_kills, said_rubbish
+from graph_net.isolate.fork import end, fork
+from graph_net.isolate.messages import BadMessage, Inbox
 from graph_net.isolate.place import remove_tree
-from graph_net.measure.task import Inbox
-from graph_net.measure.trial import Trial, serve_trials, trial_limits
+from graph_net.programs.journal import Journal
 from graph_net.programs.samples import Samples
 from graph_net.programs.tasks import CollectedTask
+from graph_net.programs.turn import Turn
 from graph_net.programs.workplace import workplace
-from graph_net.record import RETRIED, Program, Stage, program_from_json, program_to_json
-from graph_net.space import space_of
+from graph_net.record import Program, program_from_json
+from graph_net.record.signature import bounded
 
-PATIENCE = 120
-"""Seconds for making a space; a second for each draw, and the limits of each trial, on top."""
-MOST_BYTES = 16 << 30
-"""Address space of a task's process, so that it fails itself and not the machine."""
-FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
-"""Ends for which the task is not to blame: it has its next turn."""
+MOST_MESSAGE = 1 << 26
+"""Bytes of one message of a turn's process."""
 
 
 @dataclass(frozen=True)
@@ -47,51 +40,6 @@ class Wanted:
     turn: int = 32
 
 
-class Journal:
-    """The programs of one task that are measured, in a file, which is read once."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @cached_property
-    def done(self) -> set[int]:
-        """Schedules that have an outcome, hashed; a line cut off by a kill is cut off for good."""
-        found: set[int] = set()
-        if not self.path.exists():
-            return found
-        end = 0
-        with open_regular(self.path) as file:
-            for line in file:
-                if line.endswith(b"\n"):
-                    found.add(_key(json.loads(line)["schedule"]))
-                    end += len(line)
-        os.truncate(self.path, end)
-        return found
-
-    def seconds(self) -> float:
-        """What a program took on average, from its building to its end; NaN where there is none."""
-        if not self.done:
-            return math.nan
-        with open_regular(self.path) as file:
-            return fmean(json.loads(line)["seconds"] or 0.0 for line in file)
-
-    def has(self, schedule: str) -> bool:
-        """Whether a schedule has an outcome."""
-        return _key(schedule) in self.done
-
-    def add(self, program: Program) -> None:
-        """Append one program; what the machine is to blame for is no outcome, and tried again."""
-        if program.failure is not None and program.failure.symptom in RETRIED:
-            return
-        self.done.add(_key(program.schedule))
-        with self.path.open("ab") as file:
-            file.write(program_to_json(program).encode() + b"\n")
-
-
-def _key(schedule: str) -> int:
-    return int.from_bytes(blake2b(schedule.encode(), digest_size=8).digest(), "little")
-
-
 class Collection:
     """A directory in which programs are collected."""
 
@@ -101,7 +49,7 @@ class Collection:
         self.lost: list[str] = []
         """Turns that ended early, and how."""
         self._journals: dict[str, Journal] = {}
-        for part in ("samples", "programs", "trials", "failed"):
+        for part in ("samples", "programs", "failed"):
             (work / part).mkdir(parents=True, exist_ok=True)
 
     def journal(self, task: CollectedTask) -> Journal:
@@ -130,12 +78,9 @@ class Collection:
     def run(self, tasks: Sequence[CollectedTask]) -> Iterator[Program]:
         """Measure; programs as they are finished."""
         self._prepare(tasks)
-        try:
-            for start in range(0, self.wanted.per_task, self.wanted.turn):
-                for task in tasks:
-                    yield from self._turn(task, start)
-        finally:
-            gc.unfreeze()
+        for start in range(0, self.wanted.per_task, self.wanted.turn):
+            for task in tasks:
+                yield from self._turn(task, start)
 
     def _prepare(self, tasks: Sequence[CollectedTask]) -> None:
         """Load what every fork needs, once."""
@@ -143,9 +88,6 @@ class Collection:
             from graph_net.compilers.tvm_ready import load_intrinsics
 
             load_intrinsics()
-        remove_tree(self.work / "trials")  # of a collection that was killed
-        gc.collect()
-        gc.freeze()
 
     def _turn(self, task: CollectedTask, start: int) -> Iterator[Program]:
         journal = self.journal(task)
@@ -153,75 +95,62 @@ class Collection:
         drawn, all_of_them = self._samples(task).known(start, count)
         if self._failed(task).exists() or (all_of_them and all(map(journal.has, drawn))):
             return
+        turn = Turn(task, start, count, self._samples(task), journal.done, self.jobs)
+        place = self._clean_place()
         reads, writes = os.pipe()
-        parent = os.getpid()
-        child = os.fork()
-        if child == 0:
-            os.close(reads)
-            self._live(task, start, count, writes, parent)
+        parent, kills = os.getpid(), oom_kills()
+        child = fork(lambda: turn.live(place, writes, parent))
         os.close(writes)
-        status = None
+        death = None
         try:
-            yield from self._read(journal, reads)
-            _, status = os.waitpid(child, 0)  # its end of the pipe is closed: it has ended
+            yield from self._read(task, reads)
+            os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        except BadMessage as error:
+            death = said_rubbish(error)
         finally:
             os.close(reads)
-            if status is None:  # nobody wants more
-                os.kill(child, signal.SIGTERM)
-                os.waitpid(child, 0)
-        self._tell(task, status)
+            status = end(child)
+        if status:
+            self._note(task, death or death_from(status, turn.most_seconds, kills))
 
-    def _tell(self, task: CollectedTask, status: int) -> None:
-        """Keep what a task's process died of."""
-        if not os.WIFSIGNALED(status):
-            return
-        number = os.WTERMSIG(status)
-        if number == signal.SIGALRM:
-            why = "took longer than all its limits together"
-        else:
-            known = number in set(signal.Signals)
-            why = f"died of {signal.Signals(number).name if known else f'signal {number}'}"
-        text = f"{task.workload.name}: the process of its space {why}"
-        if number in FROM_OUTSIDE:
+    def _clean_place(self) -> Path:
+        """The directory that the process of a turn may write to, emptied."""
+        place = self.work / "trials"
+        remove_tree(place)
+        place.mkdir()
+        return place
+
+    def _note(self, task: CollectedTask, death: Death) -> None:
+        """Keep what a task's process died of; where somebody killed it, it has its next turn."""
+        text = f"{task.workload.name}: the process of its space ended: {death}"
+        if death.ending is Ending.KILLED:
             self.lost.append(text)
         else:
             self._failed(task).write_text(text + "\n")
 
-    def _live(self, task: CollectedTask, start: int, count: int, writes: int, parent: int) -> None:
-        """The life of a task's process; never returns."""
-        try:
-            # The failures, samples and journals of its task are in there.
-            # It holds the workers of its trials, and looks after them in /proc.
-            sandbox = Sandbox(self.work, Needs(reads=(Path("/proc"),)))
-            enter(Limits(PATIENCE + count, MOST_BYTES), sandbox, parent, writes)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the collecting process decides
-            space = space_of(task.workload)
-            samples = self._samples(task)
-            samples.draw(space, start + count)
-            space.ready()
-            named = task.named(space.target)
-            trials = [
-                Trial(space, named, schedule, task.workload.flops)
-                for schedule in samples.known(start, count)[0]
-                if not self.journal(task).has(schedule)
-            ]
-            each = sum(trial_limits().seconds[stage] for stage in (Stage.COMPILE, Stage.MEASURE))
-            signal.alarm(PATIENCE + int(len(trials) * each))
-            serve_trials(trials, self.jobs, self.work / "trials", writes)
-        except Exception as error:
-            why = f"{task.workload.name}: {type(error).__name__}: {error}"[:1000]
-            self._failed(task).write_text(why + "\n")
-        finally:
-            os._exit(0)
-
-    def _read(self, journal: Journal, reads: int) -> Iterator[Program]:
-        inbox = Inbox()
+    def _read(self, task: CollectedTask, reads: int) -> Iterator[Program]:
+        """Keep what the process of a turn says, which is all that it can leave here."""
+        inbox = Inbox(MOST_MESSAGE, MOST_MESSAGE)
         while data := os.read(reads, 1 << 20):
             for message, blob in inbox.feed(data):
-                if message["event"] == "record":
-                    program = program_from_json(blob)
-                    journal.add(program)
-                    yield program
+                yield from self._heard(task, message, blob)
+
+    def _heard(
+        self, task: CollectedTask, message: dict[str, Any], blob: bytes
+    ) -> Iterator[Program]:
+        try:
+            if message["event"] == "samples":
+                self._samples(task).add(blob)
+            elif message["event"] == "failed":
+                self._failed(task).write_text(bounded(str(message["why"]))[:1000] + "\n")
+            elif message["event"] == "record":
+                program = program_from_json(blob)
+                if program.task.workload != task.workload.hash:
+                    raise BadMessage("a program of another task")
+                self.journal(task).add(program)
+                yield program
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadMessage(str(error)[:200]) from error
 
     def _failed(self, task: CollectedTask) -> Path:
         return self.work / "failed" / f"{task.workload.hash}.txt"

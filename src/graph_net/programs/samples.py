@@ -7,6 +7,7 @@ goes on from the last number, so that it costs the same whether a collection was
 from __future__ import annotations
 
 import os
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from graph_net.files import open_regular
 from graph_net.space import Space, distinct
 
 END = b"end\n"
+_LINE = re.compile(rb"end\n|\d{1,18} [^\n]+\n")
 
 
 class Samples:
@@ -33,31 +35,38 @@ class Samples:
             lines = [line for line in islice(file, start, start + count) if line.endswith(b"\n")]
             # The end may stand before ``start``: nothing comes after it.
             ended = END in lines or (not lines and _last(self.path) == END)
-        schedules = [line.split(b" ", 1)[1].decode().rstrip("\n") for line in lines if line != END]
+        schedules = schedules_in(b"".join(lines))
         return schedules, ended or len(schedules) == count
 
     def draw(self, space: Space, count: int) -> None:
         """Draw until there are ``count``, or no more."""
+        self.add(self.ahead(space, count))
+
+    def ahead(self, space: Space, count: int) -> bytes:
+        """Return the lines that are missing until there are ``count``; nothing is written."""
         numbers, seen = self._resume()
         if numbers is None or len(seen) >= count:
-            return
+            return b""
         missing = count - len(seen)
-        with self.path.open("ab") as file:
-            drawn = 0
-            for number, schedule in islice(
-                distinct(space.draws(self.seed, numbers), seen), missing
-            ):
-                file.write(b"%d %s\n" % (number, schedule.encode()))
-                drawn += 1
-            if drawn < missing:
-                file.write(END)
+        draws = islice(distinct(space.draws(self.seed, numbers), seen), missing)
+        lines = [b"%d %s\n" % (number, schedule.encode()) for number, schedule in draws]
+        return b"".join(lines if len(lines) == missing else [*lines, END])
+
+    def add(self, lines: bytes) -> None:
+        """Append lines; ValueError where they are none. One that a kill cut off goes before."""
+        if not all(_LINE.fullmatch(line) for line in lines.splitlines(keepends=True)):
+            raise ValueError("not the lines of drawn schedules")
+        with self.path.open("a+b") as file:
+            file.seek(0)
+            file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+            file.write(lines)
 
     def _resume(self) -> tuple[int | None, set[str]]:
-        """The number of the next draw, none after the end; a line that a kill cut off goes."""
+        """The number of the next draw, none after the end, and what has been drawn."""
         seen: set[str] = set()
         if not self.path.exists():
             return 0, seen
-        following, end = 0, 0
+        following = 0
         with open_regular(self.path) as file:
             for line in file:
                 if line == END:
@@ -65,9 +74,14 @@ class Samples:
                 if line.endswith(b"\n"):
                     number, schedule = line.split(b" ", 1)
                     seen.add(schedule.decode().rstrip("\n"))
-                    following, end = int(number) + 1, end + len(line)
-        os.truncate(self.path, end)
+                    following = int(number) + 1
         return following, seen
+
+
+def schedules_in(lines: bytes) -> list[str]:
+    """The schedules of some lines."""
+    found = (line for line in lines.splitlines(keepends=True) if line != END)
+    return [line.split(b" ", 1)[1].decode().rstrip("\n") for line in found]
 
 
 def _last(path: Path) -> bytes:

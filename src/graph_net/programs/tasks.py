@@ -6,19 +6,17 @@ What TVM says of a network is kept in a file, so that a collection which goes on
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graph_net.capture.collect import each_in_a_process
 from graph_net.capture.worker import Budget
 from graph_net.corpus.sources import written
 from graph_net.files import read_bytes
 from graph_net.graph import Graph, from_bytes, to_bytes
-from graph_net.isolate import Limits, Sandbox, enter
+from graph_net.isolate import Pool
 from graph_net.record import Json, Task, canonical
 from graph_net.space import Workload
 
@@ -89,11 +87,10 @@ class Extraction:
         """Extract what is not known yet."""
         self.work.mkdir(parents=True, exist_ok=True)
         todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
-        ended = each_in_a_process(todo, self._begin, jobs, self.budget.seconds)
-        for (name, _), status, _ in ended:
-            if not self._file(name).exists():
-                number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-                self._keep(name, [], f"the process ended with signal {number}")
+        pool = Pool(self.budget.limits, jobs)
+        for done in pool.each(todo, self._ask):
+            tasks = list(done.answers) if done.death is None else []
+            self._keep(done.item[0], tasks, "" if done.death is None else done.death.reason[:500])
             advance()
 
     def missing(self) -> list[str]:
@@ -105,24 +102,14 @@ class Extraction:
         for name in self.failures():
             self._file(name).unlink()
 
-    def _begin(self, item: tuple[str, bytes]) -> int:
-        parent = os.getpid()
-        child = os.fork()
-        if child:
-            return child
-        try:
-            limits = Limits.of(self.budget.seconds, self.budget.gigabytes)
-            enter(limits, Sandbox(self.work), parent)
-            name, data = item
-            try:
-                self._keep(name, list(network_tasks(name, from_bytes(data), self.cores)), "")
-            except Exception as error:
-                self._keep(name, [], f"{type(error).__name__}: {error}"[:500])
-        finally:
-            os._exit(0)
+    def _ask(self, item: tuple[str, bytes]) -> Iterator[dict[str, Any]]:
+        """Ask TVM for the tasks of one network, in the process that may die of it."""
+        name, data = item
+        for task in network_tasks(name, from_bytes(data), self.cores):
+            yield asdict(task)
 
-    def _keep(self, name: str, tasks: list[NetworkTask], failed: str) -> None:
-        tree = {"network": name, "failed": failed, "tasks": [asdict(task) for task in tasks]}
+    def _keep(self, name: str, tasks: list[Any], failed: str) -> None:
+        tree = {"network": name, "failed": failed, "tasks": tasks}
         with written(self._file(name)) as file:
             file.write(json.dumps(tree).encode())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from graph_net.isolate.call import MOST_TEXT, text_of
+from graph_net.isolate.messages import MOST_TEXT, text_of
 from graph_net.printable import printable
 
 LONGEST = 2000

@@ -11,16 +11,14 @@ measuring half does it. For each the compiler must be right or raise ``Unsupport
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import torch
 
@@ -28,15 +26,14 @@ from graph_net.compilers import Compiler, CompilerError, Job, Unsupported
 from graph_net.compilers.forms import copies
 from graph_net.graph import Graph
 from graph_net.graph.execute import flat_outputs, make_inputs, run
-from graph_net.isolate import Limits, Sandbox, enter
-from graph_net.isolate.place import temporary_place
+from graph_net.isolate import Batch, Finished, Limits, Pool, Sandbox
 from graph_net.testing.compiler_graphs import BASIC, GRAPHS
 
 TOLERANCE = {torch.bfloat16: 5e-2, torch.float16: 1e-2, torch.float64: 1e-6}
 NO_OPTION = "graph_net_has_no_such_option"
 
-SECONDS = 1800
-"""A compiler has so long for all graphs of the kit, on the slowest machine."""
+SECONDS = 600
+"""A compiler has so long for one graph of the kit, on the slowest machine."""
 
 
 @dataclass
@@ -66,10 +63,10 @@ def examine(
     if report.findings:
         return report
     compiler.prepare(device)
-    left = list(graphs)
-    while left:  # a child that dies takes one graph with it, not the rest
-        with temporary_place() as place:
-            left = _in_child(compiler, device, left, report, place)
+    # As where it will be measured: confined, and one that dies takes one graph with it.
+    pool = Pool(Limits(SECONDS, None), 1, Sandbox(None, compiler.needs, device))
+    for done in pool.batches([Batch(lambda: partial(_tried, compiler, device), tuple(graphs))]):
+        _add(done, report)
     refused = [name for name in BASIC if name in report.unsupported]
     report.findings.extend(f"{name}: refused, and no compiler may refuse it" for name in refused)
     return report
@@ -95,62 +92,33 @@ def _words(compiler: Compiler, device: str) -> Iterator[str]:
         yield "an unknown option is accepted"
 
 
-def _in_child(
-    compiler: Compiler, device: str, names: list[str], report: Report, place: Path
-) -> list[str]:
-    """Try graphs in one forked process; which are left if it died."""
-    reader, writer = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    parent = os.getpid()
-    child = os.fork()
-    if child == 0:
-        try:
-            # As where it will be measured; a compiler that hangs is not to hang the tests.
-            enter(Limits(SECONDS, None), Sandbox(place, compiler.needs, device), parent, writer)
-            torch.set_num_threads(1)  # a pool of the parent's does not survive the fork
-            with os.fdopen(writer, "w", buffering=1) as channel:
-                _child(compiler, device, names, channel)
-        finally:  # neither an error nor what the parent registered for its exit is the child's
-            os._exit(0)
-    os.close(writer)
-    begun = None
-    with os.fdopen(reader) as channel:
-        for line in channel:
-            kind, name, value = json.loads(line)
-            if kind == "begin":
-                begun = name
-            elif kind == "end":
-                begun = None
-                report.taken.extend([name] if value["taken"] else [])
-                report.findings.extend(f"{name}: {text}" for text in value["findings"])
-                if value["reasons"]:
-                    report.unsupported[name] = value["reasons"]
-    _, status = os.waitpid(child, 0)
-    if begun is None:
-        return []
-    code = os.waitstatus_to_exitcode(status)
-    how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended the process with {code}"
-    if code == -signal.SIGALRM:
-        how = f"was not done when {SECONDS} s were over"
-    report.findings.append(f"{begun}: {how}")
-    return names[names.index(begun) + 1 :]
+def _add(done: Finished[str], report: Report) -> None:
+    """Add what came of one graph."""
+    name = done.item
+    if done.death is not None:
+        report.findings.append(f"{name}: {done.death}")
+        return
+    report.taken.extend([name] if done.answer["taken"] else [])
+    report.findings.extend(f"{name}: {text}" for text in done.answer["findings"])
+    if done.answer["reasons"]:
+        report.unsupported[name] = done.answer["reasons"]
 
 
-def _child(compiler: Compiler, device: str, names: list[str], channel: TextIO) -> None:
-    for name in names:
-        channel.write(json.dumps(["begin", name, None]) + "\n")
-        trial = _Trial(compiler, name, device)
-        try:
-            with tempfile.TemporaryDirectory() as workdir:
-                trial.go(Path(workdir))
-        except Unsupported as error:
-            trial.refused(error)
-        except Exception as error:
-            where = traceback.format_tb(error.__traceback__)[-1].strip().splitlines()[0]
-            trial.findings.append(f"{type(error).__name__}: {str(error)[:500]} ({where})")
-        found = {"taken": trial.taken, "reasons": trial.reasons, "findings": trial.findings}
-        channel.write(json.dumps(["end", name, found]) + "\n")
+def _tried(compiler: Compiler, device: str, name: str) -> dict[str, Any]:
+    """Try one graph, in the process that may die of it."""
+    torch.set_num_threads(1)  # a pool of the parent's does not survive the fork
+    trial = _Trial(compiler, name, device)
+    try:
+        with tempfile.TemporaryDirectory() as workdir:
+            trial.go(Path(workdir))
+    except Unsupported as error:
+        trial.refused(error)
+    except MemoryError:
+        raise  # the pool says what the limit was
+    except Exception as error:
+        where = traceback.format_tb(error.__traceback__)[-1].strip().splitlines()[0]
+        trial.findings.append(f"{type(error).__name__}: {str(error)[:500]} ({where})")
+    return {"taken": trial.taken, "reasons": trial.reasons, "findings": trial.findings}
 
 
 class _Trial:

@@ -6,17 +6,16 @@ Each check raises ``ZooDefect`` with the entry it concerns and what to do about 
 from __future__ import annotations
 
 import random
-import tempfile
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_flatten
 
 from graph_net.capture.weights import without_weights
-from graph_net.capture.worker import Spool, capture_entry
+from graph_net.capture.worker import capture_entry
 from graph_net.capture.zoo.zoo import CATEGORIES, Call, Entry, Zoo
+from graph_net.graph import from_bytes
 
 
 class ZooDefect(AssertionError):
@@ -81,18 +80,13 @@ def check_build(zoo: Zoo, entry: Entry) -> Call:
 
 def check_capture(zoo: Zoo, entry: Entry) -> None:
     """Raise unless a collection would capture an entry, and its graphs say whose they are."""
-    with tempfile.TemporaryDirectory() as folder:
-        spool = Spool(Path(folder))
-        capture_entry(zoo, entry, spool)
-        result = spool.result(entry)
-        if result is None or not result.ok:
-            reason = result.reason if result else "no result"
-            raise _defect(entry, f"cannot be captured: {reason}")
-        for graph in spool.graphs(result):
-            origin = graph.provenance
-            given = (origin.library, origin.model, origin.category, origin.subcategory, origin.tags)
-            if given != (entry.library, *_description(entry)):
-                raise _defect(entry, f"became a graph with the provenance {given}")
+    result, blobs = capture_entry(zoo, entry)
+    if not result.ok:
+        raise _defect(entry, f"cannot be captured: {result.reason}")
+    for origin in (from_bytes(data).provenance for data in blobs):
+        given = (origin.library, origin.model, origin.category, origin.subcategory, origin.tags)
+        if given != (entry.library, *_description(entry)):
+            raise _defect(entry, f"became a graph with the provenance {given}")
 
 
 def _check_description(zoo: Zoo, entry: Entry) -> None:

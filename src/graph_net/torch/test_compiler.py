@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
         tasks_of(samples, config, device, protocol, places, bad),
         jobs=default_jobs(given.device),
         compilers=[config.name],
-        alone=not given.device.startswith("cuda"),
+        device=device.kind,
     )
     done: dict[str, Record] = {}
     for record in run:

@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     directory = Path(given.reference_dir)
     bad: list[Record] = []
     places: dict[str, list[str]] = {}
-    lanes = Lanes(default_jobs(given.device), not given.device.startswith("cuda"))
+    lanes = Lanes(default_jobs(given.device), given.device)
     with RecordStore(directory).locked():
         todo = tasks_of(samples, config, device, protocol, places, bad)
         done: dict[str, Record] = {}

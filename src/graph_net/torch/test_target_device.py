@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     for remark in found.left_out:
         print(printable(remark), file=sys.stderr)
-    lanes = Lanes(default_jobs(given.device), not given.device.startswith("cuda"))
+    lanes = Lanes(default_jobs(given.device), given.device)
     names = list(found.places)
     for again in run_again(store, names, device_like(given.device), Limits(), lanes, config):
         for path in found.places[again.name]:

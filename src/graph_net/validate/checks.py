@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,8 +56,14 @@ class Validation:
         self.outputs: Any = None
         self.mutates = bool(changed_values(graph) & {entry.name for entry in graph.inputs})
 
-    def run(self, tell: Callable[[Verdict], None] = lambda verdict: None) -> Verdict:
-        """Check everything, telling the verdict after each step: the next one may be the last."""
+    def run(self) -> Verdict:
+        """Check everything."""
+        for _ in self.steps():
+            pass
+        return self.verdict
+
+    def steps(self) -> Iterator[Verdict]:
+        """Check everything; yield the verdict after each step, since the next may be fatal."""
         start = time.monotonic()
         for requirement, check in (
             (Requirement.ACCESSIBLE, self._accessible),
@@ -73,8 +79,7 @@ class Validation:
             findings = (*self.verdict.findings, finding)
             seconds = time.monotonic() - start
             self.verdict = replace(self.verdict, findings=findings, seconds=seconds)
-            tell(self.verdict)
-        return self.verdict
+            yield self.verdict
 
     def _note(self, text: str) -> None:
         self.verdict = replace(self.verdict, notes=(*self.verdict.notes, text))

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from graph_net.capture.worker import Spool, capture_entry
+from graph_net.capture.worker import Result, capture_entry
 from graph_net.capture.zoo import Call, Entry, Zoo
 from graph_net.testing.zoo import (
     ZooDefect,
@@ -206,8 +206,8 @@ def test_a_call_that_the_model_does_not_take_is_found() -> None:
 def test_a_graph_that_says_another_origin_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """No zoo can bring this about by itself: only a capture that loses what it was told."""
 
-    def forgetful(zoo: Zoo, entry: Entry, spool: Spool) -> None:
-        capture_entry(zoo, replace(entry, subcategory="forgotten"), spool)
+    def forgetful(zoo: Zoo, entry: Entry) -> tuple[Result, list[bytes]]:
+        return capture_entry(zoo, replace(entry, subcategory="forgotten"))
 
     monkeypatch.setattr("graph_net.testing.zoo.capture_entry", forgetful)
     with pytest.raises(ZooDefect, match=r"became a graph with the provenance .*forgotten"):

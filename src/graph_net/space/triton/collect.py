@@ -19,17 +19,18 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from graph_net.isolate import Sandbox
+from graph_net.isolate import INHERITED, Ending, Finished, Limits, Sandbox
+from graph_net.isolate.lane import Lane
 from graph_net.isolate.place import temporary_place
 from graph_net.record import RETRIED, Failure, Stage, Symptom
-from graph_net.space.triton.lane import Ended, Lane
+from graph_net.record.death import failure_from
 from graph_net.space.triton.lines import Outcomes, Writer, begun
 from graph_net.space.triton.space import TritonSpace
 from graph_net.space.triton.tally import Tally
 from graph_net.space.triton.workers import Piece, compiler, mean, measurer, probe
 from graph_net.space.triton.workloads import Collected, collected, read_tasks
 
-COMPILE_SECONDS, MEASURE_SECONDS = 30.0, 20.0
+COMPILE_SECONDS, MEASURE_SECONDS = 30, 20
 RESERVE = 4.0
 """Seconds before the end at which work stops, to write what there is."""
 WAITING = 4
@@ -80,32 +81,30 @@ class Collector:
             if self.ready and self.measuring.free:
                 piece = self.ready.popleft()
                 self.measuring.give(replace(piece, best=self.best.get(piece.place)))
-            waited = self.compiling.connections() + self.measuring.connections()
-            if not waited:
+            if not self.compiling.busy + self.measuring.busy:
                 break
-            wait(waited, timeout=0.2)
-            for ended in self.compiling.ended():
-                self._compiled(ended)
-            for ended in self.measuring.ended():
-                self._measured(ended)
+            wait(self.compiling.descriptors() + self.measuring.descriptors(), timeout=0.2)
+            for done in self.compiling.finished():
+                self._compiled(done)
+            for done in self.measuring.finished():
+                self._measured(done)
             self.tally.progress(len(self.ready))
 
-    def _compiled(self, ended: Ended[Piece]) -> None:
-        failure = stopped(ended, Stage.COMPILE, self.compiling.seconds)
-        failure = failure or failure_in(ended.result)
+    def _compiled(self, done: Finished[Piece]) -> None:
+        failure = stopped(done, Stage.COMPILE) or failure_in(done.answer)
         if failure is not None:
-            self._write(ended.item, failure, {})
+            self._write(done.item, failure, {})
             return
-        taken = ended.result["compiled"]
-        self.ready.append(replace(ended.item, extra={"compiled": round(taken, 3)}))
+        taken = done.answer["compiled"]
+        self.ready.append(replace(done.item, extra={"compiled": round(taken, 3)}))
 
-    def _measured(self, ended: Ended[Piece]) -> None:
-        failure = stopped(ended, Stage.FIRST_RUN, self.measuring.seconds)
-        result: dict[str, Any] = ended.result or {}
+    def _measured(self, done: Finished[Piece]) -> None:
+        failure = stopped(done, Stage.FIRST_RUN)
+        result: dict[str, Any] = done.answer or {}
         self.lost = self.lost + 1 if failure is not None else 0
         if "baseline" in result:
-            self.tally.baseline(ended.item.place, mean(result["baseline"]))
-        self._write(ended.item, failure or failure_in(result), result)
+            self.tally.baseline(done.item.place, mean(result["baseline"]))
+        self._write(done.item, failure or failure_in(result), result)
 
     def _write(self, piece: Piece, failure: Failure | None, result: dict[str, Any]) -> None:
         extra = {**piece.extra, **result.get("details", {})}
@@ -125,15 +124,16 @@ class Collector:
         self.tally.program(piece.place, outcome, extra, result.get("seconds", 0.0))
 
 
-def stopped(ended: Ended[Piece], stage: Stage, seconds: float) -> Failure | None:
-    """The failure of a piece whose process ended; None where there is a result."""
-    if ended.timeout:
-        return Failure(stage, Symptom.TIMEOUT, f"took more than {seconds:g} s")
-    if ended.died is None:
+def stopped(done: Finished[Piece], stage: Stage) -> Failure | None:
+    """The failure of a piece whose process ended; None where there is a result.
+
+    What a compiler or a kernel raises is a result: an exception here is the collector's own.
+    """
+    if done.death is None:
         return None
-    if ended.died:
-        return Failure(stage, Symptom.CRASH, f"died of signal {ended.died}", signal=ended.died)
-    return Failure(stage, Symptom.INFRASTRUCTURE, ended.message or "its process ended")
+    if done.death.ending in (Ending.EXCEPTION, Ending.NO_ANSWER):
+        return Failure(stage, Symptom.INFRASTRUCTURE, done.death.reason[:300])
+    return failure_from(done.death, stage)
 
 
 def failure_in(result: dict[str, Any]) -> Failure | None:
@@ -144,15 +144,15 @@ def failure_in(result: dict[str, Any]) -> Failure | None:
     return Failure(**{**told, "stage": Stage(told["stage"]), "symptom": Symptom(told["symptom"])})
 
 
-def asked(make: Any, item: Any, seconds: float, sandbox: Sandbox | None = None) -> Ended[Any]:
+def asked(make: Any, item: Any, seconds: int, sandbox: Sandbox = INHERITED) -> Finished[Any]:
     """What a process of its own says to one question."""
-    lane: Lane[Any] = Lane(make, 1, seconds, sandbox=sandbox)
+    lane: Lane[Any] = Lane(make, 1, Limits(seconds, None), sandbox)
     lane.give(item)
     try:
         while True:
-            wait(lane.connections(), timeout=0.5)
-            for ended in lane.ended():
-                return ended
+            wait(lane.descriptors(), timeout=0.5)
+            for done in lane.finished():
+                return done
     finally:
         lane.stop()
 
@@ -197,11 +197,11 @@ def _collect(
     begin: float,
     sandbox: Sandbox,
 ) -> int:
-    found = asked(probe, "describe", 120.0, sandbox)
-    if found.result is None or not found.result["target"]:
-        print(f"no GPU that torch and triton can use here {found.message}", file=sys.stderr)
+    found = asked(probe, "describe", 120, sandbox)
+    if found.death is not None or not found.answer["target"]:
+        print(f"no GPU that torch and triton can use here: {found.death}", file=sys.stderr)
         return 2
-    target = found.result["target"]
+    target = found.answer["target"]
     works = [work for work in tasks if given.only in work.workload.name]
     first = next(plan(works, target, 1, set()), None)
     if first is None:
@@ -209,17 +209,17 @@ def _collect(
         return 2
     import torch  # noqa: F401  # once, here, rather than in each process that is forked
 
-    tried = asked(compiler(works, target, True), first, 60.0, sandbox)
-    alone = tried.result is not None and "failure" not in tried.result
-    how = {**found.result["device"], "compiled_without_gpu": alone}
+    tried = asked(compiler(works, target, True), first, 60, sandbox)
+    alone = tried.death is None and "failure" not in tried.answer
+    how = {**found.answer["device"], "compiled_without_gpu": alone}
     print(f"{how}; {len(works)} workloads, {given.jobs} jobs", flush=True)
     if not alone:
         print(f"compiling needs the GPU here: {tried}", flush=True)
     writer = Writer(given.out, target, how, goes_on)
     collector = Collector(
         works,
-        Lane(compiler(works, target, alone), given.jobs, COMPILE_SECONDS, sandbox=sandbox),
-        Lane(measurer(works, target), 1, MEASURE_SECONDS, sandbox=sandbox),
+        Lane(compiler(works, target, alone), given.jobs, Limits(COMPILE_SECONDS, None), sandbox),
+        Lane(measurer(works, target), 1, Limits(MEASURE_SECONDS, None), sandbox),
         writer,
         Tally(works),
     )

@@ -6,19 +6,23 @@ import os
 import platform
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from graph_net.isolate.worker import Retire
 from graph_net.record import Failure, Stage, Symptom
 from graph_net.space.space import SpaceError
 from graph_net.space.triton.bench import Bench, costs_of, failure_of, flush_buffer, timed
 from graph_net.space.triton.benches import Benches
 from graph_net.space.triton.compiling import compiled, leave_device_alone
-from graph_net.space.triton.lane import Handle, LastWork, Make
 from graph_net.space.triton.space import TritonSpace
 from graph_net.space.triton.target import this_machine
 from graph_net.space.triton.workloads import Collected
 
+Handle = Callable[[Any], Any]
+Make = Callable[[], Handle]
+"""Called once in each process; what it returns is called with every piece of work."""
 NICE = 10
 """Compiling gives way to the process that starts kernels."""
 BASELINE = 10
@@ -132,7 +136,7 @@ def measurer(works: list[Collected], target: str) -> Make:
             except Exception as error:
                 result["failure"] = failure_of(error)
                 if not isinstance(error, SpaceError) and _poisoned(torch):
-                    raise LastWork(result) from error
+                    raise Retire(result) from error
             result["seconds"] = time.monotonic() - begin
             return result
 

@@ -1,0 +1,123 @@
+"""How a process ended without an answer: one table of causes, in the same words for every user."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+"""Signals that a confined process cannot send to itself: somebody else did."""
+_NO_MEMORY = ("can't allocate memory", "Cannot allocate memory")
+"""What libraries say, in exceptions of their own, where an allocation failed."""
+
+
+class Ending(StrEnum):
+    """The kind of end."""
+
+    EXCEPTION = "exception"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
+    KILLED = "killed"
+    """By a signal from outside, which tells nothing about the work."""
+    NO_ANSWER = "no_answer"
+    """It exited, or said something that is not an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """Why there is no answer: the kind, a sentence without its subject, the signal if any."""
+
+    ending: Ending
+    reason: str
+    signal: int = 0
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def took_longer(seconds: float) -> Death:
+    """Return the death of a process whose time was up, by its own alarm or killed for it."""
+    return Death(Ending.TIMEOUT, f"took more than {seconds:g} s")
+
+
+def held_more(memory_bytes: int | None, said: str = "") -> Death:
+    """Return the death of a process that needed more memory than it may have.
+
+    ``said`` is the text of the exception in which it noticed by itself.
+    """
+    why = "the machine ran out of memory"
+    if memory_bytes is not None:
+        why = f"held more than the limit of {memory_bytes / 2**30:.1f} GiB"
+    return Death(Ending.OUT_OF_MEMORY, f"{why} ({said})" if said else why)
+
+
+def started_more(processes: int) -> Death:
+    """Return the death of a process that was killed for the processes it started."""
+    return Death(Ending.CRASH, f"started more than {processes} processes", signal.SIGKILL)
+
+
+def said_rubbish(why: object) -> Death:
+    """Return the death of a process that was killed since it cannot be understood."""
+    return Death(Ending.NO_ANSWER, f"wrote something that is not an answer: {why}")
+
+
+def said_too_much(most_bytes: int) -> Death:
+    """Return the death of a process that was killed in the middle of its answer."""
+    return Death(Ending.NO_ANSWER, f"gave an answer of more than {most_bytes} bytes")
+
+
+def raised(kind: str, message: str, memory_bytes: int | None) -> Death:
+    """Return the death of work that raised an exception of this class."""
+    said = f"{kind}: {message}" if message else kind
+    if is_out_of_memory(kind, message):
+        return held_more(memory_bytes, said)
+    return Death(Ending.EXCEPTION, said)
+
+
+def is_out_of_memory(kind: str, message: str) -> bool:
+    """Return whether an exception says that an allocation failed."""
+    return kind in ("MemoryError", "OutOfMemoryError") or any(w in message for w in _NO_MEMORY)
+
+
+def death_from(status: int, seconds: float | None, kills_before: int) -> Death:
+    """Return what a process died of, from its wait status.
+
+    ``seconds`` is what its alarm was set to, if it was. ``kills_before`` is what ``oom_kills`` gave
+    at its start: a SIGKILL that nobody here sent is the kernel's for memory only where that count
+    has risen.
+    """
+    if not os.WIFSIGNALED(status):
+        code = os.waitstatus_to_exitcode(status)
+        return Death(Ending.NO_ANSWER, f"ended with status {code} and no answer")
+    number = os.WTERMSIG(status)
+    if number == signal.SIGALRM and seconds is not None:
+        return took_longer(seconds)
+    if number == signal.SIGKILL and oom_kills() > kills_before:
+        return held_more(None)
+    if number in OUTSIDE:
+        why = f"killed by a signal from outside ({name_of(number)})"
+        return Death(Ending.KILLED, why, number)
+    why = f"died of {name_of(number)}"
+    if number == signal.SIGSYS:
+        why += " (it sent itself a signal that ends it)"
+    return Death(Ending.CRASH, why, number)
+
+
+def name_of(number: int) -> str:
+    """Return a signal's name."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
+def oom_kills() -> int:
+    """Return how often the kernel has killed a process for memory."""
+    try:
+        for line in Path("/proc/vmstat").read_text("ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    except OSError:
+        pass
+    return 0

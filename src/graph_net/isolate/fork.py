@@ -1,0 +1,77 @@
+"""Forking a process that is waited for, and ending what such processes leave behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from graph_net.isolate.tree import children_of, end_all, kill_all
+
+_FORKED: set[int] = set()
+"""Processes that this one forked and has not reaped: a fact of the process, so it is global.
+
+A confined child that is none of them is the orphan of one.
+"""
+
+
+def fork(live: Callable[[], None]) -> int:
+    """Fork a process that does ``live`` and exits, whatever happens in it; return its id.
+
+    An interrupt from the terminal is for the parent to answer, which ends its children.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                _FORKED.clear()
+                live()
+            finally:
+                os._exit(0)
+        _FORKED.add(child)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return child
+
+
+def end(child: int) -> int:
+    """Kill a forked process with all that it started; return its wait status.
+
+    In a confined process, which cannot look into /proc, what it started is left to whoever
+    confined it.
+    """
+    kill_all([child])
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    _FORKED.discard(child)
+    kill_confined_strays()
+    return status
+
+
+def kill_confined_strays() -> int:
+    """Kill and reap the confined children of this process that it did not fork here.
+
+    What else the process has started is left alone: the kernel says of each whether it may gain
+    privileges. Nothing is done in a process that is confined itself.
+    """
+    if _is_confined(os.getpid()):
+        return 0
+    return end_all(
+        lambda: {pid for pid in set(children_of(os.getpid())) - _FORKED if _is_confined(pid)}
+    )
+
+
+def _is_confined(pid: int) -> bool:
+    try:
+        return "\nNoNewPrivs:\t1" in Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+    except OSError:
+        return False

@@ -1,0 +1,115 @@
+"""Many items worked on in a few forked, confined processes, of which any may die."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Generic
+
+from graph_net.isolate.limits import Limits
+from graph_net.isolate.place import remove_tree, temporary_place
+from graph_net.isolate.privileges import adopting_orphans
+from graph_net.isolate.sandbox import Needs, Sandbox
+from graph_net.isolate.worker import Batch, Finished, ForkedWorker, Item, Work
+
+
+@dataclass(frozen=True)
+class Pool:
+    """How many workers there are, what one item may cost, and what they can reach.
+
+    Each has a work directory of its own unless the sandbox names one.
+    """
+
+    limits: Limits
+    jobs: int = 1
+    sandbox: Sandbox = field(default_factory=Sandbox)
+
+    def each(
+        self,
+        items: Iterable[Item],
+        work: Work[Item],
+        needs: Callable[[Item], Needs] = lambda item: Needs(),
+    ) -> Iterator[Finished[Item]]:
+        """Work on each item in a process of its own; yield them in the order they are finished.
+
+        Items are taken as workers are free, and answers are read as they are asked for: a worker
+        whose answers nobody reads waits.
+        """
+        return self.batches(Batch(lambda: work, (item,), needs(item)) for item in items)
+
+    def batches(self, batches: Iterable[Batch[Item]]) -> Iterator[Finished[Item]]:
+        """Work on the items of each batch in one process, as long as it lives.
+
+        The item that a worker dies on is lost, and another worker goes on behind it; one that dies
+        of preparing loses its batch.
+        """
+        with temporary_place() as place, adopting_orphans():
+            run = _Run(self, iter(batches), place)
+            try:
+                yield from run.finished()
+            finally:
+                run.end()
+
+
+@dataclass
+class _Run(Generic[Item]):
+    pool: Pool
+    waiting: Iterator[Batch[Item]]
+    place: Path
+    left: deque[Batch[Item]] = field(default_factory=deque)
+    """What dead workers have left behind."""
+    workers: list[tuple[ForkedWorker[Item], Path]] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def finished(self) -> Iterator[Finished[Item]]:
+        while self._fill():
+            now = time.monotonic()
+            first = min(worker.deadline() for worker, _ in self.workers)
+            wait([d for w, _ in self.workers for d in w.descriptors()], max(0.0, first - now))
+            for worker, folder in list(self.workers):
+                for one in worker.hear():
+                    yield from self._handed_over(one)
+                if worker.is_over or not worker.pending:
+                    self._retire(worker, folder)
+
+    def _handed_over(self, one: Finished[Item]) -> Iterator[Finished[Item]]:
+        """Yield an item; the time until the next is asked for counts against no worker."""
+        before = time.monotonic()
+        yield one
+        for worker, _ in self.workers:
+            worker.since += time.monotonic() - before
+
+    def _fill(self) -> bool:
+        """Start workers while there is work for them; return whether any are at work."""
+        while len(self.workers) < self.pool.jobs:
+            batch = self.left.popleft() if self.left else next(self.waiting, None)
+            if batch is None:
+                break
+            if batch.items:
+                self._start(batch)
+        return bool(self.workers)
+
+    def _start(self, batch: Batch[Item]) -> None:
+        folder, sandbox = self.place / str(next(self.numbers)), self.pool.sandbox
+        if sandbox.workdir is None and not sandbox.inherits:
+            folder.mkdir()
+            sandbox = replace(sandbox, workdir=folder)
+        self.workers.append((ForkedWorker(batch, self.pool.limits, sandbox), folder))
+
+    def _retire(self, worker: ForkedWorker[Item], folder: Path) -> None:
+        if not worker.is_over:
+            worker.end()
+        self.workers.remove((worker, folder))
+        remove_tree(folder)
+        if worker.pending:
+            self.left.append(replace(worker.batch, items=tuple(worker.pending)))
+
+    def end(self) -> None:
+        for worker, folder in list(self.workers):
+            worker.pending.clear()
+            self._retire(worker, folder)

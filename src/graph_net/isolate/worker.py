@@ -1,0 +1,274 @@
+"""A forked, confined process that works on items in turn and may die of any of them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import select
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from types import GeneratorType
+from typing import Any, Generic, TypeVar
+
+from graph_net.isolate.deaths import (
+    Death,
+    death_from,
+    oom_kills,
+    raised,
+    said_rubbish,
+    said_too_much,
+    took_longer,
+)
+from graph_net.isolate.descriptors import keep_only
+from graph_net.isolate.fork import end, fork
+from graph_net.isolate.limits import Limits
+from graph_net.isolate.messages import MOST_TEXT, BadMessage, Inbox, encode, text_of
+from graph_net.isolate.privileges import die_with_parent
+from graph_net.isolate.sandbox import Confinement, Needs, Sandbox, confine
+
+MOST_ANSWER = 256 << 20
+"""Bytes that a worker may say about one item."""
+PATIENCE = 5.0
+"""Seconds after its own alarm that a process which ignores it is killed."""
+
+Item = TypeVar("Item")
+Work = Callable[[Item], Any]
+"""Gives what JSON can hold, or bytes; a generator's values are sent on one by one."""
+
+
+@dataclass(frozen=True)
+class Batch(Generic[Item]):
+    """Items for one worker; ``prepare`` is called in it, once, and gives what works on them."""
+
+    prepare: Callable[[], Work[Item]]
+    items: tuple[Item, ...] = ()
+    needs: Needs = field(default_factory=Needs)
+
+
+@dataclass(frozen=True)
+class Finished(Generic[Item]):
+    """An item that is done with: what was said about it, and the death that cut it short."""
+
+    item: Item
+    answers: tuple[Any, ...]
+    death: Death | None
+    seconds: float
+
+    @property
+    def answer(self) -> Any:
+        """What was said last; None where nothing was."""
+        return self.answers[-1] if self.answers else None
+
+
+class Retire(Exception):
+    """Raised by work whose process is of no more use; its argument is the answer."""
+
+
+class ForkedWorker(Generic[Item]):
+    """A worker as the process that forked it sees it."""
+
+    def __init__(
+        self, batch: Batch[Item], limits: Limits, sandbox: Sandbox, starting: int = 0
+    ) -> None:
+        self.batch, self.limits = batch, limits
+        self.pending = deque(batch.items)
+        """The item it is on, and those that wait behind."""
+        self.starting = starting
+        """Seconds more for preparing, and for its first item."""
+        self.is_over = self.is_spent = False
+        self._prepared = self._mute = False
+        self._said: list[Any] = []
+        self._size, self._inbox = 0, Inbox()
+        self._kills = oom_kills()
+        self._fork(sandbox.needing(batch.needs))
+        self.since = time.monotonic()
+
+    def _fork(self, sandbox: Sandbox) -> None:
+        self._reads, tells = os.pipe()
+        listens, self._gives = os.pipe()
+        parent = os.getpid()
+
+        def prepare() -> Work[Item]:
+            enter(self.limits, sandbox, parent, listens, tells)
+            signal.alarm(self.limits.seconds + self.starting)
+            return self.batch.prepare()
+
+        def live() -> None:
+            limit = self.limits.seconds
+            _serve(prepare, self.batch.items, limit, self.starting, listens, tells)
+
+        self.pid = fork(live)
+        self._death = os.pidfd_open(self.pid)
+        os.close(tells)
+        os.close(listens)
+        os.set_blocking(self._reads, False)
+
+    def give(self, item: Item) -> None:
+        """Add an item; it travels by pipe. One for a worker that has died is lost with it."""
+        if not self.pending:
+            self.since = time.monotonic()
+        self.pending.append(item)
+        data = memoryview(pickle.dumps(item))
+        with suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(self._gives, data) :]
+
+    def descriptors(self) -> list[int]:
+        """Return what to wait for: its words, and its end."""
+        return [self._death] if self._mute else [self._reads, self._death]
+
+    def deadline(self) -> float:
+        """Return when it is killed if it says nothing until then."""
+        return self.since + self.limits.seconds + self.starting + PATIENCE
+
+    def hear(self) -> list[Finished[Item]]:
+        """Return the items finished since the last call, without waiting for any."""
+        finished: list[Finished[Item]] = []
+        ended, data = _is_readable(self._death), self._read()
+        self._size += len(data)
+        try:
+            for tree, blob in self._inbox.feed(data):
+                finished += self._take(tree, blob)
+        except (ValueError, KeyError, TypeError) as error:
+            return finished + self._bury(said_rubbish(str(error)[:200]))
+        self._size = 0 if finished else self._size
+        if self.is_over:
+            return finished
+        if self._size > MOST_ANSWER:
+            return finished + self._bury(said_too_much(MOST_ANSWER))
+        if ended and not data:
+            return finished + self._bury(None)
+        if self.pending and not finished and time.monotonic() > self.deadline():
+            return self._bury(took_longer(self.limits.seconds))
+        return finished
+
+    def _read(self) -> bytes:
+        try:
+            data = b"" if self._mute else os.read(self._reads, 1 << 20)
+        except BlockingIOError:
+            return b""
+        self._mute = not data
+        return data
+
+    def _take(self, tree: dict[str, Any], blob: bytes) -> list[Finished[Item]]:
+        """Believe a worker what it may say, in the order in which it may."""
+        if self.is_over:
+            return []
+        if "error" in tree:
+            kind, message = (str(word)[:MOST_TEXT] for word in tree["error"])
+            death = raised(kind, message, self.limits.memory_bytes)
+            return [self._finish(death)] if self._prepared else self._bury(death)
+        if tree.get("prepared") and not self._prepared:
+            self._prepared, self.since = True, time.monotonic()
+            return []
+        if not self._prepared or not self.pending:
+            raise BadMessage("an answer to nothing")
+        if "end" in tree:
+            self.is_spent = bool(tree["end"])
+            return [self._finish(None)]
+        self._said.append(blob if tree.get("bytes") else tree["answer"])
+        return []
+
+    def _finish(self, death: Death | None) -> Finished[Item]:
+        if not self.pending:
+            raise BadMessage("an answer to nothing")
+        now = time.monotonic()
+        item, seconds = self.pending.popleft(), now - self.since
+        said, self._said, self.since, self.starting = tuple(self._said), [], now, 0
+        return Finished(item, said, death, seconds)
+
+    def _bury(self, verdict: Death | None) -> list[Finished[Item]]:
+        """End it; the item it was on is lost, and all where it died of preparing."""
+        status = self.end()
+        death = verdict or death_from(status, self.limits.seconds, self._kills)
+        lost = min(1, len(self.pending)) if self._prepared else len(self.pending)
+        return [self._finish(death) for _ in range(lost)]
+
+    def end(self) -> int:
+        """Kill it with what it started; return its wait status."""
+        self.is_over = True
+        status = end(self.pid)
+        for descriptor in (self._reads, self._gives, self._death):
+            os.close(descriptor)
+        return status
+
+
+def _is_readable(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def enter(limits: Limits, sandbox: Sandbox, parent: int, *pipes: int) -> Confinement:
+    """Begin the life of a forked process: it dies with its parent, confined, within limits.
+
+    Of the descriptors it was forked with it keeps these. Garbage that its parent left stays: a
+    pool of threads among it would wait for its threads, which a fork does not copy, for ever.
+    """
+    gc.freeze()
+    die_with_parent(parent)
+    keep_only(pipes)
+    confinement = confine(sandbox)
+    limits.impose()
+    return confinement
+
+
+def _serve(
+    prepare: Callable[[], Work[Item]],
+    items: tuple[Item, ...],
+    seconds: int,
+    starting: int,
+    listens: int,
+    tells: int,
+) -> None:
+    """Say that all is prepared, then work on item after item until nobody gives more."""
+    try:
+        work = prepare()
+    except Exception as error:
+        _tell(tells, {"error": [type(error).__name__, text_of(error)]})
+        return
+    _tell(tells, {"prepared": True})
+    for item in chain(items, _given(listens)):
+        signal.alarm(seconds + starting)
+        message = _worked(work, item, tells)
+        signal.alarm(0)
+        _tell(tells, message)
+        starting = 0
+
+
+def _given(listens: int) -> Iterator[Any]:
+    with os.fdopen(listens, "rb") as pipe, suppress(EOFError):
+        while True:
+            yield pickle.load(pipe)  # noqa: S301 - from the process that forked this one
+
+
+def _worked(work: Work[Any], item: Any, tells: int) -> dict[str, Any]:
+    """Tell the answers about one item; return the message that ends it."""
+    try:
+        try:
+            found, last = work(item), False
+        except Retire as retired:
+            found, last = retired.args[0], True
+        for answer in found if isinstance(found, GeneratorType) else (found,):
+            if isinstance(answer, bytes):
+                _tell(tells, {"bytes": True}, answer)
+            else:
+                _tell(tells, {"answer": answer})
+    except Exception as error:
+        return {"error": [type(error).__name__, text_of(error)]}
+    return {"end": last}
+
+
+def _tell(pipe: int, tree: dict[str, Any], blob: bytes = b"") -> None:
+    """Write a message; the time until somebody reads it is not the work's."""
+    data = memoryview(encode(tree, blob))
+    left = signal.alarm(0)
+    while data:
+        data = data[os.write(pipe, data) :]
+    signal.alarm(left)
