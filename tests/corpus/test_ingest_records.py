@@ -14,8 +14,8 @@ from cli.calling import Answer
 from corpus.test_records import about
 from graph_net.cli.main import main
 from graph_net.corpus.records import RecordStore
-from graph_net.measure.journal import read_journal
 from graph_net.record import RecordError, from_json, to_json
+from graph_net.store.record_journal import read_journal
 
 LONG = 200 << 20
 INGEST = """

@@ -15,8 +15,8 @@ from graph_net.corpus.program_questions import batches, best_by_task
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_query import query
 from graph_net.corpus.records import RecordStore
-from graph_net.files import NotRegular
 from graph_net.record import RecordError
+from graph_net.store.files import NotRegular
 
 NAME = "programs-2-0.parquet"
 

@@ -15,9 +15,9 @@ import pytest
 
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.records import RecordStore
-from graph_net.files import InUse
-from graph_net.measure.journal import read_journal
 from graph_net.record import Record
+from graph_net.store.lock import InUse
+from graph_net.store.record_journal import read_journal
 from measure.asking import small_graph
 
 GRAPHS = 24

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from graph_net.compilers.replacing import replacing
+from graph_net.store.atomic import caching
 
 
 def shared_headers() -> Path | None:
@@ -38,7 +38,7 @@ def make_headers() -> None:
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    with suppress(OSError), replacing(_marker(shared)) as aside:
+    with suppress(OSError), caching(_marker(shared)) as aside:
         shared.mkdir(parents=True, exist_ok=True)
         aside.write_text(json.dumps([path.name for path in shared.glob("*.gch")]))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graph_net.files import require_regular
+from graph_net.store.files import require_regular
 
 
 class Journal:

@@ -17,10 +17,10 @@ from typing import Any
 from graph_net.capture.collect import each_in_a_process
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.region import with_region
-from graph_net.files import open_regular, read_bytes
 from graph_net.graph import from_bytes
 from graph_net.isolate import Limits, Sandbox, enter
 from graph_net.isolate.place import temporary_place
+from graph_net.store.files import open_regular, read_bytes
 
 BEGIN = "<!-- outputs, made by `graph-net corpus stats` -->"
 END = "<!-- end of outputs -->"

@@ -7,7 +7,6 @@ killed goes on with the graphs that have none.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,6 +22,7 @@ from graph_net.rewrite.carve import Carver
 from graph_net.rewrite.kinds import Kind
 from graph_net.rewrite.plain import plain_names
 from graph_net.rewrite.weight import computes
+from graph_net.store.atomic import write_bytes, written
 
 _NOTES = b"graph_net.pieces"
 
@@ -133,10 +133,7 @@ class PieceSpool:
 
     def put_graph(self, graph: str, data: bytes) -> None:
         """Keep a graph in the form that is cut."""
-        target = self._lowered(graph)
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        aside.write_bytes(data)
-        aside.rename(target)
+        write_bytes(self._lowered(graph), data, durable=False)
 
     def _lowered(self, graph: str) -> Path:
         return self.path / f"{graph}.lowered"
@@ -144,12 +141,9 @@ class PieceSpool:
     def put(self, graph: str, kind: str, rows: Iterable[dict[str, Any]], notes: Notes) -> None:
         """Keep what a graph falls into."""
         schema = SUBGRAPH_SCHEMA.with_metadata({_NOTES: json.dumps(asdict(notes)).encode()})
-        target = self._file(graph, kind)
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with (
-            pa.OSFile(str(aside), "wb") as file,
+            written(self._file(graph, kind), durable=False) as file,
             pa.ipc.new_file(file, schema, options=options) as stream,
         ):
             stream.write_table(pa.Table.from_pylist(list(rows), schema=schema))
-        aside.rename(target)

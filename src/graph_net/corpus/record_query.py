@@ -18,8 +18,8 @@ from graph_net.corpus.records import RecordStore
 from graph_net.corpus.sources import check_columns
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
-from graph_net.measure.journal import read_journal
 from graph_net.record import RecordError
+from graph_net.store.record_journal import read_journal
 
 
 def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:

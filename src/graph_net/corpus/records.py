@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graph_net.corpus.latest import latest
-from graph_net.corpus.pack import sync_directory
 from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
 from graph_net.corpus.record_parts import (
     PARQUET,
@@ -30,9 +29,11 @@ from graph_net.corpus.record_parts import (
     read_part,
     table_of,
 )
-from graph_net.files import held, matching
-from graph_net.measure.journal import SUFFIX, Journal, read_journal
 from graph_net.record import RETRIED, Record, RecordError, Symptom
+from graph_net.store.atomic import replacing
+from graph_net.store.files import matching
+from graph_net.store.lock import held
+from graph_net.store.record_journal import SUFFIX, Journal, read_journal
 
 PART_RECORDS = 4096
 
@@ -128,16 +129,12 @@ class RecordStore:
                 rows = []
         if rows:
             self._write(rows)
-        sync_directory(self.path)
         for path in journals:
             path.unlink()
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         number = 1 + max(map(number_of_part, self.parts()), default=-1)
         target = self.path / f"part-{number:05d}{PARQUET}"
-        aside = self.path / f".{target.name}.{os.getpid()}"
         table = pa.Table.from_pylist(rows, schema=SCHEMA)
-        pq.write_table(table, aside, compression="zstd", compression_level=12)
-        with aside.open("rb") as file:
-            os.fsync(file.fileno())
-        aside.rename(target)
+        with replacing(target) as aside:
+            pq.write_table(table, aside, compression="zstd", compression_level=12)

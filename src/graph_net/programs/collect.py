@@ -19,7 +19,6 @@ from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
 
-from graph_net.files import open_regular, read_text
 from graph_net.isolate import Limits, Needs, Sandbox, enter
 from graph_net.isolate.place import remove_tree
 from graph_net.measure.task import Inbox
@@ -29,6 +28,8 @@ from graph_net.programs.tasks import CollectedTask
 from graph_net.programs.workplace import workplace
 from graph_net.record import RETRIED, Program, Stage, program_from_json, program_to_json
 from graph_net.space import space_of
+from graph_net.store.files import read_text
+from graph_net.store.journal import LineJournal, cut_torn_line, whole_lines
 
 PATIENCE = 120
 """Seconds for making a space; a second for each draw, and the limits of each trial, on top."""
@@ -56,24 +57,16 @@ class Journal:
     @cached_property
     def done(self) -> set[int]:
         """Schedules that have an outcome, hashed; a line cut off by a kill is cut off for good."""
-        found: set[int] = set()
         if not self.path.exists():
-            return found
-        end = 0
-        with open_regular(self.path) as file:
-            for line in file:
-                if line.endswith(b"\n"):
-                    found.add(_key(json.loads(line)["schedule"]))
-                    end += len(line)
-        os.truncate(self.path, end)
-        return found
+            return set()
+        cut_torn_line(self.path)
+        return {_key(json.loads(line)["schedule"]) for line in whole_lines(self.path)}
 
     def seconds(self) -> float:
         """What a program took on average, from its building to its end; NaN where there is none."""
         if not self.done:
             return math.nan
-        with open_regular(self.path) as file:
-            return fmean(json.loads(line)["seconds"] or 0.0 for line in file)
+        return fmean(json.loads(line)["seconds"] or 0.0 for line in whole_lines(self.path))
 
     def has(self, schedule: str) -> bool:
         """Whether a schedule has an outcome."""
@@ -84,8 +77,8 @@ class Journal:
         if program.failure is not None and program.failure.symptom in RETRIED:
             return
         self.done.add(_key(program.schedule))
-        with self.path.open("ab") as file:
-            file.write(program_to_json(program).encode() + b"\n")
+        with LineJournal(self.path, durable=False) as lines:
+            lines.append(program_to_json(program).encode())
 
 
 def _key(schedule: str) -> int:

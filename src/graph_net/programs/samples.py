@@ -10,8 +10,9 @@ import os
 from itertools import islice
 from pathlib import Path
 
-from graph_net.files import open_regular
 from graph_net.space import Space, distinct
+from graph_net.store.files import open_regular
+from graph_net.store.journal import cut_torn_line, whole_lines
 
 END = b"end\n"
 
@@ -57,16 +58,14 @@ class Samples:
         seen: set[str] = set()
         if not self.path.exists():
             return 0, seen
-        following, end = 0, 0
-        with open_regular(self.path) as file:
-            for line in file:
-                if line == END:
-                    return None, seen
-                if line.endswith(b"\n"):
-                    number, schedule = line.split(b" ", 1)
-                    seen.add(schedule.decode().rstrip("\n"))
-                    following, end = int(number) + 1, end + len(line)
-        os.truncate(self.path, end)
+        following = 0
+        cut_torn_line(self.path)
+        for line in whole_lines(self.path):
+            if line == END:
+                return None, seen
+            number, schedule = line.split(b" ", 1)
+            seen.add(schedule.decode().rstrip("\n"))
+            following = int(number) + 1
         return following, seen
 
 
