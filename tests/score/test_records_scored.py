@@ -11,7 +11,6 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from graph_net.corpus.records import RecordStore
 from graph_net.record import BLAMELESS, Interval, Record, RecordError, Stage, Symptom
 from graph_net.score import (
     Fault,
@@ -24,6 +23,7 @@ from graph_net.score import (
     sample_of,
     score,
 )
+from graph_net.store.records import RecordStore
 from score.some_samples import CONFIG, DEVICE, output, record, timing
 
 TVM = replace(CONFIG, name="tvm")

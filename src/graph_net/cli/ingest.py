@@ -15,8 +15,8 @@ from graph_net.cli.progress import progress
 
 if TYPE_CHECKING:
     from graph_net.corpus.programs import Added
-    from graph_net.corpus.records import RecordStore
     from graph_net.formats.tuning import Damage, Format, Place
+    from graph_net.store.records import RecordStore
 
 
 def ingest_files(
@@ -45,8 +45,8 @@ def ingest_files(
     """
     from graph_net.corpus.ingest import add_files
     from graph_net.corpus.programs import Labels
-    from graph_net.corpus.records import RecordStore
     from graph_net.formats.tuning import Format, detect, workload_file
+    from graph_net.store.records import RecordStore
 
     known = [(path, detect(path)) for path in files]
     store = RecordStore(records)

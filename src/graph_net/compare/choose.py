@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from graph_net.compare.read import Run
 from graph_net.compilers.registry import parse_options
-from graph_net.corpus.latest import latest
-from graph_net.corpus.record_columns import label_of
 from graph_net.record import RecordError, short_name
 from graph_net.score.samples import Ints
+from graph_net.store.counting import latest
+from graph_net.store.record_columns import label_of
 
 _SELECTOR = re.compile(r"(?P<name>[^\[\]]+?)(?:\[(?P<options>.*)\])?(?:@(?P<version>[^@\[\]]+))?")
 _GRAPH = ("graph_id", "device_kind")

@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from graph_net.compare.blocks import ARMS, block_logs
 from graph_net.compare.ranks import Ragged
-from graph_net.corpus.record_columns import SCHEMA, row_of
-from graph_net.corpus.record_parts import PARQUET, part_batches
-from graph_net.corpus.records import RecordStore
 from graph_net.record import Record, RecordError, Stage, Symptom
 from graph_net.score.faults import Fault
 from graph_net.score.samples import Samples
 from graph_net.score.sources import load
+from graph_net.store.record_columns import SCHEMA, row_of
 from graph_net.store.record_journal import SUFFIX, read_journal
+from graph_net.store.record_parts import PARQUET, part_batches
+from graph_net.store.records import RecordStore
 
 COLUMNS = (
     "graph_id graph compiler version options config device device_kind protocol stage symptom "

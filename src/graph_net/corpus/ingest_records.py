@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.tuning import Damage, Place
 from graph_net.formats.tuning.stream import read_lines
 from graph_net.record import Record, RecordError, from_json
+from graph_net.store.records import RecordStore
 
 EXAMPLES = 5
 _NAMES = {

@@ -20,15 +20,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
-from graph_net.corpus.journal import Journal
 from graph_net.corpus.near import suggestion
-from graph_net.corpus.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
-from graph_net.corpus.parquet_guard import column_names as _column_names
-from graph_net.corpus.parquet_guard import read_columns as _read_columns
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
 from graph_net.store.atomic import replacing
 from graph_net.store.files import matching
 from graph_net.store.lock import held
+from graph_net.store.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
+from graph_net.store.parquet_guard import column_names as _column_names
+from graph_net.store.parquet_guard import read_columns as _read_columns
+from graph_net.store.row_journal import RowJournal
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -211,7 +211,7 @@ class PackWriter:
         self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()
         self._rows: list[dict[str, Any]] = []
         self._bytes = 0
-        self._journal = Journal(self.path / ".journal", SCHEMA)
+        self._journal = RowJournal(self.path / ".journal", SCHEMA)
         self._take_up()
 
     def _take_up(self) -> None:

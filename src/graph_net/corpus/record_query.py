@@ -11,15 +11,15 @@ import pyarrow.dataset as ds
 
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
-from graph_net.corpus.record_columns import SCHEMA
-from graph_net.corpus.record_parts import read_part, table_of
-from graph_net.corpus.record_upgrade import is_older
-from graph_net.corpus.records import RecordStore
-from graph_net.corpus.sources import check_columns
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
 from graph_net.record import RecordError
+from graph_net.store.parquet import check_columns
+from graph_net.store.record_columns import SCHEMA
 from graph_net.store.record_journal import read_journal
+from graph_net.store.record_parts import read_part, table_of
+from graph_net.store.record_upgrade import is_older
+from graph_net.store.records import RecordStore
 
 
 def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:

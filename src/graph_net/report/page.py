@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from graph_net import __version__
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.records import RecordStore
 from graph_net.corpus.rooflines import read_rooflines
 from graph_net.report.page_assets import content_policy, embedded, packed, script, style
 from graph_net.report.page_data import data_of
@@ -21,6 +20,7 @@ from graph_net.report.page_rows import Entry, read_entries
 from graph_net.report.page_scores import scores_of
 from graph_net.score import Parameters
 from graph_net.store.atomic import written
+from graph_net.store.records import RecordStore
 
 
 class Shown(NamedTuple):

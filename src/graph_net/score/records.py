@@ -12,14 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graph_net.corpus.latest import coded, latest, numbered
-from graph_net.corpus.record_columns import label_of
-from graph_net.corpus.records import RecordStore
 from graph_net.record import Stage, Symptom
 from graph_net.record.pieces import BREAKS, GRAPHS
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of
 from graph_net.score.samples import Floats, Ints, Samples, doubts
+from graph_net.store.counting import coded, latest, numbered
+from graph_net.store.record_columns import label_of
+from graph_net.store.records import RecordStore
 
 COLUMNS = (
     "graph_id graph library model category compiler version options config device device_name "

@@ -14,7 +14,6 @@ from pathlib import Path
 from graph_net.compilers import usable
 from graph_net.corpus.golden import GoldenStore
 from graph_net.corpus.golden_runs import Lanes, make_golden
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet.device_log import DeviceWords, reference_lines
 from graph_net.formats.graphnet.log import Words
 from graph_net.measure.device import describe
@@ -22,6 +21,7 @@ from graph_net.measure.plan import config_of, default_jobs
 from graph_net.printable import printable
 from graph_net.record import Json, Record
 from graph_net.store.atomic import write_text
+from graph_net.store.records import RecordStore
 from graph_net.torch.device_tests import (
     check_op_lib,
     chosen,

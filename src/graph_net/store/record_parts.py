@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.corpus.record_columns import BYTES, SCHEMA, row_of
-from graph_net.corpus.record_upgrade import ADDED, NEEDED, is_older, upgraded
-from graph_net.corpus.sources import check_columns, first_line
 from graph_net.record import Record, RecordError
 from graph_net.record.limits import MOST_BYTES
 from graph_net.record.timing import LARGEST, SMALLEST
+from graph_net.store.parquet import check_columns, first_line
+from graph_net.store.record_columns import BYTES, SCHEMA, row_of
+from graph_net.store.record_upgrade import ADDED, NEEDED, is_older, upgraded
 
 PARQUET = ".parquet"
 _RATIOS = [f"{name}{end}" for name in ("speedup", "noise") for end in ("", "_low", "_high")]

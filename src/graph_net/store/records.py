@@ -20,20 +20,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.corpus.latest import latest
-from graph_net.corpus.record_columns import SCHEMA, record_of, row_of
-from graph_net.corpus.record_parts import (
+from graph_net.record import RETRIED, Record, RecordError, Symptom
+from graph_net.store.atomic import replacing
+from graph_net.store.counting import latest
+from graph_net.store.files import matching
+from graph_net.store.lock import held
+from graph_net.store.record_columns import SCHEMA, record_of, row_of
+from graph_net.store.record_journal import SUFFIX, Journal, read_journal
+from graph_net.store.record_parts import (
     PARQUET,
     number_of_part,
     order_of_journal,
     read_part,
     table_of,
 )
-from graph_net.record import RETRIED, Record, RecordError, Symptom
-from graph_net.store.atomic import replacing
-from graph_net.store.files import matching
-from graph_net.store.lock import held
-from graph_net.store.record_journal import SUFFIX, Journal, read_journal
 
 PART_RECORDS = 4096
 

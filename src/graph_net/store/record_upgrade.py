@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.corpus.record_columns import PIECES, SCHEMA, TOO_NOISY, WITHHELD
-from graph_net.corpus.sources import first_line
 from graph_net.record import RecordError
 from graph_net.record.pieces import REASONS
+from graph_net.store.parquet import first_line
+from graph_net.store.record_columns import PIECES, SCHEMA, TOO_NOISY, WITHHELD
 
 ADDED = ("noise", *PIECES, REASONS)
 """Columns that earlier parts lack."""

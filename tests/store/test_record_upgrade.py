@@ -10,11 +10,11 @@ import pytest
 
 from compare.some_runs import timed
 from graph_net.compare import Change, Reason, compare
-from graph_net.corpus.record_columns import SCHEMA, WITHHELD, row_of
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.record import Record, RecordError, Stage, Symptom
 from graph_net.score import load, score
+from graph_net.store.record_columns import SCHEMA, WITHHELD, row_of
+from graph_net.store.records import RecordStore
 from score.some_samples import output, record
 
 NOISY = record("noisy", (Stage.MEASURE, Symptom.TOO_NOISY), outputs=(output(0.5), output(-3.0)))
