@@ -24,7 +24,7 @@ from graph_net.corpus.ingest_records import add_records
 from graph_net.store.records import RecordStore
 from pathlib import Path
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-told = add_records(RecordStore(sys.argv[2]), Path(sys.argv[1]), set())
+told = add_records(RecordStore(sys.argv[2]), Path(sys.argv[1]), {})
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(told.added, told.damaged, after - before)
 """

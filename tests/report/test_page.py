@@ -336,10 +336,19 @@ def test_nothing_is_written_where_nothing_was_measured(tmp_path: Path) -> None:
 
 def test_a_measurement_made_again_counts_once(tmp_path: Path) -> None:
     before = next(record for record in synthetic(9) if record.failure is None)
-    again = replace(before, protocol="q", started="2027-01-01T00:00:00Z", timing=timing(
+    again = replace(before, started="2027-01-01T00:00:00Z", timing=timing(
         3.0, 0.01, random.Random(0)))  # noqa: S311 # fmt: skip
     page = page_of(tmp_path, [before, again])
     assert json.loads(page.inside["data"])["rows"]["speedup"] == [3]
+
+
+def test_measurements_of_two_protocols_are_of_two_curves(tmp_path: Path) -> None:
+    before = next(record for record in synthetic(9) if record.failure is None)
+    other = replace(before, protocol="q", settings=None)
+    data = json.loads(page_of(tmp_path, [before, other]).inside["data"])
+    assert sorted(data["rows"]["compiler"]) == [0, 1]
+    assert len(set(data["compilers"])) == 2
+    assert f"{before.config.label} protocol q" in data["compilers"]
 
 
 def test_thousands_of_records_make_a_page_that_can_be_sent(tmp_path: Path) -> None:

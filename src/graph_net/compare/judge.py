@@ -19,7 +19,7 @@ from graph_net.record import RecordError, Symptom
 from graph_net.score.faults import Fault
 from graph_net.score.records import BLAMELESS_FAULT, faults_of, floats_of
 from graph_net.score.samples import Floats, Ints
-from graph_net.store.counting import coded
+from graph_net.store.counting_rows import coded
 
 Flags = npt.NDArray[np.bool_]
 LEAST_BLOCKS = Protocol().min_blocks

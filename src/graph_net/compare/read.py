@@ -18,6 +18,7 @@ from graph_net.record import Record, RecordError, Stage, Symptom
 from graph_net.score.faults import Fault
 from graph_net.score.samples import Samples
 from graph_net.score.sources import load
+from graph_net.store.counting_rows import counting_rows
 from graph_net.store.record_columns import SCHEMA, row_of
 from graph_net.store.record_journal import SUFFIX, read_journal
 from graph_net.store.record_parts import PARQUET, part_batches
@@ -58,7 +59,13 @@ class Run:
 
 
 def read_run(source: Path) -> Run:
-    """The records of a directory, a part, a journal, or of what else `graph-net score` takes."""
+    """The records that count of a directory, a part, a journal, or what else `score` takes."""
+    run = _read(source)
+    rows = counting_rows(run.table)
+    return run if rows is None else run.take(rows)
+
+
+def _read(source: Path) -> Run:
     if not source.exists():
         raise RecordError(f"{source} does not exist; give records, or logs")
     if source.suffix == PARQUET and source.is_file():

@@ -60,7 +60,7 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
 def _sources(store: RecordStore) -> Iterator[Any]:
     """What DuckDB reads: each key once. A part stays on disk unless it has a key twice."""
     whole: list[str] = []
-    parts, journals, last = store.parts(), store.journals(), store.last_rows()
+    parts, journals, last = store.parts(), store.journals(), store.counting_rows()
     for part, rows in zip(parts, last, strict=False):
         if is_older(part):
             table = read_part(part)

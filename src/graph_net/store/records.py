@@ -2,7 +2,7 @@
 
 A run appends to its own journal. ``compact`` makes parts of finished journals: a part is written
 aside, synced and renamed before its journals go, so a record may for a moment be in both, and
-readers take each key once: the one that was stored last (``latest``).
+readers take each key once: the one that counts (``counting``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 
 from graph_net.record import RETRIED, Record, RecordError, Symptom
 from graph_net.store.atomic import replacing
-from graph_net.store.counting import latest
+from graph_net.store.counting import KEY, Standing
+from graph_net.store.counting_rows import counting_rows
 from graph_net.store.files import matching
 from graph_net.store.lock import held
 from graph_net.store.record_columns import SCHEMA, record_of, row_of
@@ -36,6 +37,7 @@ from graph_net.store.record_parts import (
 )
 
 PART_RECORDS = 4096
+_FINAL = {None, *Symptom} - RETRIED
 
 
 class RecordStore:
@@ -60,17 +62,19 @@ class RecordStore:
 
     def final_keys(self, retry: bool = False) -> set[str]:
         """What a resumed run passes over; with ``retry``, only what succeeded."""
-        passed = {None} if retry else {None, *Symptom} - RETRIED
-        table = self.table(["key", "symptom"])
-        rows = latest(table, ["key"])
-        if rows is not None:
-            table = table.take(pa.array(rows))
+        passed = {None} if retry else _FINAL
+        table = self.counting_table(["key", "symptom"])
         pairs = zip(table["key"].to_pylist(), table["symptom"].to_pylist(), strict=True)
         return {key for key, symptom in pairs if symptom in passed}
 
+    def standings(self) -> dict[str, Standing]:
+        """Return what decides whether a result from elsewhere is stored, by key."""
+        rows = self.counting_table(["key", "symptom", "started"]).to_pylist()
+        return {row["key"]: Standing(row["symptom"] in _FINAL, row["started"]) for row in rows}
+
     def records(self) -> Iterator[Record]:
         """Every record, one part in memory at a time; of a key that was tried again, the last."""
-        for (place, table), last in zip(self._tables(), self.last_rows(), strict=True):
+        for (place, table), last in zip(self._tables(), self.counting_rows(), strict=True):
             kept = table if last is None else table.take(pa.array(last))
             for number, row in enumerate(kept.to_pylist()):
                 try:
@@ -79,12 +83,12 @@ class RecordStore:
                     line = number if last is None else int(last[number])
                     raise RecordError(f"{place.name}, record {line + 1}: {error}") from error
 
-    def last_rows(self) -> list[npt.NDArray[Any] | None]:
+    def counting_rows(self) -> list[npt.NDArray[Any] | None]:
         """Of each part, then of each journal, the rows that no later one supersedes; None: all."""
-        tables = [table for _, table in self._tables(["key"])]
+        tables = [table for _, table in self._tables(KEY)]
         if not tables:
             return []
-        last = latest(pa.concat_tables(tables), ["key"])
+        last = counting_rows(pa.concat_tables(tables))
         if last is None:
             return [None] * len(tables)
         ends = np.cumsum([table.num_rows for table in tables])
@@ -100,6 +104,12 @@ class RecordStore:
         names = SCHEMA.names if columns is None else list(columns)
         tables = [table for _, table in self._tables(names)]
         return pa.concat_tables([SCHEMA.empty_table().select(names), *tables])
+
+    def counting_table(self, columns: Sequence[str]) -> pa.Table:
+        """The records that count, in the order of storing."""
+        table = self.table([*dict.fromkeys((*columns, *KEY))])
+        rows = counting_rows(table)
+        return (table if rows is None else table.take(pa.array(rows))).select(list(columns))
 
     def _tables(self, columns: Sequence[str] | None = None) -> Iterator[tuple[Path, pa.Table]]:
         for part in self.parts():

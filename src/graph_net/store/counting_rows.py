@@ -1,0 +1,54 @@
+"""Which rows of a table of records count: ``counting`` in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from graph_net.store.counting import KEY
+
+Ints = npt.NDArray[np.int64]
+
+
+def counting_rows(table: pa.Table) -> Ints | None:
+    """Return which rows of a table in the order of storing count, in order; None for all."""
+    return last_rows(table, KEY)
+
+
+def last_rows(table: pa.Table, keys: Sequence[str]) -> Ints | None:
+    """Return which rows are the last of those with the same keys, in order; None for all."""
+    count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
+    for name in keys:
+        values, codes = coded(table[name])
+        count, key = numbered(key * len(values) + codes)
+    if count == len(key):
+        return None
+    last = np.zeros(count, dtype=np.int64)
+    last[key] = np.arange(len(key))  # of equal keys numpy keeps the last
+    return np.asarray(np.sort(last))
+
+
+def coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+    """Return the distinct texts of a column, and which of them each row has; null is empty."""
+    encoded = column.combine_chunks()
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode("encode")
+    texts = [value or "" for value in encoded.dictionary.to_pylist()]
+    codes = np.asarray(encoded.indices, dtype=np.int64)
+    if encoded.dictionary.null_count and texts.count("") > 1:
+        codes = np.array([texts.index(text) for text in texts])[codes]
+    return texts, codes
+
+
+def numbered(codes: Ints) -> tuple[int, Ints]:
+    """Return how many numbers occur, and the same numbers without gaps."""
+    if not len(codes):
+        return 0, codes
+    if int(codes.max(initial=0)) > 8 * len(codes):
+        present, places = np.unique(codes, return_inverse=True)
+        return len(present), places
+    places = np.cumsum(np.bincount(codes) > 0)  # where they are dense, quicker than a sort
+    return int(places[-1]), places[codes] - 1
