@@ -10,34 +10,48 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graph_net.record import RETRIED, Record, RecordError, Symptom
 from graph_net.store.atomic import replacing
 from graph_net.store.counting import KEY, Standing
-from graph_net.store.counting_rows import counting_rows
+from graph_net.store.counting_rows import Ints, counting_rows
 from graph_net.store.files import matching
 from graph_net.store.lock import held
-from graph_net.store.record_columns import SCHEMA, record_of, row_of
+from graph_net.store.record_columns import SCHEMA, record_of
 from graph_net.store.record_journal import SUFFIX, Journal, read_journal
 from graph_net.store.record_parts import (
     PARQUET,
     number_of_part,
     order_of_journal,
     read_part,
-    table_of,
+    tables_of,
 )
 
 PART_RECORDS = 4096
 _FINAL = {None, *Symptom} - RETRIED
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A part or a journal, and which of its rows count; a journal was decoded to know that."""
+
+    path: Path
+    rows: Ints | None
+    """None for all of them."""
+    journal: pa.Table | None
+
+    def table(self) -> pa.Table:
+        """The rows that count."""
+        table = read_part(self.path) if self.journal is None else self.journal
+        return table if self.rows is None else table.take(pa.array(self.rows))
 
 
 class RecordStore:
@@ -73,36 +87,39 @@ class RecordStore:
         return {row["key"]: Standing(row["symptom"] in _FINAL, row["started"]) for row in rows}
 
     def records(self) -> Iterator[Record]:
-        """Every record, one part in memory at a time; of a key that was tried again, the last."""
-        for (place, table), last in zip(self._tables(), self.counting_rows(), strict=True):
-            kept = table if last is None else table.take(pa.array(last))
-            for number, row in enumerate(kept.to_pylist()):
+        """Every record that counts, one part in memory at a time."""
+        for stored in self.stored():
+            for number, row in enumerate(stored.table().to_pylist()):
                 try:
                     yield record_of(row)
                 except RecordError as error:
-                    line = number if last is None else int(last[number])
-                    raise RecordError(f"{place.name}, record {line + 1}: {error}") from error
+                    line = number if stored.rows is None else int(stored.rows[number])
+                    raise RecordError(f"{stored.path.name}, record {line + 1}: {error}") from error
 
-    def counting_rows(self) -> list[npt.NDArray[Any] | None]:
-        """Of each part, then of each journal, the rows that no later one supersedes; None: all."""
-        tables = [table for _, table in self._tables(KEY)]
-        if not tables:
+    def stored(self) -> list[Stored]:
+        """The parts, then the journals, and which of their rows count; journals are decoded."""
+        journals = {path: read_table(path, SCHEMA.names) for path in self.journals()}
+        parts = self.parts()
+        keys = [read_part(part, KEY) for part in parts]
+        keys += [table.select(KEY) for table in journals.values()]
+        if not keys:
             return []
-        last = counting_rows(pa.concat_tables(tables))
-        if last is None:
-            return [None] * len(tables)
-        ends = np.cumsum([table.num_rows for table in tables])
-        found = []
-        for table, end in zip(tables, ends.tolist(), strict=True):
-            begin = end - table.num_rows
-            rows = last[(last >= begin) & (last < end)] - begin
-            found.append(None if len(rows) == table.num_rows else rows)
+        counting = counting_rows(pa.concat_tables(keys))
+        found, begin = [], 0
+        for path, key in zip([*parts, *journals], keys, strict=True):
+            end = begin + key.num_rows
+            rows = None if counting is None else counting[_between(counting, begin, end)] - begin
+            if rows is not None and len(rows) == key.num_rows:
+                rows = None
+            found.append(Stored(path, rows, journals.get(path)))
+            begin = end
         return found
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records in the order of storing, superseded ones among them."""
         names = SCHEMA.names if columns is None else list(columns)
-        tables = [table for _, table in self._tables(names)]
+        tables = [read_part(part, names) for part in self.parts()]
+        tables += [read_table(path, names) for path in self.journals()]
         return pa.concat_tables([SCHEMA.empty_table().select(names), *tables])
 
     def counting_table(self, columns: Sequence[str]) -> pa.Table:
@@ -110,13 +127,6 @@ class RecordStore:
         table = self.table([*dict.fromkeys((*columns, *KEY))])
         rows = counting_rows(table)
         return (table if rows is None else table.take(pa.array(rows))).select(list(columns))
-
-    def _tables(self, columns: Sequence[str] | None = None) -> Iterator[tuple[Path, pa.Table]]:
-        for part in self.parts():
-            yield part, read_part(part, columns)
-        for path in self.journals():
-            table = table_of(read_journal(path))
-            yield path, table if columns is None else table.select(columns)
 
     def journal(self) -> Journal:
         """A new journal for one run; it comes after those that are there, whatever the clock."""
@@ -129,22 +139,26 @@ class RecordStore:
         return held(self.path)
 
     def compact(self) -> None:
-        """Make a part of the journals, once they are worth one."""
+        """Make parts of the journals."""
         journals = self.journals()
-        rows: list[dict[str, Any]] = []
-        for record in chain.from_iterable(map(read_journal, journals)):
-            rows.append(row_of(record))
-            if len(rows) == PART_RECORDS:
-                self._write(rows)
-                rows = []
-        if rows:
-            self._write(rows)
+        records = chain.from_iterable(map(read_journal, journals))
+        for table in tables_of(records, SCHEMA.names, PART_RECORDS):
+            if table.num_rows:
+                self._write(table)
         for path in journals:
             path.unlink()
 
-    def _write(self, rows: list[dict[str, Any]]) -> None:
+    def _write(self, table: pa.Table) -> None:
         number = 1 + max(map(number_of_part, self.parts()), default=-1)
-        target = self.path / f"part-{number:05d}{PARQUET}"
-        table = pa.Table.from_pylist(rows, schema=SCHEMA)
-        with replacing(target) as aside:
+        with replacing(self.path / f"part-{number:05d}{PARQUET}") as aside:
             pq.write_table(table, aside, compression="zstd", compression_level=12)
+
+
+def read_table(journal: Path, columns: Sequence[str]) -> pa.Table:
+    """The records of a journal as a table."""
+    return pa.concat_tables(tables_of(read_journal(journal), columns))
+
+
+def _between(rows: Ints, begin: int, end: int) -> slice:
+    """Where in sorted numbers those of a range are."""
+    return slice(*np.searchsorted(rows, [begin, end]).tolist())
