@@ -30,6 +30,7 @@ BENCHMARKS = {
     "coverage": [],
     "placement": [],
     "scoring": [],
+    "reading_records": [],
     "features": [],
     "programs": [],
     "programs_at_scale": ["--sizes", "500000", "2000000"],

@@ -60,6 +60,7 @@ def records(count: int, seed: int = 0) -> pa.Table:
         "config": np.array([f"{n:032x}" for n in range(COMPILERS)])[compiler],
         "device": np.full(count, "0" * 32),
         "device_name": np.full(count, "a processor"),
+        "protocol": np.full(count, "1" * 32),
         "stage": np.array(stages, dtype=object)[failure],
         "symptom": np.array(symptoms, dtype=object)[failure],
         "t": np.where(failed, np.nan, random.uniform(-9, 0, count)),

@@ -18,11 +18,11 @@ from graph_net.cli.progress import progress
 from graph_net.cli.terminal import Terminal, lines
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.programs import Labels, ProgramStore
-from graph_net.corpus.records import RecordStore
 from graph_net.corpus.subjects import subject_of
 from graph_net.formats.tuning import Place
 from graph_net.graph import Provenance
 from graph_net.record import Config, Device, Failure, Program, Record, Stage, Symptom, Task
+from graph_net.store.records import RecordStore
 
 NASTY = "\x1b]0;x\x07[/foo][red]\nb\u202e\x9b"
 CORE = r"\x1b]0;x\x07[/foo][red]"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graph_net.corpus.records import RecordStore
 from graph_net.record import Interval, Record, Samples, Timing, Verdict
+from graph_net.store.records import RecordStore
 from score.some_samples import record
 
 BLOCKS = 12

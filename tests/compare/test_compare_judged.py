@@ -13,10 +13,10 @@ import pytest
 from compare.some_runs import blocks, stored, timed, timing
 from graph_net.compare import Change, Comparison, Reason, Settings, compare
 from graph_net.compare.blocks import block_logs
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.measure.stats import block_logs as one_by_one
 from graph_net.record import BLAMELESS, Failure, Record, RecordError, Stage, Symptom
+from graph_net.store.records import RecordStore
 from score.some_samples import CONFIG, DEVICE, output, record
 
 TVM = replace(CONFIG, name="tvm")

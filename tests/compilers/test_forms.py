@@ -11,8 +11,8 @@ from graph_net.compilers import Job, Unsupported
 from graph_net.compilers.forms import cached, copies, exported, program_of
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.refused import refused
-from graph_net.compilers.replacing import replacing
 from graph_net.graph.execute import flat_outputs, make_inputs, run
+from graph_net.store.atomic import caching
 from graph_net.testing.compiler_graphs import GRAPHS
 from graph_net.testing.models import case_graph
 
@@ -69,7 +69,7 @@ def test_a_file_that_was_not_finished_is_never_seen(tmp_path: Path) -> None:
     path = tmp_path / "form"
 
     def interrupted() -> None:
-        with replacing(path) as aside:
+        with caching(path) as aside:
             aside.write_text("half")
             raise KeyboardInterrupt
 

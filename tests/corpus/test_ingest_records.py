@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from cli.calling import Answer
-from corpus.test_records import about
 from graph_net.cli.main import main
-from graph_net.corpus.records import RecordStore
-from graph_net.measure.journal import read_journal
 from graph_net.record import RecordError, from_json, to_json
+from graph_net.store.record_journal import read_journal
+from graph_net.store.records import RecordStore
+from store.test_records import about
 
 LONG = 200 << 20
 INGEST = """
 import resource, sys
 from graph_net.corpus.ingest_records import add_records
-from graph_net.corpus.records import RecordStore
+from graph_net.store.records import RecordStore
 from pathlib import Path
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-told = add_records(RecordStore(sys.argv[2]), Path(sys.argv[1]), set())
+told = add_records(RecordStore(sys.argv[2]), Path(sys.argv[1]), {})
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(told.added, told.damaged, after - before)
 """

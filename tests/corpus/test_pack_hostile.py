@@ -16,8 +16,8 @@ import pytest
 from corpus.some_graphs import some_graph
 from graph_net.corpus.columns import SCHEMA, row_of
 from graph_net.corpus.pack import Pack, PackError
-from graph_net.corpus.parquet_guard import ParquetLimits
 from graph_net.corpus.query import select
+from graph_net.store.parquet_guard import ParquetLimits
 
 ROW = row_of("name", some_graph(1))
 MEMORY = 500 << 20

@@ -19,7 +19,6 @@ from graph_net.corpus.ingest import add_file
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.tuning import (
     Format,
     Place,
@@ -31,6 +30,7 @@ from graph_net.formats.tuning import (
 )
 from graph_net.formats.tuning.outcome import FAILURES
 from graph_net.record import Json, Program, Task, canonical
+from graph_net.store.records import RecordStore
 
 
 def kept(folder: Path, programs: Iterable[Program]) -> list[Program]:

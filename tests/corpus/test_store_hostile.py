@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graph_net.corpus.parquet_guard import ParquetError
 from graph_net.corpus.program_columns import SCHEMA
 from graph_net.corpus.program_questions import batches, best_by_task
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
-from graph_net.files import NotRegular
 from graph_net.record import RecordError
+from graph_net.store.files import NotRegular
+from graph_net.store.parquet_guard import ParquetError
+from graph_net.store.records import RecordStore
 
 NAME = "programs-2-0.parquet"
 

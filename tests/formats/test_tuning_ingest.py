@@ -13,8 +13,8 @@ from graph_net.cli.main import main
 from graph_net.corpus import programs as stored
 from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.tuning import read_ansor
+from graph_net.store.records import RecordStore
 
 
 def call(*words: str) -> int | str | None:

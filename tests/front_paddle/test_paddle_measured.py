@@ -14,12 +14,12 @@ from cli.calling import Cli
 from cli.conftest import cli  # noqa: F401
 from front_paddle import samples
 from graph_net.compilers import create
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet import read_sample
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec
 from graph_net.measure.tolerance import LOWEST
 from graph_net.measure.worker import Worker
 from graph_net.record import Record, Stage, Symptom
+from graph_net.store.records import RecordStore
 from measure.asking import QUICK, small_graph, task
 
 paddle = pytest.importorskip("paddle")

@@ -14,10 +14,10 @@ import pytest
 from graph_net.cli.main import main
 from graph_net.compilers import CompilerError
 from graph_net.corpus.pack import PackWriter
-from graph_net.corpus.records import RecordStore
 from graph_net.measure import Limits, Protocol
 from graph_net.measure.bundle import Plan, planned, read_plan, write_bundle
 from graph_net.record import Config, Subject
+from graph_net.store.records import RecordStore
 from measure.asking import small_graph
 
 BARE = """

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from graph_net.corpus.pack import PackWriter
-from graph_net.corpus.records import RecordStore
-from graph_net.files import InUse
-from graph_net.measure.journal import read_journal
 from graph_net.record import Record
+from graph_net.store.lock import InUse
+from graph_net.store.record_journal import read_journal
+from graph_net.store.records import RecordStore
 from measure.asking import small_graph
 
 GRAPHS = 24
@@ -71,7 +71,7 @@ def raw(store: RecordStore) -> list[Record]:
     """Every record ever written, repeats included."""
     import pyarrow.parquet as pq
 
-    from graph_net.corpus.record_columns import record_of
+    from graph_net.store.record_columns import record_of
 
     rows = [row for part in store.parts() for row in pq.read_table(part).to_pylist()]
     found = [record_of(row) for row in rows]

@@ -14,8 +14,8 @@ from cli.conftest import cli as cli
 from graph_net.capture import capture
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec
+from graph_net.store.records import RecordStore
 
 
 class Small(torch.nn.Module):

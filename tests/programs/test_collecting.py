@@ -24,7 +24,6 @@ import pytest
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.corpus.tasks import TaskStore
 from graph_net.formats.tuning import Damage
 from graph_net.formats.tuning.collected import read_collected
@@ -38,6 +37,7 @@ from graph_net.programs.store import SUBGRAPHS, store
 from graph_net.programs.tasks import CollectedTask, NetworkTask, merged
 from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical, program_to_json
 from graph_net.space import Workload, registry, repeats_of
+from graph_net.store.records import RecordStore
 from graph_net.testing.models import case_graph
 from graph_net.testing.space import SleepingSpace, check_space
 

@@ -19,7 +19,6 @@ from graph_net.cli.main import main
 from graph_net.corpus.ingest import add_file
 from graph_net.corpus.programs import Labels
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.corpus.tasks import TaskStore
 from graph_net.formats.tuning import Format, TuningError
 from graph_net.graph import from_bytes
@@ -39,6 +38,7 @@ from graph_net.programs.dataset_stats import BEGIN, END, count, markdown
 from graph_net.programs.overview import TaskSummary
 from graph_net.programs.workplace import workplace
 from graph_net.record import Json, canonical
+from graph_net.store.records import RecordStore
 from programs.some_programs import CPU, EACH, WORKS, data_set, on_a_gpu
 
 

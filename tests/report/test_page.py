@@ -16,7 +16,6 @@ import pytest
 
 from graph_net.cli.main import main
 from graph_net.corpus.pack import Pack, PackWriter
-from graph_net.corpus.records import RecordStore
 from graph_net.corpus.rooflines import Rooflines, read_rooflines, write_rooflines
 from graph_net.graph import Graph
 from graph_net.graph.work import Work
@@ -42,6 +41,7 @@ from graph_net.record.peaks import Peaks, identity
 from graph_net.report.page import write_page
 from graph_net.report.page_assets import script
 from graph_net.score import estimate, load
+from graph_net.store.records import RecordStore
 
 DEVICE = Device("cpu", "a processor", 2, 1, 8 << 30, "Linux x86_64", "3.11", {"torch": "2.13.0"})
 COMPILERS = ("inductor", "tvm", "onnxruntime")
@@ -336,10 +336,19 @@ def test_nothing_is_written_where_nothing_was_measured(tmp_path: Path) -> None:
 
 def test_a_measurement_made_again_counts_once(tmp_path: Path) -> None:
     before = next(record for record in synthetic(9) if record.failure is None)
-    again = replace(before, protocol="q", started="2027-01-01T00:00:00Z", timing=timing(
+    again = replace(before, started="2027-01-01T00:00:00Z", timing=timing(
         3.0, 0.01, random.Random(0)))  # noqa: S311 # fmt: skip
     page = page_of(tmp_path, [before, again])
     assert json.loads(page.inside["data"])["rows"]["speedup"] == [3]
+
+
+def test_measurements_of_two_protocols_are_of_two_curves(tmp_path: Path) -> None:
+    before = next(record for record in synthetic(9) if record.failure is None)
+    other = replace(before, protocol="q", settings=None)
+    data = json.loads(page_of(tmp_path, [before, other]).inside["data"])
+    assert sorted(data["rows"]["compiler"]) == [0, 1]
+    assert len(set(data["compilers"])) == 2
+    assert f"{before.config.label} protocol q" in data["compilers"]
 
 
 def test_thousands_of_records_make_a_page_that_can_be_sent(tmp_path: Path) -> None:

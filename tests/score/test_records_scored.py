@@ -11,7 +11,6 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from graph_net.corpus.records import RecordStore
 from graph_net.record import BLAMELESS, Interval, Record, RecordError, Stage, Symptom
 from graph_net.score import (
     Fault,
@@ -24,6 +23,7 @@ from graph_net.score import (
     sample_of,
     score,
 )
+from graph_net.store.records import RecordStore
 from score.some_samples import CONFIG, DEVICE, output, record, timing
 
 TVM = replace(CONFIG, name="tvm")
@@ -128,10 +128,19 @@ def test_columns_are_what_the_records_are_one_by_one(tmp_path: Path, compact: bo
 
 
 def test_a_graph_measured_again_counts_once_and_last(tmp_path: Path) -> None:
-    first = record("a", speedup=4.0, started="2026-01-01T00:00:00", protocol="p")
-    again = record("a", speedup=2.0, started="2026-01-02T00:00:00", protocol="q")
+    first = record("a", speedup=4.0, started="2026-01-01T00:00:00")
+    again = record("a", speedup=2.0, started="2026-01-02T00:00:00")
     (found,) = load([stored(tmp_path, [first, again])]).values()
     assert found.speedup == pytest.approx([2.0])
+
+
+def test_results_of_two_protocols_are_two_curves(tmp_path: Path) -> None:
+    both = [record("a", speedup=4.0, protocol="p"), record("a", speedup=2.0, protocol="q")]
+    other = record("a", config=TVM, protocol="p")
+    found = load([stored(tmp_path, [*both, other])])
+    assert sorted(found) == ["inductor protocol p", "inductor protocol q", "tvm"]
+    assert found["inductor protocol p"].speedup == pytest.approx([4.0])
+    assert found["inductor protocol q"].speedup == pytest.approx([2.0])
 
 
 def test_configurations_that_differ_have_names_that_differ(tmp_path: Path) -> None:

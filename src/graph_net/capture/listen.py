@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from graph_net.graph.json_codec import recipe_to_json
 from graph_net.graph.json_reader import JsonReader
 from graph_net.graph.limits import DEFAULT_LIMITS
 from graph_net.isolate import INHERITED, Pool
+from graph_net.store.atomic import write_bytes
 
 
 class Heard:
@@ -34,10 +34,8 @@ class Heard:
     def put(self, library: str, model: str, words: dict[str, Any], problem: str = "") -> None:
         """Keep what was heard of a model, as ``hear`` gives it, or why nothing was."""
         tree = {"library": library, "model": model, "problem": problem, "recipes": words}
-        target = self.file(library, model)
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        aside.write_bytes(gzip.compress(json.dumps(tree).encode(), mtime=0))
-        aside.rename(target)
+        data = gzip.compress(json.dumps(tree).encode(), mtime=0)
+        write_bytes(self.file(library, model), data, durable=False)
 
     def problem(self, library: str, model: str) -> str | None:
         """Why nothing was heard of a model: nothing if it was, None if it was never listened to."""

@@ -8,7 +8,6 @@ complete result, so a killed collection resumes without losing or repeating what
 from __future__ import annotations
 
 import json
-import os
 import re
 import resource
 import time
@@ -19,7 +18,6 @@ from typing import Any
 
 from graph_net.capture.zoo.variant import model_name
 from graph_net.capture.zoo.zoo import Entry, Zoo
-from graph_net.files import read_bytes, read_text
 from graph_net.graph import (
     Graph,
     GraphError,
@@ -34,6 +32,8 @@ from graph_net.graph import (
 )
 from graph_net.isolate import Limits
 from graph_net.record.signature import signature_of
+from graph_net.store.atomic import write_bytes
+from graph_net.store.files import read_bytes, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,9 @@ class Spool:
         """Store a result and its graphs."""
         key = self.key(result.entry)
         if blobs:
-            self._write(f"{key}.bin", b"".join(blobs))
-        self._write(f"{key}.json", json.dumps(asdict(result)).encode())
-
-    def _write(self, name: str, data: bytes) -> None:
-        aside = self.path / f".{name}.{os.getpid()}"
-        aside.write_bytes(data)
-        aside.rename(self.path / name)
+            write_bytes(self.path / f"{key}.bin", b"".join(blobs), durable=False)
+        text = json.dumps(asdict(result)).encode()
+        write_bytes(self.path / f"{key}.json", text, durable=False)
 
 
 def result_from_json(tree: dict[str, Any]) -> Result:

@@ -67,10 +67,10 @@ def bench_graphs(
     Each graph and compiler is built and measured in a process of its own; building goes on
     beside others, measuring alone. Stopped or killed, the same command goes on where it was.
     """
-    from graph_net.corpus.records import RecordStore
     from graph_net.measure import Limits, Protocol, measure
     from graph_net.measure.device import describe, require_device
     from graph_net.measure.plan import default_jobs, parse_compilers, tasks
+    from graph_net.store.records import RecordStore
 
     if plan is None:
         require_device(device)

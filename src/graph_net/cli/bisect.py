@@ -145,7 +145,7 @@ def _over_a_run(
 ) -> None:
     from graph_net.bisect import clustered, stored
     from graph_net.bisect.run import bisect_run, troubled
-    from graph_net.corpus.records import RecordStore
+    from graph_net.store.records import RecordStore
 
     typed = None if compiler is None else _config(compiler)
     store = RecordStore(records).require()

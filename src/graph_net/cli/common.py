@@ -9,10 +9,10 @@ from graph_net.cli.terminal import out as out
 from graph_net.corpus.near import near_names
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.pack import NoGraph, Pack, PackError, is_pack
-from graph_net.files import read_bytes, read_text
 from graph_net.formats.graphnet import find_samples
 from graph_net.graph import DEFAULT_LIMITS, Graph, from_bytes, from_json
 from graph_net.printable import utf8_name
+from graph_net.store.files import read_bytes, read_text
 
 GRAPH_HELP = (
     "A sample directory, a pack with the name (or id) of a graph (PACK:NAME), a name in the "

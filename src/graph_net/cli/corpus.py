@@ -20,7 +20,7 @@ from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
 from graph_net.corpus.verdict_stats import kept_verdicts, verdict_table, with_verdicts
-from graph_net.files import read_text
+from graph_net.store.files import read_text
 
 
 class Action(Enum):

@@ -15,8 +15,9 @@ from graph_net.cli.progress import progress
 
 if TYPE_CHECKING:
     from graph_net.corpus.programs import Added
-    from graph_net.corpus.records import RecordStore
     from graph_net.formats.tuning import Damage, Format, Place
+    from graph_net.store.counting import Standing
+    from graph_net.store.records import RecordStore
 
 
 def ingest_files(
@@ -45,18 +46,18 @@ def ingest_files(
     """
     from graph_net.corpus.ingest import add_files
     from graph_net.corpus.programs import Labels
-    from graph_net.corpus.records import RecordStore
     from graph_net.formats.tuning import Format, detect, workload_file
+    from graph_net.store.records import RecordStore
 
     known = [(path, detect(path)) for path in files]
     store = RecordStore(records)
     with store.locked(), progress("files", len(known)) as advance:
-        keys = store.final_keys() if any(kind is Format.RECORDS for _, kind in known) else set()
+        told = store.standings() if any(kind is Format.RECORDS for _, kind in known) else {}
         tuned: list[tuple[Path, Format]] = []
         useless = 0
         for path, kind in known:
             if kind is Format.RECORDS:
-                useless += not _records(store, path, keys)
+                useless += not _records(store, path, told)
                 advance()
             elif kind is Format.WORKLOADS:
                 _workloads(store, path)
@@ -75,7 +76,7 @@ def ingest_files(
         raise typer.Exit(SOME_REFUSED if useless < len(known) else 1)
 
 
-def _records(store: RecordStore, path: Path, known: set[str]) -> bool:
+def _records(store: RecordStore, path: Path, known: dict[str, Standing]) -> bool:
     """Add the records of a file; whether it had any."""
     from graph_net.corpus.ingest_records import add_records
 

@@ -76,11 +76,11 @@ def collect_programs(
     that is in --work is stored, whatever --where says this time.
     """
     from graph_net.corpus.query import select
-    from graph_net.files import held
     from graph_net.programs.collect import Collection, Wanted
     from graph_net.programs.networks import networks as pack_of
     from graph_net.programs.store import store
     from graph_net.programs.tasks import Extraction, merged
+    from graph_net.store.lock import held
 
     limit = parse_seconds(budget) if budget else None
     cores = jobs or os.cpu_count() or 1

@@ -44,9 +44,9 @@ def make_features(
     Primitives come from the schedules alone; per_store replays them with TVM and needs their
     workloads; graph takes the graphs of a pack.
     """
-    from graph_net.corpus.records import RecordStore
     from graph_net.isolate import Limits, Pool
     from graph_net.learn.feature_store import FeatureStore
+    from graph_net.store.records import RecordStore
 
     chosen = [word.strip() for word in kind.split(",") if word.strip()]
     unknown = [word for word in chosen if word not in CHOICES]

@@ -24,7 +24,7 @@ def query_records(
 ) -> None:
     """Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
     from graph_net.corpus.record_query import query
-    from graph_net.corpus.records import RecordStore
+    from graph_net.store.records import RecordStore
 
     names, rows = query(RecordStore(records), question)
     if json:

@@ -57,10 +57,10 @@ def reference_graphs(
     from graph_net.compilers import usable
     from graph_net.corpus.golden import GoldenError, GoldenStore
     from graph_net.corpus.golden_runs import Lanes, make_golden, stored_keys
-    from graph_net.corpus.records import RecordStore
     from graph_net.measure import Limits, Protocol
     from graph_net.measure.device import describe
     from graph_net.measure.plan import default_jobs, parse_compilers, tasks
+    from graph_net.store.records import RecordStore
 
     configs = parse_compilers(compiler)
     if len(configs) != 1:

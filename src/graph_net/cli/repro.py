@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -46,11 +45,12 @@ def repro_graph(
     with 0 if it shows a problem, with 1 if it does not, with 2 if none can be written.
     """
     from graph_net.compilers import usable
-    from graph_net.files import read_text
     from graph_net.measure.device import require_device
     from graph_net.measure.plan import parse_compilers
     from graph_net.record import short_name
     from graph_net.repro import Outcome, ReproError, try_script, write_script
+    from graph_net.store.atomic import write_text
+    from graph_net.store.files import read_text
 
     require_device(device)
     configs = parse_compilers(compiler)
@@ -66,9 +66,7 @@ def repro_graph(
     place = output or Path(f"repro_{'_'.join(words)}.py")
     with err.status("running the script in a clean process"):
         shown = try_script(text, timeout, package=source is not None)
-    aside = place.with_name(f".{place.name}.{os.getpid()}")
-    aside.write_text(text, "utf-8")
-    aside.replace(place)
+    write_text(place, text)
     if verbose:
         err.print(lines(shown.printed), end="")
     out.print(f"{shown.outcome}: {shown.sentence}", highlight=False, soft_wrap=True)

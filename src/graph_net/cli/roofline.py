@@ -86,11 +86,11 @@ def _floors(
     records: Path, here: Device, again: bool, pack: Pack | None
 ) -> tuple[Rooflines, list[Headroom]]:
     """Peaks and work for records, kept beside them, and how far above their floors they are."""
-    from graph_net.corpus.records import RecordStore
     from graph_net.corpus.rooflines import Rooflines, read_rooflines, write_rooflines
     from graph_net.measure.device import describe
     from graph_net.record.peaks import identity
     from graph_net.score.roofline import headrooms
+    from graph_net.store.records import RecordStore
 
     store = RecordStore(records).require()
     known = Rooflines() if again else read_rooflines(records)

@@ -20,10 +20,10 @@ from graph_net.corpus.open_sample import open_confined
 from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples
 from graph_net.graph import from_bytes
 from graph_net.printable import utf8_name
+from graph_net.store.files import read_text
 
 if TYPE_CHECKING:
     from graph_net.capture.zoo.zoo import Zoo

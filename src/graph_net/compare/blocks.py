@@ -11,7 +11,6 @@ from graph_net.compare.ranks import Ragged
 from graph_net.score.samples import Floats, Ints
 
 ARMS = ("eager_wall", "control_wall", "candidate_wall")
-_PER_BLOCK = r'"per_block":(?P<count>\d{1,4})\b'
 
 
 def block_logs(table: pa.Table) -> Ragged:
@@ -20,7 +19,7 @@ def block_logs(table: pa.Table) -> Ragged:
     An arm's value in a block is its quickest sample, and the candidate is compared with both eager
     arms, as when the record was made.
     """
-    per_block = _per_block(table)
+    per_block = np.asarray(pc.fill_null(table["per_block"], 0), np.int64)
     lengths = np.stack([_lengths(table[arm]) for arm in ARMS])
     size = lengths[0]
     whole = (per_block > 0) & (size > 0) & (lengths == size).all(axis=0)
@@ -49,12 +48,6 @@ def _flat(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
 
 def _lengths(column: pa.ChunkedArray) -> Ints:
     return np.asarray(pc.fill_null(pc.list_value_length(column), 0), np.int64)
-
-
-def _per_block(table: pa.Table) -> Ints:
-    """How many samples make a block; 0 where the rest of a record does not say."""
-    found = pc.struct_field(pc.extract_regex(table["rest"], _PER_BLOCK), "count")
-    return np.asarray(pc.fill_null(pc.cast(found, pa.int64()), 0), np.int64)
 
 
 def _finite(blocks: Ragged) -> Ragged:

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from graph_net.compare.read import Run
 from graph_net.compilers.registry import parse_options
-from graph_net.corpus.latest import latest
-from graph_net.corpus.record_columns import label_of
 from graph_net.record import RecordError, short_name
 from graph_net.score.samples import Ints
+from graph_net.store.counting_rows import last_rows
+from graph_net.store.record_columns import label_of
 
 _SELECTOR = re.compile(r"(?P<name>[^\[\]]+?)(?:\[(?P<options>.*)\])?(?:@(?P<version>[^@\[\]]+))?")
 _GRAPH = ("graph_id", "device_kind")
@@ -42,7 +42,7 @@ def matched(
     """The records of the same graphs: of each configuration both have, or of two that are named.
 
     Runs that have one configuration each are compared whatever it is called. A device that both
-    have goes before one that only one has.
+    have goes before one that only one has, and so does a protocol.
     """
     keys: tuple[str, ...] = _CONFIGURED
     if between is not None:
@@ -55,7 +55,7 @@ def matched(
         )
     elif len(_configurations(first)) == len(_configurations(second)) == 1:
         keys = _GRAPH
-    return _joined(_last(first, keys), _last(second, keys), keys)
+    return _joined(first, second, keys)
 
 
 def select(run: Run, word: str) -> Run:
@@ -126,25 +126,41 @@ def labels(run: Run) -> list[str]:
 
 
 def _last(run: Run, keys: tuple[str, ...]) -> Run:
-    rows = latest(run.table, ("device", *keys)) if len(run) else None
+    rows = last_rows(run.table, keys)
     return run if rows is None else run.take(rows)
 
 
 def _joined(first: Run, second: Run, keys: tuple[str, ...]) -> Matched:
-    left, right = _places(first, second, (*keys, "device"))
-    rest = [np.setdiff1d(np.arange(len(run)), taken) for run, taken in
-            ((first, left), (second, right))]  # fmt: skip
-    others = [run.take(rows) for run, rows in zip((first, second), rest, strict=True)]
-    newest = [latest(run.table, keys) if len(run) else None for run in others]
-    for place, rows in enumerate(newest):
-        if rows is not None:
-            others[place], rest[place] = others[place].take(rows), rest[place][rows]
-    more_left, more_right = _places(others[0], others[1], keys)
-    left = np.concatenate([left, rest[0][more_left]])
-    right = np.concatenate([right, rest[1][more_right]])
+    """Pair records of one device and protocol, then of one device, then what is left of any."""
+    here, exact = (*keys, "device"), (*keys, "device", "protocol")
+    first, second = _last(first, exact), _last(second, exact)
+    left, right = _places(first, second, exact)
+    first, second = _one_each(first, left, here), _one_each(second, right, here)
+    left = right = np.zeros(0, np.int64)
+    for columns in (exact, here, keys):
+        rest = [_unpaired(run, taken, columns) for run, taken in ((first, left), (second, right))]
+        more = _places(first.take(rest[0]), second.take(rest[1]), columns)
+        left = np.concatenate([left, rest[0][more[0]]])
+        right = np.concatenate([right, rest[1][more[1]]])
     return Matched(
         first.take(left), second.take(right), len(first) - len(left), len(second) - len(right)
     )
+
+
+def _one_each(run: Run, paired: Ints, columns: tuple[str, ...]) -> Run:
+    """The paired records, and of what has none of them the last."""
+    key = _key(run, columns)
+    alone = ~np.asarray(pc.is_in(key, value_set=key.take(pa.array(paired))))
+    last = last_rows(run.table, columns)
+    alone &= np.isin(np.arange(len(run)), last) if last is not None else True
+    return run.take(np.union1d(paired, np.flatnonzero(alone)))
+
+
+def _unpaired(run: Run, paired: Ints, columns: tuple[str, ...]) -> Ints:
+    """The records that are in no pair yet, the last of each."""
+    rest = np.setdiff1d(np.arange(len(run)), paired)
+    last = last_rows(run.table.take(pa.array(rest)), columns)
+    return rest if last is None else rest[last]
 
 
 def _places(first: Run, second: Run, keys: tuple[str, ...]) -> tuple[Ints, Ints]:

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from graph_net.compare.choose import Matched
 from graph_net.compare.ranks import adjusted, shifts
 from graph_net.compare.read import Run
-from graph_net.corpus.latest import coded
 from graph_net.measure.protocol import Protocol
 from graph_net.record import RecordError, Symptom
 from graph_net.score.faults import Fault
 from graph_net.score.records import BLAMELESS_FAULT, faults_of, floats_of
 from graph_net.score.samples import Floats, Ints
+from graph_net.store.counting_rows import coded
 
 Flags = npt.NDArray[np.bool_]
 LEAST_BLOCKS = Protocol().min_blocks

@@ -14,22 +14,22 @@ import pyarrow as pa
 
 from graph_net.compare.blocks import ARMS, block_logs
 from graph_net.compare.ranks import Ragged
-from graph_net.corpus.record_columns import SCHEMA, row_of
-from graph_net.corpus.record_parts import PARQUET, part_batches
-from graph_net.corpus.records import RecordStore
-from graph_net.measure.journal import SUFFIX, read_journal
-from graph_net.record import Record, RecordError, Stage, Symptom
+from graph_net.record import RecordError, Stage, Symptom
 from graph_net.score.faults import Fault
 from graph_net.score.samples import Samples
 from graph_net.score.sources import load
+from graph_net.store.counting_rows import counting_rows
+from graph_net.store.record_columns import SCHEMA
+from graph_net.store.record_journal import SUFFIX, read_journal
+from graph_net.store.record_parts import BATCH, PARQUET, part_batches, tables_of
+from graph_net.store.records import RecordStore
 
 COLUMNS = (
     "graph_id graph compiler version options config device device_kind protocol stage symptom "
     "message started t speedup noise_low noise_high eager_seconds candidate_seconds "
     "cold_seconds candidate_peak_bytes"
 ).split()
-_READ = [*COLUMNS, *ARMS, "rest"]
-_BATCH = 4096
+_READ = [*COLUMNS, *ARMS, "per_block", "rest"]
 _AS_FAILURE = {
     Fault.ACCURACY: (Stage.VERIFY, Symptom.NUMERIC),
     Fault.NON_FINITE: (Stage.VERIFY, Symptom.NON_FINITE),
@@ -58,13 +58,19 @@ class Run:
 
 
 def read_run(source: Path) -> Run:
-    """The records of a directory, a part, a journal, or of what else `graph-net score` takes."""
+    """The records that count of a directory, a part, a journal, or what else `score` takes."""
+    run = _read(source)
+    rows = counting_rows(run.table)
+    return run if rows is None else run.take(rows)
+
+
+def _read(source: Path) -> Run:
     if not source.exists():
         raise RecordError(f"{source} does not exist; give records, or logs")
     if source.suffix == PARQUET and source.is_file():
         return _run(_batches(source))
     if source.suffix == SUFFIX and source.is_file():
-        return _run(_of_records(read_journal(source)))
+        return _run(tables_of(read_journal(source), _READ))
     store = RecordStore(source)
     if source.is_dir() and (store.parts() or store.journals()):
         return _run(_of_store(store))
@@ -75,21 +81,11 @@ def _of_store(store: RecordStore) -> Iterator[pa.Table]:
     for part in store.parts():
         yield from _batches(part)
     for journal in store.journals():
-        yield from _of_records(read_journal(journal))
+        yield from tables_of(read_journal(journal), _READ)
 
 
 def _batches(part: Path) -> Iterator[pa.Table]:
-    return part_batches(part, _READ, _BATCH)
-
-
-def _of_records(records: Iterable[Record]) -> Iterator[pa.Table]:
-    rows: list[dict[str, Any]] = []
-    for record in records:
-        rows.append(row_of(record))
-        if len(rows) == _BATCH:
-            yield pa.Table.from_pylist(rows, schema=SCHEMA).select(_READ)
-            rows = []
-    yield pa.Table.from_pylist(rows, schema=SCHEMA).select(_READ)
+    return part_batches(part, _READ, BATCH)
 
 
 def _of_samples(name: str, samples: Samples) -> pa.Table:

@@ -20,7 +20,6 @@ import torch
 
 from graph_net.compilers.compiler import Job, Runner, Unsupported
 from graph_net.compilers.kept_forms import form_key
-from graph_net.compilers.replacing import replacing
 from graph_net.graph import Graph, GraphError
 from graph_net.graph.binary import to_bytes
 from graph_net.graph.effects import changed_values
@@ -31,6 +30,7 @@ from graph_net.graph.runtime import to_python
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import Ref, refs
 from graph_net.rewrite.lower import to_aten
+from graph_net.store.atomic import caching
 
 _READING = ("aten.item.default", "aten._local_scalar_dense.default")
 Function = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
@@ -180,7 +180,7 @@ def exported(job: Job, program: Program) -> torch.export.ExportedProgram:
             return torch.export.load(path)
         made = export_now(program, torch.device(job.device))
         made.example_inputs = None  # they would be saved
-        with replacing(path) as aside:
+        with caching(path) as aside:
             torch.export.save(made, aside)
     return made
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from graph_net.compilers.replacing import replacing
 from graph_net.isolate import INHERITED, Died, Limits, call
+from graph_net.store.atomic import caching
 
 SECONDS = 600
 """Time to compile the headers, on the slowest machine."""
@@ -37,7 +37,7 @@ def make_headers() -> None:
     with suppress(Died):  # a worker makes its own where there are none
         # Not confined: it is to write where every user of Inductor on this machine reads.
         call(_compile_something, Limits(SECONDS, None), INHERITED)
-    with suppress(OSError), replacing(_marker(shared)) as aside:
+    with suppress(OSError), caching(_marker(shared)) as aside:
         shared.mkdir(parents=True, exist_ok=True)
         aside.write_text(json.dumps([path.name for path in shared.glob("*.gch")]))
 

@@ -11,9 +11,9 @@ import torch
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, cached, exported, program_of
 from graph_net.compilers.option import Json, Option
-from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent
 from graph_net.compilers.stablehlo import stablehlo_file
+from graph_net.store.atomic import caching
 
 LEVELS = ("O0", "O1", "O2", "O3")
 CPU = 1  # kDLCPU of the DLPack standard
@@ -40,7 +40,7 @@ class Iree(Compiler):
     def _build(self, source: Path, module: Path) -> None:
         from iree.compiler import CompilerToolError, compile_file
 
-        with replacing(module) as aside, silent():
+        with caching(module) as aside, silent():
             try:
                 compile_file(
                     str(source),

@@ -21,8 +21,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from graph_net.compilers.compiler import Job
-from graph_net.compilers.replacing import replacing
-from graph_net.files import read_bytes
+from graph_net.store.atomic import caching
+from graph_net.store.files import read_bytes
 
 LIMIT = 2 << 30
 """Bytes that all entries take together at most; those not used for longest go first."""
@@ -60,7 +60,7 @@ class KeptForms:
             return False
         if not (sound and 0 <= seconds <= LONGEST and 0 <= cpu <= LONGEST):
             return False
-        with replacing(path) as aside:
+        with caching(path) as aside:
             aside.write_bytes(data)
         self.spared, self.spared_cpu = self.spared + seconds, self.spared_cpu + cpu
         self.used.append(name.partition(".")[2])
@@ -72,7 +72,7 @@ class KeptForms:
         told = {"sha256": hashlib.sha256(data).hexdigest(), "seconds": seconds, "cpu_seconds": cpu}
         with suppress(OSError):
             self.outbox.mkdir(parents=True, exist_ok=True)
-            with replacing(self.outbox / name) as aside:
+            with caching(self.outbox / name) as aside:
                 aside.write_bytes(json.dumps(told).encode() + b"\n" + data)
 
 
@@ -101,7 +101,7 @@ def take(source: Path, target: Path) -> None:
     except OSError:  # it left none
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as aside:
+    with caching(target) as aside:
         shutil.move(source, aside)
 
 
@@ -139,7 +139,7 @@ def kept(job: Job, path: Path, packages: Sequence[str], make: Callable[[Path], N
         return path
     clock = time.monotonic if job.forms is None else job.forms.clock
     began, busy = clock(), time.process_time()
-    with replacing(path) as aside:
+    with caching(path) as aside:
         make(aside)
     if job.forms is not None:
         job.forms.store(name, path, clock() - began, time.process_time() - busy)

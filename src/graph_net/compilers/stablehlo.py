@@ -12,8 +12,8 @@ from graph_net.compilers.compiler import Job, Unsupported
 from graph_net.compilers.forms import Program, cached, exported
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.refused import refused
-from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent
+from graph_net.store.atomic import caching
 
 
 def stablehlo_file(job: Job, program: Program) -> Path:
@@ -28,7 +28,7 @@ def stablehlo_file(job: Job, program: Program) -> Path:
         except Exception as error:
             reasons = refused(source, lambda alone: _translate(_prepared(alone)))
             raise Unsupported(reasons or [_first(error)], "torch-mlir") from error
-    with replacing(path) as aside:
+    with caching(path) as aside:
         aside.write_text(text, "utf-8")
     return path
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from graph_net.compilers.compiler import Compiler, CompilerError
 from graph_net.compilers.option import Json, option_of
 from graph_net.compilers.registry import ALIASES, create, known
-from graph_net.files import read_bytes
 from graph_net.record import Config
+from graph_net.store.files import read_bytes
 
 KIND = "compiler"
 WORDS = 200

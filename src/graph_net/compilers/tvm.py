@@ -15,8 +15,8 @@ from graph_net.compilers.forms import Function, cached, exported, program_of
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.option import Json, Option
 from graph_net.compilers.refused import refused
-from graph_net.compilers.replacing import replacing
 from graph_net.compilers.silence import silent
+from graph_net.store.atomic import caching
 
 
 class Tvm(Compiler):
@@ -43,7 +43,7 @@ class Tvm(Compiler):
             module, _ = imported_with_names(exported(job, program))
             with silent():
                 built = self._build(module, job)
-            with replacing(library) as aside:
+            with caching(library) as aside:
                 built.export_library(str(aside))
         return program.runner(job, _load(str(library)))
 

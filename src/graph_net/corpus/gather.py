@@ -11,9 +11,9 @@ from pathlib import Path
 from graph_net.capture.worker import Result, Spool
 from graph_net.capture.zoo.zoo import Entry
 from graph_net.corpus.pack import Pack, PackWriter, is_pack
-from graph_net.files import read_text
 from graph_net.graph import Graph
 from graph_net.graph.hashing import code_hash
+from graph_net.store.files import read_text
 
 
 def results(spool: Spool) -> Iterator[Result]:

@@ -12,7 +12,6 @@ from another machine: sizes are limited, hashes are compared, and nothing is exe
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -20,8 +19,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from graph_net import __version__
-from graph_net.corpus.pack import sync_directory
-from graph_net.files import open_regular
 from graph_net.graph import DEFAULT_LIMITS
 from graph_net.measure import Protocol, Task
 from graph_net.measure.golden import ENVIRONMENT, Golden, hash_of
@@ -37,6 +34,8 @@ from graph_net.record import (
     digest,
     read_as,
 )
+from graph_net.store.atomic import move, write_bytes
+from graph_net.store.files import open_regular
 
 FORMAT = 1
 LARGEST_JSON = 64 << 20
@@ -118,17 +117,16 @@ class GoldenStore:
         record = _with_outputs(record, aside)
         self._file(name, "json").unlink(missing_ok=True)  # what it stood for goes now
         if record.failure is None:
-            aside.rename(self._file(name, "safetensors"))
+            move(aside, self._file(name, "safetensors"))
         else:
             for left in (aside, self._file(name, "safetensors")):
                 left.unlink(missing_ok=True)
-        self._write(self._file(name, "graph"), task.graph)
+        write_bytes(self._file(name, "graph"), task.graph)
         graph = sha256(task.graph).hexdigest()
         run = GoldenRun(record, task.protocol, graph, machine(), asked)
         tree = asdict(run)
         sealed: Json = {"sha256": sha256(canonical(tree).encode()).hexdigest(), "run": tree}
-        self._write(self._file(name, "json"), canonical(sealed).encode())
-        sync_directory(self.path)
+        write_bytes(self._file(name, "json"), canonical(sealed).encode())
         return record
 
     def read(self, name: str) -> GoldenRun:
@@ -168,14 +166,6 @@ class GoldenStore:
 
     def _file(self, name: str, suffix: str) -> Path:
         return self.path / f"{name}.{suffix}"
-
-    def _write(self, path: Path, data: bytes) -> None:
-        aside = path.with_name(f".{path.name}.{os.getpid()}")
-        with aside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.rename(path)
 
 
 def name_of(task: Task) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from graph_net.corpus.programs import ROW_GROUP, Added, Found, Labels, ProgramStore
 from graph_net.corpus.readers import reading_pool
-from graph_net.corpus.sources import source_hash
 from graph_net.corpus.tasks import TaskStore
 from graph_net.formats.tuning import Format, TuningError, read_blocks
 from graph_net.formats.tuning.collected import device_of
 from graph_net.record import Program, Task
+from graph_net.store.parquet import source_hash
 
 TASK_BYTES = 256 << 20
 """Of the tasks of a collected file, which are in memory together."""

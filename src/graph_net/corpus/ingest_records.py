@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.tuning import Damage, Place
 from graph_net.formats.tuning.stream import read_lines
 from graph_net.record import Record, RecordError, from_json
+from graph_net.store.counting import Standing
+from graph_net.store.records import RecordStore
 
 EXAMPLES = 5
 _NAMES = {
@@ -35,21 +37,25 @@ class AddedRecords:
         return bool(self.damaged) and not self.added and not self.passed
 
 
-def add_records(store: RecordStore, path: Path, known: set[str]) -> AddedRecords:
-    """Append the records of a file whose keys are not known to be final; ``known`` grows."""
-    told = AddedRecords()
+def add_records(store: RecordStore, path: Path, known: dict[str, Standing]) -> AddedRecords:
+    """Append the records of a file that are to count; ``known`` is what does, and grows.
+
+    So the order in which files come does not matter.
+    """
+    told, now = AddedRecords(), datetime.now(UTC)
     with store.journal() as journal:
         for place, found in read_records(path):
             if isinstance(found, Damage):
                 told.damaged += 1
                 told.examples += [(place, found)][: EXAMPLES - len(told.examples)]
-            elif found.key in known:
+                continue
+            key, standing = found.key, Standing(found.final, found.started)
+            if key in known and not known[key].yields_to(standing, now):
                 told.passed += 1
-            else:
-                journal.add(found)
-                told.added += 1
-                if found.final:
-                    known.add(found.key)
+                continue
+            journal.add(found)
+            told.added += 1
+            known[key] = standing
     return told
 
 

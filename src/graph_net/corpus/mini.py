@@ -12,7 +12,7 @@ from typing import Any
 
 from graph_net.corpus.pack import PackError
 from graph_net.corpus.sample import shares
-from graph_net.files import read_text
+from graph_net.store.files import read_text
 
 FILE = "mini.json"
 COUNT = 28

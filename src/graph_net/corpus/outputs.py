@@ -15,10 +15,10 @@ from typing import Any
 
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.region import with_region
-from graph_net.files import open_regular
 from graph_net.graph import from_bytes
 from graph_net.isolate import Finished, Limits, Pool, Sandbox
 from graph_net.isolate.deaths import said_rubbish
+from graph_net.store.files import open_regular
 
 BEGIN = "<!-- outputs, made by `graph-net corpus stats` -->"
 END = "<!-- end of outputs -->"

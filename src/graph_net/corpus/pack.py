@@ -7,7 +7,6 @@ and the next one goes on where it stopped.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,13 +20,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
-from graph_net.corpus.journal import Journal
 from graph_net.corpus.near import suggestion
-from graph_net.corpus.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
-from graph_net.corpus.parquet_guard import column_names as _column_names
-from graph_net.corpus.parquet_guard import read_columns as _read_columns
-from graph_net.files import held, matching
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
+from graph_net.store.atomic import replacing
+from graph_net.store.files import matching
+from graph_net.store.lock import held
+from graph_net.store.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
+from graph_net.store.parquet_guard import column_names as _column_names
+from graph_net.store.parquet_guard import read_columns as _read_columns
+from graph_net.store.row_journal import RowJournal
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -210,7 +211,7 @@ class PackWriter:
         self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()
         self._rows: list[dict[str, Any]] = []
         self._bytes = 0
-        self._journal = Journal(self.path / ".journal", SCHEMA)
+        self._journal = RowJournal(self.path / ".journal", SCHEMA)
         self._take_up()
 
     def _take_up(self) -> None:
@@ -263,34 +264,22 @@ class PackWriter:
 def write_part(
     target: Path, table: pa.Table, *, row_group: int = ROW_GROUP, level: int = COMPRESSION_LEVEL
 ) -> None:
-    """Write rows as a part: aside, synced and renamed, so that it is there whole or not at all."""
-    aside = target.parent / f".{target.name}.{os.getpid()}"
-    pq.write_table(
-        table,
-        aside,
-        compression="zstd",
-        compression_level=level,
-        row_group_size=row_group,
-        use_dictionary=[name for name in table.column_names if name not in ("name", "id", "graph")],
-        data_page_size=8 << 20,
-        store_schema=False,  # kilobytes in every part, to say what Parquet's own schema says
-        write_statistics=["name", "id", "nodes"],
-    )
-    with aside.open("rb") as file:
-        os.fsync(file.fileno())
-    aside.rename(target)
-    sync_directory(target.parent)
+    """Write rows as a part, which is there whole or not at all."""
+    repeated = [name for name in table.column_names if name not in ("name", "id", "graph")]
+    with replacing(target) as aside:
+        pq.write_table(
+            table,
+            aside,
+            compression="zstd",
+            compression_level=level,
+            row_group_size=row_group,
+            use_dictionary=repeated,
+            data_page_size=8 << 20,
+            store_schema=False,  # kilobytes in every part, to say what Parquet's own schema says
+            write_statistics=["name", "id", "nodes"],
+        )
 
 
 def _number(part: Path) -> int:
     digits = part.stem.removeprefix("part-")
     return int(digits) if digits.isdecimal() else -1
-
-
-def sync_directory(path: Path) -> None:
-    """Make sure that renames in a directory survive a loss of power."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

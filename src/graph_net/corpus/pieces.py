@@ -7,7 +7,6 @@ killed goes on with the graphs that have none.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,6 +22,7 @@ from graph_net.rewrite.carve import Carver
 from graph_net.rewrite.kinds import Kind
 from graph_net.rewrite.plain import plain_names
 from graph_net.rewrite.weight import computes
+from graph_net.store.atomic import write_bytes
 
 _NOTES = b"graph_net.pieces"
 
@@ -133,14 +133,14 @@ class PieceSpool:
 
     def put_graph(self, graph: str, data: bytes) -> None:
         """Keep a graph in the form that is cut."""
-        _write(self._lowered(graph), data)
+        write_bytes(self._lowered(graph), data, durable=False)
 
     def _lowered(self, graph: str) -> Path:
         return self.path / f"{graph}.lowered"
 
     def put(self, graph: str, kind: str, data: bytes) -> None:
         """Keep what a graph falls into, as ``encoded`` gives it."""
-        _write(self._file(graph, kind), data)
+        write_bytes(self._file(graph, kind), data, durable=False)
 
 
 def encoded(rows: Iterable[dict[str, Any]], notes: Notes) -> bytes:
@@ -150,9 +150,3 @@ def encoded(rows: Iterable[dict[str, Any]], notes: Notes) -> bytes:
     with pa.ipc.new_file(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as file:
         file.write_table(pa.Table.from_pylist(list(rows), schema=schema))
     return bytes(sink.getvalue().to_pybytes())
-
-
-def _write(target: Path, data: bytes) -> None:
-    aside = target.with_name(f".{target.name}.{os.getpid()}")
-    aside.write_bytes(data)
-    aside.rename(target)

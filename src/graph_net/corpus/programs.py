@@ -14,13 +14,14 @@ from typing import IO, TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.corpus.parquet_guard import STORE, Guarded
 from graph_net.corpus.program_columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
-from graph_net.corpus.sources import arrow_source, check_columns, source_hash, written
-from graph_net.files import matching
 from graph_net.formats.tuning import Damage, Place, TuningError
 from graph_net.formats.tuning.block import Block, block_of, size_of
 from graph_net.record import Failure, Program, Stage, Symptom, Task, canonical
+from graph_net.store.atomic import written
+from graph_net.store.files import matching
+from graph_net.store.parquet import arrow_source, check_columns, source_hash
+from graph_net.store.parquet_guard import STORE, Guarded
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import SCHEMA
 from graph_net.corpus.pack import Pack, PackError, write_part
-from graph_net.files import held
+from graph_net.store.lock import held
 
 
 def prune(pack: Pack, names: Collection[str]) -> int:

@@ -11,15 +11,17 @@ import pyarrow.dataset as ds
 
 from graph_net.corpus.program_columns import COLUMNS
 from graph_net.corpus.programs import ProgramStore
-from graph_net.corpus.record_columns import SCHEMA
-from graph_net.corpus.record_parts import read_part, table_of
-from graph_net.corpus.record_upgrade import is_older
-from graph_net.corpus.records import RecordStore
-from graph_net.corpus.sources import check_columns
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
-from graph_net.measure.journal import read_journal
 from graph_net.record import RecordError
+from graph_net.store.parquet import check_columns
+from graph_net.store.record_columns import SCHEMA
+from graph_net.store.record_parts import read_part
+from graph_net.store.record_upgrade import absent_columns
+from graph_net.store.records import RecordStore, Stored
+
+PER_BLOCK_SQL = """try_cast(regexp_extract(rest, '"per_block":([0-9]{1,4})', 1) AS BIGINT)"""
+"""How a part that has no such column says it."""
 
 
 def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -33,11 +35,11 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
     if not programs.parts():
         store.require()
     with duckdb.connect(":memory:") as connection:
-        names = []
-        for number, source in enumerate(_sources(store)):
-            names.append(f"source_{number}")
-            connection.register(names[-1], source)
-        union = " UNION ALL BY NAME ".join(f"SELECT * FROM {name}" for name in names)  # noqa: S608
+        selects = []
+        for number, (source, columns) in enumerate(_sources(store)):
+            connection.register(f"source_{number}", source)
+            selects.append(f"SELECT {columns} FROM source_{number}")  # noqa: S608
+        union = " UNION ALL BY NAME ".join(selects)
         connection.execute(f"CREATE VIEW records AS {union}")
         programs.create_view(connection)
         connection.register("tasks", TaskStore(store.path).source())
@@ -57,28 +59,35 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
             raise RecordError(f"{reason}. {tables}") from error
 
 
-def _sources(store: RecordStore) -> Iterator[Any]:
-    """What DuckDB reads: each key once. A part stays on disk unless it has a key twice."""
+def _sources(store: RecordStore) -> Iterator[tuple[Any, str]]:
+    """What DuckDB reads, and its columns: each key once.
+
+    A part stays on disk unless it has a key twice, or is one of the first version.
+    """
     whole: list[str] = []
-    parts, journals, last = store.parts(), store.journals(), store.last_rows()
-    for part, rows in zip(parts, last, strict=False):
-        if is_older(part):
-            table = read_part(part)
-            yield table if rows is None else table.take(pa.array(rows))
+    for stored in store.stored():
+        absent = frozenset() if stored.journal is not None else absent_columns(stored.path)
+        if stored.journal is not None or absent - {"per_block"}:
+            yield stored.table(), "*"
             continue
-        check_columns(part, SCHEMA, SCHEMA.names)
-        if rows is None:
-            whole.append(str(part))
+        names = [name for name in SCHEMA.names if name not in absent]
+        check_columns(stored.path, SCHEMA, names)
+        if stored.rows is None and not absent:
+            whole.append(str(stored.path))
             continue
-        keys = read_part(part, ["key"])["key"]
-        kept = keys.take(pa.array(rows))
-        gone = keys.filter(pc.invert(pc.is_in(keys, value_set=kept.combine_chunks())))
-        if len(kept) + len(gone) < len(keys):  # a key is twice in this part alone
-            yield read_part(part).take(pa.array(rows))
-        else:
-            stored = ds.dataset([str(part)], schema=SCHEMA, format="parquet")
-            yield stored.filter(~ds.field("key").isin(gone.combine_chunks()))
-    for path, rows in zip(journals, last[len(parts) :], strict=True):
-        table = table_of(read_journal(path))
-        yield table if rows is None else table.take(pa.array(rows))
-    yield ds.dataset(whole, schema=SCHEMA, format="parquet") if whole else SCHEMA.empty_table()
+        schema = pa.schema([SCHEMA.field(name) for name in names])
+        yield _on_disk(stored, schema), f"*, {PER_BLOCK_SQL} AS per_block" if absent else "*"
+    yield ds.dataset(whole, schema=SCHEMA, format="parquet") if whole else SCHEMA.empty_table(), "*"
+
+
+def _on_disk(stored: Stored, schema: pa.Schema) -> Any:
+    """A part without the rows that do not count, read when a question asks for it."""
+    dataset = ds.dataset([str(stored.path)], schema=schema, format="parquet")
+    if stored.rows is None:
+        return dataset
+    keys = read_part(stored.path, ["key"])["key"]
+    kept = keys.take(pa.array(stored.rows))
+    gone = keys.filter(pc.invert(pc.is_in(keys, value_set=kept.combine_chunks())))
+    if len(kept) + len(gone) < len(keys):  # a key is twice in this part alone
+        return stored.table().select(schema.names)
+    return dataset.filter(~ds.field("key").isin(gone.combine_chunks()))

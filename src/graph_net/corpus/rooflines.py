@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from graph_net.files import read_bytes
 from graph_net.graph.work import Work
 from graph_net.record import Json, RecordError, canonical, read_as
 from graph_net.record.peaks import Peaks
+from graph_net.store.atomic import write_text
+from graph_net.store.files import read_bytes
 
 FILE = "roofline.json"
 LARGEST = 256 << 20
@@ -71,6 +72,4 @@ def write_rooflines(records: Path, found: Rooflines) -> None:
 
 def _write(path: Path, tree: Json) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(json.dumps(json.loads(canonical(tree)), indent=1), "utf-8")
-    aside.replace(path)
+    write_text(path, json.dumps(json.loads(canonical(tree)), indent=1))

@@ -13,9 +13,9 @@ from typing import Any
 
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack, PackError
-from graph_net.files import read_bytes, read_text
 from graph_net.graph import Graph, Role, TensorSpec
 from graph_net.graph.hashing import code_hash
+from graph_net.store.files import read_bytes, read_text
 
 FILE = "stats.json"
 TRAINING_TAG = "training"

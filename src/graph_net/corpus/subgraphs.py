@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from graph_net.corpus.columns import SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.pack import SUFFIX, write_part
-from graph_net.files import held
 from graph_net.graph import Graph
+from graph_net.store.lock import held
 
 SUBGRAPH_SCHEMA = pa.schema(
     [*list(SCHEMA)[:-1], *SUBGRAPH_COLUMNS, SCHEMA.field("graph")],

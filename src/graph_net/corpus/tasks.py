@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.corpus.sources import arrow_source, written
 from graph_net.corpus.workloads import SCHEMA as WORKLOADS
-from graph_net.files import matching
 from graph_net.formats.tuning.values import HUGE
 from graph_net.record import Task, canonical
+from graph_net.store.atomic import written
+from graph_net.store.files import matching
+from graph_net.store.parquet import arrow_source
 
 SCHEMA = pa.schema(
     [

@@ -11,9 +11,10 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.corpus.sources import arrow_source, source_hash, written
-from graph_net.files import matching
 from graph_net.formats.tuning import TuningError, Workload, read_workloads
+from graph_net.store.atomic import written
+from graph_net.store.files import matching
+from graph_net.store.parquet import arrow_source, source_hash
 
 SCHEMA = pa.schema(
     [pa.field(name, pa.string()) for name in ("source", "workload", "module")],

@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from graph_net.corpus.parquet_guard import STORE, Guarded
-from graph_net.corpus.sources import written
-from graph_net.files import matching
 from graph_net.learn.kinds import Column, Kind
 from graph_net.learn.lost import Lost
+from graph_net.store.atomic import written
+from graph_net.store.files import matching
+from graph_net.store.parquet_guard import STORE, Guarded
 
 Uint64s = NDArray[np.uint64]
 Row = tuple[tuple[Any, ...], Sequence[NDArray[Any]] | Lost]

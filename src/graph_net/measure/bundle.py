@@ -19,16 +19,24 @@ from pathlib import Path
 from graph_net.compilers.trusted import trusted_config
 from graph_net.graph import DEFAULT_LIMITS
 from graph_net.measure.device import describe
-from graph_net.measure.journal import Journal, read_journal
 from graph_net.measure.plan import default_jobs, tasks
 from graph_net.measure.protocol import Limits, Protocol
 from graph_net.measure.runner import measure
 from graph_net.measure.task import Task
 from graph_net.printable import printable
 from graph_net.record import Config, Record, Subject, read_as
+from graph_net.store.counting import counting_records
+from graph_net.store.record_journal import Journal, read_journal
 
 PACKAGES = ("isolate", "graph", "record", "rewrite", "compilers", "measure")
-MODULES = ("__init__.py", "files.py", "printable.py")
+MODULES = (
+    "__init__.py",
+    "printable.py",
+    *(
+        f"store/{name}.py"
+        for name in "__init__ atomic counting files journal record_journal".split()
+    ),
+)
 PLAN = "plan.json"
 MOST_PLAN = 256 << 20
 """Bytes of a plan; one graph takes some hundred."""
@@ -93,8 +101,8 @@ def main(place: str, arguments: list[str] | None = None) -> None:
         plan = read_plan(bundle)
         done = set[str]()
         if given.output.exists():
-            last = {record.key: record for record in read_journal(given.output)}
-            done = {key for key, record in last.items() if record.final}
+            counting = counting_records(read_journal(given.output))
+            done = {key for key, record in counting.items() if record.final}
         run = measure(
             until(planned(bundle, plan, done), given.budget),
             jobs=given.jobs or default_jobs(plan.device),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from graph_net.files import open_regular
+from graph_net.store.files import open_regular
 
 ENVIRONMENT = "golden"
 """Where a record's environment holds what came of it."""

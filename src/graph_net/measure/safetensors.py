@@ -17,7 +17,8 @@ from typing import Any, BinaryIO
 
 import torch
 
-from graph_net.files import open_regular
+from graph_net.store.atomic import written
+from graph_net.store.files import open_regular
 
 _NAMES = {
     torch.float64: "F64",
@@ -90,17 +91,10 @@ def write_safetensors(
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNED)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with aside.open("wb") as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            for tensor in tensors:
-                file.write(bytes_of(tensor))
-            file.flush()
-            os.fsync(file.fileno())
-        aside.rename(path)
-    finally:
-        aside.unlink(missing_ok=True)
+    with written(path) as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for tensor in tensors:
+            file.write(bytes_of(tensor))
 
 
 def bytes_of(tensor: torch.Tensor) -> memoryview:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graph_net.files import read_text
 from graph_net.isolate import Death, Ending
 from graph_net.isolate.deaths import death_from, oom_kills, said_rubbish
 from graph_net.isolate.fork import end, fork
@@ -26,6 +25,7 @@ from graph_net.programs.turn import Turn
 from graph_net.programs.workplace import workplace
 from graph_net.record import Program, program_from_json
 from graph_net.record.signature import bounded
+from graph_net.store.files import read_text
 
 MOST_MESSAGE = 1 << 26
 """Bytes of one message of a turn's process."""

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from graph_net.files import read_bytes, read_text
 from graph_net.formats.tuning import TuningError
 from graph_net.programs.overview import TaskSummary
 from graph_net.record import RecordError
 from graph_net.record.codec import read_as
+from graph_net.store.files import read_bytes, read_text
 
 SPLITS = "splits.json"
 PATTERNS = {

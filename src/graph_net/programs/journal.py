@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
 
-from graph_net.files import open_regular
 from graph_net.record import RETRIED, Program, program_to_json
+from graph_net.store.journal import LineJournal, cut_torn_line, whole_lines
 
 
 class Journal:
@@ -23,24 +22,17 @@ class Journal:
     @cached_property
     def done(self) -> set[int]:
         """Schedules that have an outcome, hashed; a line cut off by a kill is cut off for good."""
-        found: set[int] = set()
         if not self.path.exists():
-            return found
-        end = 0
-        with open_regular(self.path) as file:
-            for line in file:
-                if line.endswith(b"\n"):
-                    found.add(key_of_schedule(json.loads(line)["schedule"]))
-                    end += len(line)
-        os.truncate(self.path, end)
-        return found
+            return set()
+        cut_torn_line(self.path)
+        lines = whole_lines(self.path)
+        return {key_of_schedule(json.loads(line)["schedule"]) for line in lines}
 
     def seconds(self) -> float:
         """What a program took on average, from its building to its end; NaN where there is none."""
         if not self.done:
             return math.nan
-        with open_regular(self.path) as file:
-            return fmean(json.loads(line)["seconds"] or 0.0 for line in file)
+        return fmean(json.loads(line)["seconds"] or 0.0 for line in whole_lines(self.path))
 
     def has(self, schedule: str) -> bool:
         """Whether a schedule has an outcome."""
@@ -51,8 +43,8 @@ class Journal:
         if program.failure is not None and program.failure.symptom in RETRIED:
             return
         self.done.add(key_of_schedule(program.schedule))
-        with self.path.open("ab") as file:
-            file.write(program_to_json(program).encode() + b"\n")
+        with LineJournal(self.path, durable=False) as lines:
+            lines.append(program_to_json(program).encode())
 
 
 def key_of_schedule(schedule: str) -> int:

@@ -11,8 +11,9 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from graph_net.files import open_regular
 from graph_net.space import Space, distinct
+from graph_net.store.files import open_regular
+from graph_net.store.journal import cut_torn_line, whole_lines
 
 END = b"end\n"
 _LINE = re.compile(rb"end\n|\d{1,18} [^\n]+\n")
@@ -56,9 +57,8 @@ class Samples:
         """Append lines; ValueError where they are none. One that a kill cut off goes before."""
         if not all(_LINE.fullmatch(line) for line in lines.splitlines(keepends=True)):
             raise ValueError("not the lines of drawn schedules")
-        with self.path.open("a+b") as file:
-            file.seek(0)
-            file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+        cut_torn_line(self.path)
+        with self.path.open("ab") as file:
             file.write(lines)
 
     def _resume(self) -> tuple[int | None, set[str]]:
@@ -67,14 +67,12 @@ class Samples:
         if not self.path.exists():
             return 0, seen
         following = 0
-        with open_regular(self.path) as file:
-            for line in file:
-                if line == END:
-                    return None, seen
-                if line.endswith(b"\n"):
-                    number, schedule = line.split(b" ", 1)
-                    seen.add(schedule.decode().rstrip("\n"))
-                    following = int(number) + 1
+        for line in whole_lines(self.path):
+            if line == END:
+                return None, seen
+            number, schedule = line.split(b" ", 1)
+            seen.add(schedule.decode().rstrip("\n"))
+            following = int(number) + 1
         return following, seen
 
 

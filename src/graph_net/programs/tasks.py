@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.capture.worker import Budget
-from graph_net.corpus.sources import written
-from graph_net.files import read_bytes
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.isolate import Pool
 from graph_net.record import Json, Task, canonical
 from graph_net.space import Workload
+from graph_net.store.atomic import written
+from graph_net.store.files import read_bytes
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from graph_net.corpus.sources import written
-from graph_net.files import read_text
 from graph_net.measure.device import cpu_name
 from graph_net.record.codec import read_as
+from graph_net.store.atomic import written
+from graph_net.store.files import read_text
 
 FILE = "machine.json"
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from graph_net.record.canonical import RecordError, canonical
-from graph_net.record.nouns import Record
+from graph_net.record.nouns import Config, Cost, Device, Record, Subject
 from graph_net.record.timing import LARGEST
 
 MOST_DEPTH = 64
@@ -22,6 +22,13 @@ MOST_TEXT = 1 << 17
 """Letters of what a compiler said, and of all its options together."""
 MOST_BYTES = 1 << 53
 """Bytes of memory; a number of floating point holds as many and no more."""
+_COSTS = [
+    (entry.name, MOST_BYTES if entry.type == "int | None" else LARGEST) for entry in fields(Cost)
+]
+_NAMES = {
+    part: [entry.name for entry in fields(noun) if entry.type == "str"]
+    for part, noun in (("subject", Subject), ("config", Config), ("device", Device))
+}
 
 
 def check_depth(value: Any) -> None:
@@ -37,15 +44,15 @@ def check_depth(value: Any) -> None:
 
 def check_limits(record: Record) -> Record:
     """The record, if its texts are as short as names and messages are, and its bytes as few."""
-    for entry in fields(record.cost):
-        value = getattr(record.cost, entry.name)
-        most = MOST_BYTES if entry.type == "int | None" else LARGEST
+    for name, most in _COSTS:
+        value = getattr(record.cost, name)
         if value is not None and abs(value) > most:
-            raise RecordError(f"record.cost.{entry.name}: more than {most:g}")
-    for part in ("subject", "config", "device"):
+            raise RecordError(f"record.cost.{name}: more than {most:g}")
+    for part, names in _NAMES.items():
         noun = getattr(record, part)
-        for entry in fields(noun):
-            _require(f"{part}.{entry.name}", getattr(noun, entry.name), MOST_NAME)
+        for name in names:
+            if len(getattr(noun, name)) > MOST_NAME:
+                raise RecordError(f"record.{part}.{name}: more than {MOST_NAME} letters")
     _require("config.options", canonical(dict(record.config.options)), MOST_TEXT)
     _require("protocol", record.protocol, MOST_NAME)
     _require("started", record.started, MOST_NAME)

@@ -8,11 +8,11 @@ it and anything can read it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from graph_net.record.canonical import Json, RecordError, canonical, digest
+from graph_net.record.canonical import Json, RecordError, canonical, digest, plain
 from graph_net.record.names import short_name
 from graph_net.record.protocol import ProtocolSettings
 from graph_net.record.timing import Interval, Timing
@@ -108,7 +108,7 @@ class Device:
     @cached_property
     def hash(self) -> str:
         """Equal for equal devices."""
-        return digest(canonical(asdict(self)))
+        return digest(canonical(plain(self)))
 
 
 @dataclass(frozen=True)

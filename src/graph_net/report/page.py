@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import NamedTuple
 
 from graph_net import __version__
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.records import RecordStore
 from graph_net.corpus.rooflines import read_rooflines
 from graph_net.report.page_assets import content_policy, embedded, packed, script, style
 from graph_net.report.page_data import data_of
@@ -21,6 +19,8 @@ from graph_net.report.page_programs import DETAILED, PagePrograms, programs_data
 from graph_net.report.page_rows import Entry, read_entries
 from graph_net.report.page_scores import scores_of
 from graph_net.score import Parameters
+from graph_net.store.atomic import written
+from graph_net.store.records import RecordStore
 
 
 class Shown(NamedTuple):
@@ -49,13 +49,9 @@ def write_page(
         store.require()
     entries = read_entries(store, read_rooflines(records))
     output.parent.mkdir(parents=True, exist_ok=True)
-    aside = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        with aside.open("w", encoding="utf-8") as file:
-            file.writelines(_parts(entries, programs, pack, parameters, title or _name(records)))
-        aside.replace(output)
-    finally:
-        aside.unlink(missing_ok=True)
+    with written(output) as file:
+        for text in _parts(entries, programs, pack, parameters, title or _name(records)):
+            file.write(text.encode())
     return Shown(len(entries), programs.programs)
 
 

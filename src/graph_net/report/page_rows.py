@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from graph_net.corpus.records import RecordStore
 from graph_net.corpus.rooflines import Rooflines
 from graph_net.record import (
     Config,
@@ -22,11 +21,13 @@ from graph_net.record import (
 from graph_net.report.page_assets import packed, rounded
 from graph_net.score import Sample, sample_of
 from graph_net.score.roofline import Headroom, headroom_of
+from graph_net.store.records import RecordStore
 
 MESSAGE = 600
 """Characters of a message that are shown."""
 ARMS = ("eager", "control", "candidate")
 MICRO = 1e6
+CurveKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +68,18 @@ class Entry:
         return self.failure is not None and self.failure.symptom is Symptom.TOO_NOISY
 
     @property
-    def curve(self) -> tuple[str, str]:
-        """What it belongs to: a configuration on a device."""
-        return self.config.hash, self.device.hash
+    def curve(self) -> CurveKey:
+        """What it belongs to: a configuration on a device under a protocol."""
+        return self.config.hash, self.device.hash, self.protocol
 
 
 def read_entries(
     store: RecordStore,
     rooflines: Rooflines = Rooflines(),  # noqa: B008 - frozen
 ) -> list[Entry]:
-    """The measurements of a store; of a graph measured again as before, the last."""
-    found: dict[tuple[str, str, str], Entry] = {}
-    for record in store.records():  # in the order of storing
-        key = (record.subject.id, record.config.hash, record.device.hash)
-        found[key] = entry_of(record, headroom_of(record, rooflines))
-    return sorted(found.values(), key=lambda e: (e.subject.name, e.subject.id, e.config.label))
+    """The measurements of a store that count."""
+    found = (entry_of(record, headroom_of(record, rooflines)) for record in store.records())
+    return sorted(found, key=lambda e: (e.subject.name, e.subject.id, e.config.label))
 
 
 def entry_of(record: Record, headroom: Headroom | None = None) -> Entry:

@@ -6,13 +6,14 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from graph_net.record import Config, Device
-from graph_net.report.page_rows import Entry
+from graph_net.report.page_rows import CurveKey, Entry
 from graph_net.score import Estimate, Pair, Parameters, Samples, columns, control_of, estimate, rank
+from graph_net.score.records import distinct_labels
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A configuration on a device; ``estimate`` is None where nothing of it counts."""
+    """A configuration on a device under a protocol; ``estimate`` is None where nothing counts."""
 
     label: str
     config: Config
@@ -27,13 +28,13 @@ class Scores:
 
     curves: tuple[Curve, ...]
     pairs: tuple[Pair, ...]
-    place: dict[tuple[str, str], int]
+    place: dict[CurveKey, int]
     control: Estimate | None = None
 
 
 def scores_of(entries: list[Entry], parameters: Parameters) -> Scores:
     """The scores of measurements."""
-    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    groups: dict[CurveKey, list[Entry]] = defaultdict(list)
     for entry in entries:
         groups[entry.curve].append(entry)
     labels = _labels({key: members[0] for key, members in groups.items()})
@@ -67,17 +68,11 @@ def _aggregate(curve: Curve) -> float:
     return curve.estimate.graphnet.value
 
 
-def _labels(examples: dict[tuple[str, str], Entry]) -> dict[tuple[str, str], str]:
-    """A name for each curve, no longer than it takes to tell them apart."""
-    words = {
-        key: (e.config.label, e.config.version, e.device.name, e.device.hash[:8])
-        for key, e in examples.items()
-    }
-    labels = {key: parts[0] for key, parts in words.items()}
-    for length in (2, 3, 4):
-        times = Counter(labels.values())
-        labels = {
-            key: " ".join(words[key][:length]) if times[label] > 1 else label
-            for key, label in labels.items()
-        }
-    return labels
+def _labels(examples: dict[CurveKey, Entry]) -> dict[CurveKey, str]:
+    """A name for each curve, no longer than it takes to distinguish them."""
+    names = [
+        (e.config.label, e.config.version, e.device.name, e.device.hash[:8],
+         f"protocol {e.protocol[:8]}")
+        for e in examples.values()
+    ]  # fmt: skip
+    return dict(zip(examples, distinct_labels(names), strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 from graph_net.measure.protocol import VERSION, Protocol
 from graph_net.printable import counted
 from graph_net.record import BLAMELESS, ProtocolSettings, Symptom
-from graph_net.report.page_rows import Entry
+from graph_net.report.page_rows import CurveKey, Entry
 from graph_net.report.page_scores import Scores
 from graph_net.score.roofline import SUSPECTS, Headroom
 
@@ -62,7 +62,7 @@ def not_counted(entries: list[Entry], scores: Scores) -> str:
 
 def control(entries: list[Entry], scores: Scores) -> str:
     """How far eager is from itself: the noise floor, by compiler."""
-    groups: dict[tuple[str, str], list[tuple[float, float, float]]] = defaultdict(list)
+    groups: dict[CurveKey, list[tuple[float, float, float]]] = defaultdict(list)
     for entry in entries:
         if entry.measured is not None:
             groups[entry.curve].append(entry.measured.noise)

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from graph_net.files import read_text
 from graph_net.record import RecordError
 from graph_net.score import LADDER, Parameters, Samples, estimate, load
 from graph_net.score.samples import Floats
+from graph_net.store.files import read_text
 
 Which = Literal["s", "es"]
 FINE = np.unique(np.round(np.concatenate([np.linspace(-10, 4, 281), LADDER]), 6))

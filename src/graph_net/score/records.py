@@ -12,22 +12,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graph_net.corpus.latest import coded, latest, numbered
-from graph_net.corpus.record_columns import label_of
-from graph_net.corpus.records import RecordStore
 from graph_net.record import Stage, Symptom
 from graph_net.record.pieces import BREAKS, GRAPHS
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of
 from graph_net.score.samples import Floats, Ints, Samples, doubts
+from graph_net.store.counting_rows import coded, counting_rows, numbered
+from graph_net.store.record_columns import label_of
+from graph_net.store.records import RecordStore
 
 COLUMNS = (
     "graph_id graph library model category compiler version options config device device_name "
-    "stage symptom t speedup speedup_low speedup_high noise noise_low noise_high compiled_graphs "
-    "graph_breaks"
+    "protocol stage symptom t speedup speedup_low speedup_high noise noise_low noise_high "
+    "compiled_graphs graph_breaks"
 ).split()
-KEYS = ("device", "config", "graph_id")
-ENCODED = "graph_id library model category config device stage symptom".split()
+ENCODED = "graph_id library model category config device protocol stage symptom".split()
 BLAMELESS_FAULT = -1
 """What `faults_of` gives where a failure is excluded from scores."""
 
@@ -41,16 +40,16 @@ def read_records(store: RecordStore) -> dict[str, Samples]:
 def samples_of_table(table: pa.Table) -> dict[str, Samples]:
     """The samples of a table of records, by compiler.
 
-    Of a graph that was measured again under the same configuration the last counts.
+    Results of another configuration, device or protocol are samples of another name.
     """
     table = _encoded(table)
-    last = latest(table, KEYS)
-    if last is not None:
-        table = table.take(pa.array(last))
-    _, config = coded(table["config"])
-    devices, device = coded(table["device"])
-    group = config * len(devices) + device
-    present, group = numbered(group)
+    counting = counting_rows(table)
+    if counting is not None:
+        table = table.take(pa.array(counting))
+    _, group = coded(table["config"])
+    for name in ("device", "protocol"):
+        values, codes = coded(table[name])
+        present, group = numbered(group * len(values) + codes)
     columns = _columns(table)
     by_group = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=present))
@@ -71,21 +70,30 @@ def _encoded(table: pa.Table) -> pa.Table:
 
 
 def _labels(rows: pa.Table) -> list[str]:
-    """A name for each configuration and device, no longer than it takes to tell them apart."""
+    """A name for each curve, no longer than it takes to distinguish them."""
     names = []
-    for row in rows.select(["compiler", "version", "options", "device_name", "device"]).to_pylist():
+    others = ["version", "device_name", "device", "protocol"]
+    for row in rows.select(["compiler", "options", *others]).to_pylist():
+        version, name, device, protocol = (row[other] or "" for other in others)
         short = label_of(str(row["compiler"]), row["options"] or "")
-        names.append((short, row["version"] or "", row["device_name"] or "", row["device"] or ""))
-    labels = [name[0] for name in names]
-    for length in (2, 3, 4):
-        twice = {label for label, times in Counter(labels).items() if times > 1}
-        labels = [
-            " ".join(part[:8] if place == 3 else part for place, part in enumerate(name[:length]))
-            if label in twice
-            else label
-            for label, name in zip(labels, names, strict=True)
-        ]
-    return labels
+        names.append((short, version, name, device[:8], f"protocol {protocol[:8]}"))
+    return distinct_labels(names)
+
+
+def distinct_labels(names: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return for each name as many of its words as it takes to distinguish it from the others.
+
+    The last word, the protocol, follows the first one where it is all that differs.
+    """
+    return [_distinct(name, [other for other in names if other[0] == name[0]]) for name in names]
+
+
+def _distinct(name: tuple[str, ...], alike: Sequence[tuple[str, ...]]) -> str:
+    for length in range(1, len(name)):
+        if sum(other[:length] == name[:length] for other in alike) == 1:
+            return " ".join(name[:length])
+    same = all(other[:-1] == name[:-1] for other in alike)
+    return f"{name[0]} {name[-1]}" if same else " ".join(name)
 
 
 def _columns(table: pa.Table) -> Samples:

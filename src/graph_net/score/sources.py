@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from graph_net.corpus.records import RecordStore
-from graph_net.files import read_text
 from graph_net.formats.graphnet.log_reader import (
     LogSample,
     LogStatus,
@@ -20,6 +18,8 @@ from graph_net.score.family import family_of
 from graph_net.score.faults import Fault
 from graph_net.score.records import read_records
 from graph_net.score.samples import Sample, Samples, Speedup, columns
+from graph_net.store.files import read_text
+from graph_net.store.records import RecordStore
 
 LOGS = (".log", ".txt")
 _FAULTS = {

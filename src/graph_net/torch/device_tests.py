@@ -6,10 +6,10 @@ import argparse
 import os
 from pathlib import Path
 
-from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples
 from graph_net.formats.graphnet.device_log import PROMPT
 from graph_net.graph import GraphError
+from graph_net.store.files import read_text
 from graph_net.torch.test_compiler import options_of, samples_of
 
 OP_LIBS = ("default", "origin")

@@ -18,7 +18,6 @@ from pathlib import Path
 from graph_net.compilers import usable
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.subjects import subject_of
-from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.graph import GraphError, to_bytes
@@ -29,6 +28,7 @@ from graph_net.measure.timing import PER_ROUND
 from graph_net.printable import printable, utf8_name
 from graph_net.record import Config, Device, Failure, Record, Stage, Subject, Symptom
 from graph_net.record.signature import message_of, signature_of
+from graph_net.store.files import read_text
 
 
 def parser() -> argparse.ArgumentParser:

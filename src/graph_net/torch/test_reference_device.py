@@ -7,7 +7,6 @@ reference`` makes, with a log beside it for every sample.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,14 @@ from pathlib import Path
 from graph_net.compilers import usable
 from graph_net.corpus.golden import GoldenStore
 from graph_net.corpus.golden_runs import Lanes, make_golden
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet.device_log import DeviceWords, reference_lines
 from graph_net.formats.graphnet.log import Words
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.printable import printable
 from graph_net.record import Json, Record
+from graph_net.store.atomic import write_text
+from graph_net.store.records import RecordStore
 from graph_net.torch.device_tests import (
     check_op_lib,
     chosen,
@@ -88,10 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _tell(record: Record, path: str, words: DeviceWords, directory: Path) -> None:
     """Write the log of a sample, complete or not at all, and print it."""
     text = "".join(f"{printable(line)}\n" for line in reference_lines(record, path, words))
-    target = log_path(directory, path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}")
-    aside.write_text(text, "utf-8")
-    aside.rename(target)
+    write_text(log_path(directory, path), text)
     print(text, end="", file=sys.stderr, flush=True)
 
 

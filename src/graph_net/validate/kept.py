@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from graph_net.files import open_regular
+from graph_net.store.journal import LineJournal, whole_lines
 from graph_net.validate.report import Verdict, verdict_from_json
 
 LONGEST_LINE = 1 << 20
@@ -26,26 +26,22 @@ class Kept:
         found: dict[str, Verdict] = {}
         if not self.path.exists():
             return []
-        with open_regular(self.path) as file:
-            while line := file.readline(LONGEST_LINE):
-                try:
-                    verdict = verdict_from_json(json.loads(line))
-                except (ValueError, KeyError, TypeError, AttributeError):
-                    continue
-                if verdict.structure and structures.get(verdict.name) == verdict.structure:
-                    found[verdict.name] = verdict
+        for line in whole_lines(self.path, LONGEST_LINE):
+            try:
+                verdict = verdict_from_json(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+            if verdict.structure and structures.get(verdict.name) == verdict.structure:
+                found[verdict.name] = verdict
         return list(found.values())
 
     def __enter__(self) -> Kept:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("ab", buffering=0)
-        if self._file.tell():
-            self._file.write(b"\n")  # whatever stands there may lack its end
+        self._lines = LineJournal(self.path, durable=False)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        self._lines.close()
 
     def add(self, verdict: Verdict) -> None:
         """Keep a verdict."""
-        self._file.write(json.dumps(verdict.as_json()).encode() + b"\n")
+        self._lines.append(json.dumps(verdict.as_json()).encode())

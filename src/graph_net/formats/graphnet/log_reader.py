@@ -18,9 +18,9 @@ from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 
-from graph_net.files import open_regular
 from graph_net.formats.graphnet.log import LEVELS
 from graph_net.record import EQUAL, FAMILIES
+from graph_net.store.files import open_regular
 
 LINE = 1 << 20
 """A longer line is junk, and is not held in memory."""

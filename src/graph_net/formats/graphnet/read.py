@@ -10,7 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graph_net.files import open_regular
 from graph_net.formats.graphnet.constraints_source import Constraints, read_constraints
 from graph_net.formats.graphnet.meta_source import (
     Meta,
@@ -34,6 +33,7 @@ from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import DictValue, ListValue, Value, plain_float
 from graph_net.printable import is_utf8, printable
+from graph_net.store.files import open_regular
 
 MARKER = "graph_net.json"
 """Written last, so its presence marks a complete sample."""

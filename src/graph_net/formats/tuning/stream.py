@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
-from graph_net.files import open_regular
+from graph_net.store.files import open_regular
 
 Found = TypeVar("Found")
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"

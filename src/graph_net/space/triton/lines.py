@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graph_net.files import open_regular
 from graph_net.formats.tuning.collected import read_collected
 from graph_net.formats.tuning.stream import BROKEN_GZIP, CHUNK, Lines, read_chunks
 from graph_net.record import Failure, Json, Program, Task, canonical, program_to_json
@@ -21,6 +19,8 @@ from graph_net.space.space import SpaceError
 from graph_net.space.triton.graphs import graph_of
 from graph_net.space.triton.space import TritonSpace
 from graph_net.space.triton.workloads import Collected
+from graph_net.store.atomic import replacing
+from graph_net.store.files import open_regular
 
 Outcomes = set[tuple[str, str]]
 """Workload and schedule of programs that have one."""
@@ -131,9 +131,7 @@ def _mend(path: Path) -> None:
             return
     except BROKEN_GZIP:
         pass
-    mended = path.with_name(f"{path.name}.mended")
-    with gzip.open(mended, "wb") as whole:
+    with replacing(path) as mended, gzip.open(mended, "wb") as whole:
         for found in read_chunks(path):
             if isinstance(found, Lines):
                 whole.write(found.data[: found.data.rfind(b"\n") + 1])
-    os.replace(mended, path)

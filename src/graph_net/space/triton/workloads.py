@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_net.files import read_text
 from graph_net.record import canonical
 from graph_net.space.space import SpaceError, Workload
 from graph_net.space.triton.layers import Module
 from graph_net.space.triton.networks import networks
 from graph_net.space.triton.space import workload_of
+from graph_net.store.files import read_text
 
 HELD_OUT = (
     "resnet50-1x224",

@@ -1,4 +1,4 @@
-"""Files that others made: only regular ones are opened, and a directory has one writer at a time.
+"""Files that others made: only regular ones are opened.
 
 A FIFO without a writer blocks whoever opens it, a device may never end, and to open one may do
 something. What a path names is asked before it is opened, and again of what was opened.
@@ -7,11 +7,8 @@ something. What a path names is asked before it is opened, and again of what was
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
@@ -23,7 +20,6 @@ _KINDS = (
     (stat.S_ISDIR, "a directory"),
 )
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_LOCK = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotRegular(OSError):
@@ -40,16 +36,17 @@ class TooLarge(ValueError):
     """A file is larger than what is read of its kind."""
 
 
-class InUse(ValueError):
-    """A directory is held by another process."""
-
-
 def require_regular(path: Path | str) -> None:
     """Raise NotRegular unless a path names a regular file, symbolic links followed.
 
     For libraries that open a path themselves; OSError where there is nothing.
     """
     _require(os.stat(path).st_mode, path)
+
+
+def require_regular_handle(handle: int, path: Path | str) -> None:
+    """Raise NotRegular unless an open file is a regular one."""
+    _require(os.fstat(handle).st_mode, path)
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
@@ -83,44 +80,10 @@ def read_text(path: Path | str, most: int | None = None) -> str:
         raise ValueError(f"{path} is not UTF-8 text (byte {error.start})") from error
 
 
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Have a directory to oneself while writing to it; raises InUse where another process has it.
-
-    The kernel lets go of it when the process ends, however it ends.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / ".lock"
-    handle = _locked(path, folder)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)  # while it is held: who opened it meanwhile will see
-        os.close(handle)
-
-
-def _locked(path: Path, folder: Path) -> int:
-    """A handle on a file that nobody else has locked and that still bears its name."""
-    while True:
-        handle = os.open(path, _LOCK, 0o666)  # neither follows a link nor waits on a FIFO
-        try:
-            _require(os.fstat(handle).st_mode, path)
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(os.fstat(handle), os.stat(path)):
-                return handle
-        except BlockingIOError as error:
-            os.close(handle)
-            raise InUse(f"{folder} is in use by another run; wait for its end") from error
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)  # another run let go of it, and took the file away
-
-
 def _opener(path: str, flags: int) -> int:
     handle = os.open(path, flags | _READ)
     try:
-        _require(os.fstat(handle).st_mode, path)
+        require_regular_handle(handle, path)
     except NotRegular:
         os.close(handle)
         raise

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.corpus.parquet_pages import DICTIONARY, Page, PageError, read_pages
-from graph_net.files import open_regular
+from graph_net.store.files import open_regular
+from graph_net.store.parquet_pages import DICTIONARY, Page, PageError, read_pages
 
 _PREFIXED = 7
 """DELTA_BYTE_ARRAY: each value says how much of the last one it repeats, so that no header bounds

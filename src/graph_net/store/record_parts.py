@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.corpus.record_columns import BYTES, SCHEMA, row_of
-from graph_net.corpus.record_upgrade import ADDED, NEEDED, is_older, upgraded
-from graph_net.corpus.sources import check_columns, first_line
 from graph_net.record import Record, RecordError
 from graph_net.record.limits import MOST_BYTES
 from graph_net.record.timing import LARGEST, SMALLEST
+from graph_net.store.parquet import check_columns, first_line
+from graph_net.store.record_columns import BYTES, SCHEMA, WHOLE, row_of, summary_of
+from graph_net.store.record_upgrade import NEEDED, absent_columns, upgraded
 
 PARQUET = ".parquet"
+BATCH = 4096
+"""Records that are in memory as such at a time."""
 _RATIOS = [f"{name}{end}" for name in ("speedup", "noise") for end in ("", "_low", "_high")]
 _BOUNDS: dict[str, tuple[float, float]] = {
     **dict.fromkeys([*_RATIOS, "eager_seconds", "candidate_seconds"], (SMALLEST, LARGEST)),
@@ -50,9 +55,9 @@ def read_part(part: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 def part_batches(part: Path, wanted: list[str], size: int | None) -> Iterator[pa.Table]:
     """The table of a part, so many rows at a time (None for all), as this version writes them."""
-    old = is_older(part)
-    held = [*dict.fromkeys([*wanted, *NEEDED])] if old else wanted
-    held = [name for name in held if not old or name not in ADDED]
+    absent = absent_columns(part)
+    held = [*dict.fromkeys([*wanted, *NEEDED])] if absent else wanted
+    held = [name for name in held if name not in absent]
     check_columns(part, SCHEMA, held)
     try:
         file = pq.ParquetFile(part)
@@ -61,7 +66,7 @@ def part_batches(part: Path, wanted: list[str], size: int | None) -> Iterator[pa
         else:
             tables = map(_table, file.iter_batches(size, columns=held))
         for table in tables:
-            yield _bounded((upgraded(table, wanted) if old else table).select(wanted))
+            yield _bounded((upgraded(table, wanted, absent) if absent else table).select(wanted))
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{part} cannot be read: {first_line(error)}") from error
 
@@ -82,6 +87,33 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def table_of(records: Iterable[Record]) -> pa.Table:
-    """Records as a table."""
-    return pa.Table.from_pylist([row_of(record) for record in records], schema=SCHEMA)
+def tables_of(
+    records: Iterable[Record], columns: Sequence[str], size: int = BATCH
+) -> Iterator[pa.Table]:
+    """Records as tables of these columns, so many rows at a time and at least one table."""
+    schema = pa.schema([SCHEMA.field(name) for name in columns], SCHEMA.metadata)
+    make = summary_of if WHOLE.isdisjoint(columns) else row_of
+    waiting = iter(records)
+    rows = [make(record) for record in islice(waiting, size)]
+    yield _of_rows(rows, schema)
+    while rows := [make(record) for record in islice(waiting, size)]:
+        yield _of_rows(rows, schema)
+
+
+def _of_rows(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Rows as a table; their lists are put together first, which Arrow takes longer for."""
+    arrays = []
+    for field in schema:
+        values = [row.get(field.name) for row in rows]
+        arrays.append(
+            _lists(values) if pa.types.is_list(field.type) else pa.array(values, field.type)
+        )
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _lists(values: list[Any]) -> pa.ListArray:
+    lengths = [0 if value is None else len(value) for value in values]
+    flat = np.fromiter(chain.from_iterable(value or () for value in values), np.float64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    missing = np.array([value is None for value in values], bool)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat), mask=pa.array(missing))

@@ -1,8 +1,9 @@
 """Parts that an earlier version wrote, read as this one writes them.
 
-Earlier parts have no columns for noise and for graph breaks; of the latter they know nothing. In
-their columns a measurement that was too noisy is a failure with a speedup and without a level; its
-outputs, which stand in ``rest``, had passed.
+Earlier parts have no column for the samples of a block, which ``rest`` has. The first ones have
+none for noise and for graph breaks either; of the latter they know nothing. In their columns a
+measurement that was too noisy is a failure with a speedup and without a level; its outputs, which
+stand in ``rest``, had passed.
 """
 
 from __future__ import annotations
@@ -17,36 +18,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.corpus.record_columns import PIECES, SCHEMA, TOO_NOISY, WITHHELD
-from graph_net.corpus.sources import first_line
 from graph_net.record import RecordError
 from graph_net.record.pieces import REASONS
+from graph_net.store.parquet import first_line
+from graph_net.store.record_columns import PIECES, SCHEMA, TOO_NOISY, WITHHELD
 
-ADDED = ("noise", *PIECES, REASONS)
-"""Columns that earlier parts lack."""
+ADDED = frozenset(["noise", *PIECES, REASONS, "per_block"])
+"""Columns that earlier parts may lack."""
 NEEDED = ("symptom", "rest")
 """Columns that the others are mended by."""
-_NOISE = r'"noise":\{"high":[^{}"]+,"low":[^{}"]+,"value":(?P<value>[^{}"]+)\}'
+PER_BLOCK = r'"per_block":(?P<value>\d{1,4})\b'
+_IN_REST = {
+    "noise": r'"noise":\{"high":[^{}"]+,"low":[^{}"]+,"value":(?P<value>[^{}"]+)\}',
+    "per_block": PER_BLOCK,
+}
+"""Where ``rest`` has what is a column now."""
 
 
-def is_older(part: Path) -> bool:
-    """Whether an earlier version wrote a part."""
+def absent_columns(part: Path) -> frozenset[str]:
+    """Which columns a part lacks because an earlier version wrote it."""
     try:
-        return not set(ADDED) <= set(pq.read_schema(part).names)
+        return ADDED - set(pq.read_schema(part).names)
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{part} is no Parquet file: {first_line(error)}") from error
 
 
-def upgraded(table: pa.Table, wanted: Sequence[str]) -> pa.Table:
+def upgraded(table: pa.Table, wanted: Sequence[str], absent: frozenset[str]) -> pa.Table:
     """The wanted columns of an older table, which has those of ``NEEDED`` too."""
+    columns = {name: table[name] for name in wanted if name not in absent}
+    for name in (name for name in wanted if name in absent):
+        pattern, kind = _IN_REST.get(name), SCHEMA.field(name).type
+        columns[name] = (
+            pa.nulls(table.num_rows, kind)
+            if pattern is None
+            else pc.cast(pc.struct_field(pc.extract_regex(table["rest"], pattern), "value"), kind)
+        )
     noisy = pc.fill_null(pc.equal(table["symptom"], TOO_NOISY), False)
-    columns = {name: table[name] for name in wanted if name not in ADDED}
-    for name in (name for name in ADDED if name in wanted):
-        columns[name] = pa.nulls(table.num_rows, SCHEMA.field(name).type)
-    if "noise" in wanted:
-        found = pc.struct_field(pc.extract_regex(table["rest"], _NOISE), "value")
-        columns["noise"] = pc.cast(found, pa.float64())
-    if pc.any(noisy).as_py():
+    if "noise" in absent and pc.any(noisy).as_py():
         columns |= _mended(table, columns, noisy)
     return pa.table(columns, schema=pa.schema([SCHEMA.field(name) for name in columns]))
 

@@ -9,12 +9,8 @@ from typing import Any
 import pytest
 
 from graph_net.cli.main import main
-from graph_net.corpus import records as module
-from graph_net.corpus.record_columns import record_of, row_of
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.formats.graphnet.log import Words, log_lines
-from graph_net.measure.journal import Journal, read_journal
 from graph_net.record import (
     BLAMELESS,
     Failure,
@@ -25,6 +21,10 @@ from graph_net.record import (
     Subject,
     Symptom,
 )
+from graph_net.store import records as module
+from graph_net.store.record_columns import record_of, row_of
+from graph_net.store.record_journal import Journal, read_journal
+from graph_net.store.records import RecordStore
 from record.test_record import record
 
 

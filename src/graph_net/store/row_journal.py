@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from graph_net.files import require_regular
+from graph_net.store.files import require_regular
 
 
-class Journal:
+class RowJournal:
     """An Arrow stream beside a pack's parts, one batch a row."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:

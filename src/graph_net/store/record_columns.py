@@ -17,10 +17,11 @@ from graph_net.record import (
     Record,
     RecordError,
     Symptom,
+    Timing,
     canonical,
-    from_json,
-    to_json,
 )
+from graph_net.record.canonical import plain
+from graph_net.record.codec import from_tree
 from graph_net.record.pieces import BREAKS, GRAPHS, REASONS, count_of, reasons_text
 
 _TEXT = (
@@ -39,6 +40,8 @@ WITHHELD = ("speedup", "speedup_low", "speedup_high", "verdict")
 PIECES = (GRAPHS, BREAKS)
 _ARMS = ("eager", "control", "candidate")
 _LISTS = [f"{arm}_{kind}" for arm in _ARMS for kind in ("wall", "device")]
+WHOLE = frozenset([*_LISTS, "rest"])
+"""Columns that make a row large."""
 
 SCHEMA = pa.schema(
     [
@@ -49,14 +52,15 @@ SCHEMA = pa.schema(
         *(pa.field(name, pa.list_(pa.float64())) for name in _LISTS),
         *(pa.field(name, pa.int64()) for name in PIECES),
         pa.field(REASONS, pa.string()),
+        pa.field("per_block", pa.int64()),
         pa.field("rest", pa.string(), nullable=False),
     ],
-    metadata={b"graph_net.records": b"2"},
+    metadata={b"graph_net.records": b"3"},
 )
 
 
-def row_of(record: Record) -> dict[str, Any]:
-    """A record as a row."""
+def summary_of(record: Record) -> dict[str, Any]:
+    """A record as a row, without what ``WHOLE`` has: samples, and the rest."""
     subject, config, device, failure = record.subject, record.config, record.device, record.failure
     row: dict[str, Any] = {
         "key": record.key,
@@ -84,13 +88,19 @@ def row_of(record: Record) -> dict[str, Any]:
         row |= {"stage": failure.stage, "symptom": failure.symptom, "message": failure.message}
         row |= {"signature": failure.signature, "signal": failure.signal}
     row |= {name: count_of(record, name) for name in PIECES} | {REASONS: reasons_text(record)}
-    tree = json.loads(to_json(record))
-    row |= {name: value for name, value in tree["cost"].items() if name in SCHEMA.names}
+    row |= plain(record.cost)
     if record.timing is not None:
-        row |= _times(record)
+        row |= _times(record.timing, record)
+    return row
+
+
+def row_of(record: Record) -> dict[str, Any]:
+    """A record as a row: its numbers and names, its samples, and the rest of it."""
+    row, tree = summary_of(record), plain(record)
+    if record.timing is not None:
         for arm in _ARMS:
             for kind in ("wall", "device"):
-                row[f"{arm}_{kind}"] = tree["timing"][arm].pop(kind)
+                row[f"{arm}_{kind}"] = list(tree["timing"][arm].pop(kind))
     return row | {"rest": canonical(tree)}
 
 
@@ -100,9 +110,8 @@ def _status(record: Record) -> str:
     return "success" if record.failure is None else "failed"
 
 
-def _times(record: Record) -> dict[str, Any]:
-    timing, speedup = record.timing, record.speedup
-    assert timing is not None
+def _times(timing: Timing, record: Record) -> dict[str, Any]:
+    speedup = record.speedup
     return {
         "speedup": speedup and speedup.value,
         "speedup_low": speedup and speedup.low,
@@ -113,6 +122,7 @@ def _times(record: Record) -> dict[str, Any]:
         "verdict": None if record.too_noisy else timing.verdict,
         "eager_seconds": _median(timing.eager.wall),
         "candidate_seconds": _median(timing.candidate.wall),
+        "per_block": timing.per_block,
     }
 
 
@@ -130,10 +140,9 @@ def record_of(row: dict[str, Any]) -> Record:
             for arm in _ARMS:
                 for kind in ("wall", "device"):
                     tree["timing"][arm][kind] = row[f"{arm}_{kind}"]
-        text = json.dumps(tree)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RecordError(f"no record: {type(error).__name__}: {error}") from error
-    return from_json(text)
+    return from_tree(tree)
 
 
 def label_of(compiler: str, options: str) -> str:

@@ -1,23 +1,24 @@
-"""Which of several results counts: the one that was stored last.
-
-The order of a table is the order of storing: parts by their number, then journals by theirs. The
-time that a record says it began is data of a clock that may be wrong, here or on the machine that
-a file came from, so it decides nothing.
-"""
+"""Which rows of a table of records count: ``counting`` in columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from graph_net.store.counting import KEY
+
 Ints = npt.NDArray[np.int64]
 
 
-def latest(table: pa.Table, keys: Sequence[str]) -> npt.NDArray[Any] | None:
+def counting_rows(table: pa.Table) -> Ints | None:
+    """Return which rows of a table in the order of storing count, in order; None for all."""
+    return last_rows(table, KEY)
+
+
+def last_rows(table: pa.Table, keys: Sequence[str]) -> Ints | None:
     """Return which rows are the last of those with the same keys, in order; None for all."""
     count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
     for name in keys:
@@ -27,21 +28,23 @@ def latest(table: pa.Table, keys: Sequence[str]) -> npt.NDArray[Any] | None:
         return None
     last = np.zeros(count, dtype=np.int64)
     last[key] = np.arange(len(key))  # of equal keys numpy keeps the last
-    found: npt.NDArray[Any] = np.sort(last)
-    return found
+    return np.asarray(np.sort(last))
 
 
 def coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """The distinct texts of a column, and which of them each row has; a null is an empty one."""
+    """Return the distinct texts of a column, and which of them each row has; null is empty."""
     encoded = column.combine_chunks()
     if not pa.types.is_dictionary(encoded.type):
         encoded = encoded.dictionary_encode("encode")
     texts = [value or "" for value in encoded.dictionary.to_pylist()]
-    return texts, np.asarray(encoded.indices, dtype=np.int64)
+    codes = np.asarray(encoded.indices, dtype=np.int64)
+    if encoded.dictionary.null_count and texts.count("") > 1:
+        codes = np.array([texts.index(text) for text in texts])[codes]
+    return texts, codes
 
 
 def numbered(codes: Ints) -> tuple[int, Ints]:
-    """How many numbers occur, and the same numbers without gaps."""
+    """Return how many numbers occur, and the same numbers without gaps."""
     if not len(codes):
         return 0, codes
     if int(codes.max(initial=0)) > 8 * len(codes):

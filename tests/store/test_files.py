@@ -1,20 +1,16 @@
-"""Only regular files are opened, and a directory has one writer at a time."""
+"""Only regular files are opened."""
 
 from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from graph_net.files import (
-    InUse,
+from graph_net.store.files import (
     NotRegular,
     TooLarge,
-    held,
     matching,
     open_regular,
     read_bytes,
@@ -69,37 +65,3 @@ def test_files_that_match_come_sorted_and_none_is_a_pipe(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "d.txt")
     with pytest.raises(NotRegular, match=r"d\.txt"):
         matching(tmp_path, "*.txt")
-
-
-# -- one writer ---------------------------------------------------------------------------------
-
-
-def test_a_second_writer_is_told_and_the_next_one_is_not(tmp_path: Path) -> None:
-    with held(tmp_path), pytest.raises(InUse, match="in use by another run"), held(tmp_path):
-        pass
-    with held(tmp_path):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_killed_writer_holds_nothing(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys; from pathlib import Path; from graph_net.files import held\n"
-        "with held(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
-    assert (tmp_path / ".lock").exists()
-    with held(tmp_path):
-        pass
-
-
-def test_a_lock_that_is_a_pipe_or_a_link_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / ".lock")
-    with pytest.raises(NotRegular, match="a FIFO"), held(tmp_path):
-        pass
-    (tmp_path / ".lock").unlink()
-    (tmp_path / "precious").write_text("kept")
-    (tmp_path / ".lock").symlink_to("precious")
-    with pytest.raises(OSError, match="symbolic links"), held(tmp_path):
-        pass
-    assert (tmp_path / "precious").read_text() == "kept"

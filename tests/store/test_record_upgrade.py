@@ -10,11 +10,11 @@ import pytest
 
 from compare.some_runs import timed
 from graph_net.compare import Change, Reason, compare
-from graph_net.corpus.record_columns import SCHEMA, WITHHELD, row_of
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
 from graph_net.record import Record, RecordError, Stage, Symptom
 from graph_net.score import load, score
+from graph_net.store.record_columns import SCHEMA, WITHHELD, row_of
+from graph_net.store.records import RecordStore
 from score.some_samples import output, record
 
 NOISY = record("noisy", (Stage.MEASURE, Symptom.TOO_NOISY), outputs=(output(0.5), output(-3.0)))
@@ -74,3 +74,47 @@ def test_damage_is_one_sentence(tmp_path: Path) -> None:
     pq.write_table(table.set_column(table.column_names.index("rest"), "rest", rest), path)
     with pytest.raises(RecordError, match="no record"):
         RecordStore(tmp_path / "old").table(["t"])
+
+
+def before_blocks(path: Path, records: list[Record]) -> Path:
+    """A store whose part has the columns of the second version: all but ``per_block``."""
+    path.mkdir(parents=True)
+    table = pa.Table.from_pylist([row_of(each) for each in records], schema=SCHEMA)
+    pq.write_table(table.drop_columns(["per_block"]), path / "part-00000.parquet")
+    return path
+
+
+def test_samples_of_a_block_are_read_where_no_column_has_them(tmp_path: Path) -> None:
+    broken = record("broken", environment={"compiled_graphs": 2, "graph_breaks": 1})
+    records = [timed("a"), broken, NOISY, record("crash", (Stage.COMPILE, Symptom.CRASH))]
+    store = RecordStore(before_blocks(tmp_path / "old", records))
+    table = store.table()
+    assert table.to_pylist() == pa.Table.from_pylist(list(map(row_of, records)), SCHEMA).to_pylist()
+    asked = "SELECT graph, per_block, graph_breaks, speedup FROM records ORDER BY graph"
+    names = ("graph", "per_block", "graph_breaks", "speedup")
+    wanted = sorted(tuple(row_of(each).get(name) for name in names) for each in records)
+    assert query(store, asked)[1] == wanted
+    assert list(store.records()) == records
+
+
+def test_speeds_are_compared_where_no_column_has_the_samples_of_a_block(tmp_path: Path) -> None:
+    found = compare(before_blocks(tmp_path / "a", [timed("g", 2.0)]),
+                    before_blocks(tmp_path / "b", [timed("g", 4.0, seed=1)]))  # fmt: skip
+    (row,) = found.rows([0])
+    assert row.change is Change.FASTER
+
+
+def test_a_part_of_each_version_and_a_journal_are_one_table(tmp_path: Path) -> None:
+    place = older(tmp_path / "all", [record("first")])
+    (before_blocks(tmp_path / "second", [record("second")]) / "part-00000.parquet").rename(
+        place / "part-00001.parquet"
+    )
+    for names in (["third", "first"], ["second"]):
+        store = RecordStore(place)
+        with store.journal() as journal:
+            for name in names:
+                journal.add(record(name, speedup=3.0))
+        if "third" in names:
+            store.compact()
+    found = query(store, "SELECT graph, speedup, noise, per_block FROM records ORDER BY 1")[1]
+    assert found == [("first", 3.0, 1.0, 4), ("second", 3.0, 1.0, 4), ("third", 3.0, 1.0, 4)]

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpus.test_records import about, killed, slow, store_of
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
-from graph_net.measure.journal import Journal
 from graph_net.record import Record, RecordError
 from graph_net.report.page_rows import read_entries
 from graph_net.score.records import read_records
+from graph_net.store.record_journal import Journal
+from graph_net.store.records import RecordStore
+from store.test_records import about, killed, slow, store_of
 
 FUTURE = "2099-01-01T00:00:00.000+00:00"
 MAKERS = {"success": about, "failed": slow, "retried": killed}

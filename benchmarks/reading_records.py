@@ -1,0 +1,203 @@
+"""Reading records to scores and to SQL. Claim: five times as fast as decoding each one twice.
+
+Most records are in parts, the last of them in the journal that a run leaves until it is compacted.
+The baseline is what the reader was: any type out of JSON by one function that asks what it is, a
+row by way of a record's JSON, and for a question in SQL all of that twice, once for the keys.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from benchmarks.common import seconds, show, verdict
+from graph_net.corpus.record_query import query
+from graph_net.record import (
+    Config,
+    Device,
+    Interval,
+    Json,
+    Output,
+    Record,
+    Samples,
+    Subject,
+    Timing,
+    Verdict,
+    canonical,
+)
+from graph_net.score.records import COLUMNS, read_records, samples_of_table
+from graph_net.store.record_columns import SCHEMA, summary_of
+from graph_net.store.record_journal import Journal
+from graph_net.store.record_parts import read_part
+from graph_net.store.records import RecordStore
+
+LEAST_RATIO = 5.0
+COMPILERS = 4
+SAMPLES = 48
+QUESTION = "SELECT compiler, count(*), median(speedup), max(t) FROM records GROUP BY 1 ORDER BY 1"
+
+
+# -- what is read ---------------------------------------------------------------------------------
+
+
+def record(number: int, random: np.random.Generator) -> Record:
+    """A success with as many samples as a measurement has, other than any other."""
+    device = Device("cpu", "a processor", 2, 2, 1 << 34, "Linux", "3.11", {"torch": "2.13.0"})
+    config = Config("compiler", f"compiler{number % COMPILERS}", "1.0", {"mode": "default"})
+    name = f"{number // COMPILERS:032x}"
+    subject = Subject(name, name, f"timm/net{number}", "timm", f"net{number}", "vision")
+    eager, control, candidate = (
+        Samples(tuple(random.normal(1e-3, 1e-5, SAMPLES).tolist())) for _ in range(3)
+    )
+    value = float(random.normal(1.5, 0.1))
+    speedup, noise = Interval(value, value * 0.99, value * 1.01), Interval(1.0, 0.99, 1.01)
+    timing = Timing(eager, control, candidate, speedup, noise, Verdict.FASTER)
+    output = Output("float32", (8, 1000), -5.5, 1e-6, 1e-7, t_of=(-5.5,) * 4)
+    found: dict[str, Json] = {
+        "load": 0.25,
+        "cores": [0, 1],
+        "torch_threads": 2,
+        "compiled_graphs": 1,
+    }
+    return Record(subject, config, device, "1" * 32, None, timing, (output,), environment=found)
+
+
+def fill(store: RecordStore, records: int, left: int) -> None:
+    """Write records as runs do, the last of them into a journal that stays."""
+    random = np.random.default_rng(0)
+    for number, (begin, end) in enumerate(((0, records - left), (records - left, records)), 1):
+        path = store.path / f"run-n{number:08d}-x.jsonl"
+        with Journal(path, durable=False) as journal:
+            for place in range(begin, end):
+                journal.add(record(place, random))
+        if end < records:
+            store.compact()
+
+
+# -- the baseline ---------------------------------------------------------------------------------
+
+
+def built(kind: Any, value: Any) -> Any:
+    """A value of a type out of JSON; what the type is, is asked of every value."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType) and len(inner) > 2:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        return value
+    if origin in (Union, UnionType):
+        return (
+            None if value is None else built(next(k for k in inner if k is not type(None)), value)
+        )
+    if origin is tuple:
+        return tuple(built(inner[0], item) for item in value)
+    if origin is not None and issubclass(origin, Mapping):
+        return {key: built(inner[1], item) for key, item in value.items()}
+    if is_dataclass(kind):
+        known = hints(kind)  # type: ignore[arg-type]
+        return kind(**{name: built(known[name], each) for name, each in value.items()})  # type: ignore[operator]
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    if kind is float:
+        assert isinstance(value, (int, float))
+        assert math.isfinite(value)
+        return float(value)
+    assert isinstance(value, kind)
+    return value
+
+
+@cache
+def hints(kind: Any) -> dict[str, Any]:
+    known = get_type_hints(kind)
+    return {entry.name: known[entry.name] for entry in fields(kind)}
+
+
+def row(one: Record) -> dict[str, Any]:
+    """A record as a row: written as JSON, read again, and what is left written once more."""
+    tree = json.loads(canonical(asdict(one)))
+    found = summary_of(one)
+    for arm in ("eager", "control", "candidate"):
+        for kind in ("wall", "device"):
+            found[f"{arm}_{kind}"] = tree["timing"][arm].pop(kind)
+    return found | {"rest": canonical(tree)}
+
+
+def journals(store: RecordStore) -> list[pa.Table]:
+    found = []
+    for path in store.journals():
+        with path.open("rb") as file:
+            rows = [row(built(Record, json.loads(line))) for line in file]
+        found.append(pa.Table.from_pylist(rows, schema=SCHEMA))
+    return found
+
+
+def old_scores(store: RecordStore) -> dict[str, Any]:
+    tables = [read_part(part, COLUMNS) for part in store.parts()]
+    tables += [table.select(COLUMNS) for table in journals(store)]
+    return samples_of_table(pa.concat_tables(tables))
+
+
+def old_query(store: RecordStore) -> list[tuple[Any, ...]]:
+    keys = [read_part(part, ["key"]) for part in store.parts()]
+    keys += [table.select(["key"]) for table in journals(store)]
+    assert len(pa.concat_tables(keys)["key"].unique()) == sum(map(len, keys))
+    parts = ds.dataset([str(part) for part in store.parts()], schema=SCHEMA, format="parquet")
+    with duckdb.connect(":memory:") as connection:
+        connection.register("parts", parts)
+        connection.register("journals", pa.concat_tables(journals(store)))
+        both = "SELECT * FROM parts UNION ALL BY NAME SELECT * FROM journals"
+        connection.execute(f"CREATE VIEW records AS {both}")
+        return connection.execute(QUESTION).fetchall()
+
+
+# -- the comparison -------------------------------------------------------------------------------
+
+
+def speedups(found: Mapping[str, Any]) -> dict[str, float]:
+    return {name: round(float(samples.log_speedup.sum()), 6) for name, samples in found.items()}
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--records", type=int, default=100_000)
+    options.add_argument("--journal", type=int, default=10_000, help="how many are in no part")
+    options.add_argument("--repeats", type=int, default=1)
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = RecordStore(folder)
+        fill(store, given.records, given.journal)
+        assert speedups(read_records(store)) == speedups(old_scores(store)), "they disagree"
+        assert query(store, QUESTION)[1] == old_query(store), "they disagree"
+        took = seconds(
+            {
+                "scores, as it was": lambda: old_scores(store),
+                "scores": lambda: read_records(store),
+                "SQL, as it was": lambda: old_query(store),
+                "SQL": lambda: query(store, QUESTION),
+            },
+            given.repeats,
+        )
+    ratios = {name: took[f"{name}, as it was"] / took[name] for name in ("scores", "SQL")}
+    title = f"{given.records:,} records, {given.journal:,} of them in a journal"
+    show(title, ("", "seconds"), [[name, f"{time:.2f}"] for name, time in took.items()])
+    held = [
+        verdict(ratio >= LEAST_RATIO, f"{name}: {ratio:.1f} times as fast as it was")
+        for name, ratio in ratios.items()
+    ]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

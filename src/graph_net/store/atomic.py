@@ -1,0 +1,67 @@
+"""Files that are there whole or not at all: written aside, synced, renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def replacing(target: Path, *, durable: bool = True, suffix: str = "") -> Iterator[Path]:
+    """Yield a path to write to, which takes the name ``target`` when the block ends well.
+
+    If the block raises, nothing is left of it. A durable file survives a loss of power once the
+    block has ended. ``suffix`` ends the path, for libraries that look at it.
+    """
+    aside = target.with_name(f".{target.name}.{os.getpid()}{suffix}")
+    try:
+        yield aside
+        if durable:
+            _sync(aside)
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
+    if durable:
+        _sync(target.parent)
+
+
+def caching(target: Path) -> AbstractContextManager[Path]:
+    """Do the same for a file that can be made again: it is not synced, and keeps its suffix."""
+    return replacing(target, durable=False, suffix=target.suffix)
+
+
+@contextmanager
+def written(target: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
+    """Yield a file to write to, which takes its name when the block ends well."""
+    with replacing(target, durable=durable) as aside, aside.open("wb") as file:
+        yield file
+
+
+def write_bytes(target: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write a file, or replace one."""
+    with replacing(target, durable=durable) as aside:
+        aside.write_bytes(data)
+
+
+def write_text(target: Path, text: str, *, durable: bool = True) -> None:
+    """Write a file of UTF-8 text, or replace one."""
+    write_bytes(target, text.encode("utf-8"), durable=durable)
+
+
+def move(source: Path, target: Path) -> None:
+    """Give a finished file its name, for good."""
+    _sync(source)
+    source.replace(target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a directory, would survive a loss of power."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,38 @@
+"""Records on disk as they come: one line each, synced, so that a killed run loses none.
+
+A journal belongs to one run. A line that a kill cut short has no newline and is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from graph_net.record import Record, RecordError, from_json, to_json
+from graph_net.store.files import TooLarge
+from graph_net.store.journal import LineJournal, whole_lines
+
+SUFFIX = ".jsonl"
+
+
+class Journal(LineJournal):
+    """Appends records to a file."""
+
+    def add(self, record: Record) -> None:
+        """Store a record; when this returns it survives a kill, and a loss of power too."""
+        self.append(to_json(record).encode())
+
+    def __enter__(self) -> Journal:
+        return self
+
+
+def read_journal(path: Path) -> Iterator[Record]:
+    """The records of a file, in order; a torn last line is no record."""
+    try:
+        for number, line in enumerate(whole_lines(path), 1):
+            try:
+                yield from_json(line)
+            except RecordError as error:
+                raise RecordError(f"{path.name}, line {number}: {error}") from error
+    except TooLarge as error:
+        raise RecordError(str(error)) from error
