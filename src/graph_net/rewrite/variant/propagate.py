@@ -17,12 +17,13 @@ from graph_net.graph.effects import base_name
 from graph_net.graph.errors import GraphError
 from graph_net.graph.execute import autocast_as_it_was, call_node, fake_inputs
 from graph_net.graph.graph import Graph, Level, Node, Symbol
+from graph_net.graph.operators import Trait, names
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.rewrite.known import fold
 
 CPU = torch.device("cpu")
-_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+_RECURRENT = names(Trait.RECURRENT)
 _BATCH_FIRST = 8
 """Where these are told that the batch is the first dimension."""
 
