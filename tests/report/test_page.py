@@ -17,7 +17,6 @@ import pytest
 from graph_net.cli.main import main
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.records import RecordStore
-from graph_net.corpus.rooflines import Rooflines, read_rooflines, write_rooflines
 from graph_net.graph import Graph
 from graph_net.graph.work import Work
 from graph_net.measure.protocol import Protocol
@@ -41,6 +40,7 @@ from graph_net.record import (
 from graph_net.record.peaks import Peaks, identity
 from graph_net.report.page import write_page
 from graph_net.report.page_assets import script
+from graph_net.roofline.store import Rooflines, read_rooflines, write_rooflines
 from graph_net.score import estimate, load
 
 DEVICE = Device("cpu", "a processor", 2, 1, 8 << 30, "Linux x86_64", "3.11", {"torch": "2.13.0"})
