@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from graph_net.formats.graphnet.expressions import BINARY, ExpressionReader
+from graph_net.formats.graphnet.expressions import ExpressionReader
 from graph_net.formats.graphnet.parsing import parse, readable
+from graph_net.formats.graphnet.signs import AUGMENTED_TREES
 from graph_net.graph.batched import STAND_IN, internal_of
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Node
@@ -203,7 +204,7 @@ class ModelReader(ExpressionReader):
             self.names[follower] = container
 
     def _augmented(self, statement: ast.AugAssign, follower: str | None) -> None:
-        target = f"operator.i{BINARY[type(statement.op)]}"
+        target = f"operator.{AUGMENTED_TREES[type(statement.op)]}"
         place = statement.target
         left, right = self.value(place), self.value(statement.value)
         result = self.node(target, (left, right), (), follower or target[9:], statement)
