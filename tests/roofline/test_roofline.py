@@ -22,7 +22,7 @@ from graph_net.roofline.store import (
     read_rooflines,
     write_rooflines,
 )
-from report.test_page import synthetic
+from report.synthetic import synthetic
 
 PEAKS = Peaks("id", "x", bandwidth=1e9, cache_bandwidth=1e10, cache_bytes=10**6,
               flops={"float32": 1e11, "bfloat16": 4e11})  # fmt: skip
