@@ -29,8 +29,7 @@ from graph_net.corpus.pack import Pack
 from graph_net.corpus.revalue import revalue
 from graph_net.corpus.sample import sample
 from graph_net.graph import Graph, Node, TensorSpec
-from graph_net.graph.effects import base_name
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.isolate import Limits
 
 PRODUCTS = names(Trait.PRODUCT)

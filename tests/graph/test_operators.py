@@ -13,7 +13,16 @@ import torch
 from graph_net.graph import Node, Ref
 from graph_net.graph.effects import mutated
 from graph_net.graph.listed import listed
-from graph_net.graph.operators import EVERY, PADDLE, Trait, names, parse, positions, table
+from graph_net.graph.operators import (
+    EVERY,
+    PADDLE,
+    Trait,
+    base_name,
+    names,
+    parse,
+    positions,
+    table,
+)
 
 SOURCE = Path(__file__).parents[2] / "src/graph_net"
 OTHER_WORDS = {
@@ -44,6 +53,20 @@ rrelu_with_noise.default rrelu_with_noise_.default
 """.split()
 )
 """Running statistics whose update no schema says; and three writes that the rules do not know."""
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("aten.add_.Tensor", "add_"),
+        ("aten.add", "add"),
+        ("torch.nn.functional.relu", "relu"),
+        ("method:view", "view"),
+        ("operator.iadd", "iadd"),
+    ],
+)
+def test_a_call_has_a_bare_name(target: str, name: str) -> None:
+    assert base_name(target) == name
 
 
 def test_every_operator_has_one_line_in_alphabetic_order() -> None:

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from graph_net.capture.initial_recipes import constant, normal
-from graph_net.graph.effects import base_name
 from graph_net.graph.graph import Graph, Input, Node, Role
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Ref, Value, refs

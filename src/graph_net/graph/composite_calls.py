@@ -12,9 +12,8 @@ from typing import Any
 import torch
 from torch import fx
 
-from graph_net.graph.effects import base_name
 from graph_net.graph.errors import RefusedCall
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 
 RECURRENT = frozenset(
     f"{prefix}.{name}{suffix}"

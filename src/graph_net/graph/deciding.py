@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graph_net.graph.effects import argument, base_name, mutated
+from graph_net.graph.effects import argument, mutated
 from graph_net.graph.graph import Graph, Node
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import Value, refs
 

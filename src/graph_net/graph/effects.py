@@ -14,7 +14,14 @@ from itertools import pairwise
 
 from graph_net.graph import paddle_rules
 from graph_net.graph.graph import Graph, Level, Node
-from graph_net.graph.operators import ENTER_AUTOCAST, EXIT_AUTOCAST, Trait, names, positions
+from graph_net.graph.operators import (
+    ENTER_AUTOCAST,
+    EXIT_AUTOCAST,
+    Trait,
+    base_name,
+    names,
+    positions,
+)
 from graph_net.graph.values import Ref, Value, refs
 
 VIEWS = names(Trait.VIEW)
@@ -24,16 +31,6 @@ _DROPOUTS = names(Trait.DROPOUT)
 _RANDOM = names(Trait.RANDOM)
 _IN_PLACE = names(Trait.IN_PLACE)
 _RUNNING_STATISTICS = names(Trait.RUNNING_STATISTICS)
-
-
-def base_name(target: str) -> str:
-    """The bare name of what a target calls: ``add_`` of ``aten.add_.Tensor``."""
-    if target.startswith("method:"):
-        return target[7:]
-    parts = target.split(".")
-    if parts[0] in ("torch", "operator", "builtins", "math", "paddle"):
-        return parts[-1]
-    return parts[1] if len(parts) > 1 else target
 
 
 def mutated(node: Node) -> tuple[Value, ...]:

@@ -7,8 +7,7 @@ stride 1 and with stride 2 are two structures.
 from __future__ import annotations
 
 from graph_net.graph import paddle_rules
-from graph_net.graph.effects import base_name
-from graph_net.graph.operators import Trait, positions
+from graph_net.graph.operators import Trait, base_name, positions
 
 _FROM = positions(Trait.SIZES)
 _KEYWORDS = frozenset(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graph_net.graph.effects import base_name, mutated
+from graph_net.graph.effects import mutated
 from graph_net.graph.graph import Graph, Level, Node
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Dtype, Ref, Value, refs

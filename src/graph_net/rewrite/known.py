@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
-from graph_net.graph.effects import base_name, changed_values, draws_random
+from graph_net.graph.effects import changed_values, draws_random
 from graph_net.graph.execute import call_node, make_input
 from graph_net.graph.graph import Graph, Input, Node, Role
-from graph_net.graph.operators import ENTER_AUTOCAST, EXIT_AUTOCAST, Trait, names
+from graph_net.graph.operators import ENTER_AUTOCAST, EXIT_AUTOCAST, Trait, base_name, names
 from graph_net.graph.recipe import Constant, Literal
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 

@@ -142,15 +142,7 @@ def graph_of_trace(module: fx.GraphModule, source: Graph) -> Graph:
     for node in traced.nodes:
         if not is_aten_level(node.target):
             raise GraphError(f"{node.target} is left over after lowering", node=node.name)
-        nodes.append(
-            Node(
-                renamed[node.name],
-                node.target,
-                tuple(map_refs(value, change) for value in node.args),
-                tuple((key, map_refs(value, change)) for key, value in node.kwargs),
-                node.result,
-            )
-        )
+        nodes.append(node.with_refs(change, renamed[node.name]))
     return Graph(
         inputs=(
             *source.inputs,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from graph_net.graph.effects import VIEWS, argument, base_name
+from graph_net.graph.effects import VIEWS, argument
 from graph_net.graph.graph import Node
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.spec import ScalarSpec
 
 

@@ -12,9 +12,8 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from torch.utils.flop_counter import FlopCounterMode
 
 from graph_net.graph import Graph, Node, Ref, TensorSpec
-from graph_net.graph.effects import base_name
 from graph_net.graph.execute import call_node, fake_inputs, flat_outputs
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, dtype_name, spec_of, to_python
 from graph_net.graph.spec import Result
 from graph_net.graph.values import map_refs

@@ -1,10 +1,10 @@
 """What an operator is: one table of traits, read by everyone who asks by an operator's name.
 
-``operator_traits.txt`` has one line per operator: its bare name (``graph.effects.base_name``), then
-its traits. A trait of arguments says where they stand: ``sizes@1+2`` are two arguments from the
-second on, ``sizes@1+`` all from there, ``inplace-flag@3`` the fourth alone. Names of Paddle begin
-with ``paddle.``. Rules go by name so that they are the same on every torch version and need no
-torch; a test holds them against torch's schemas.
+``operator_traits.txt`` has one line per operator: its bare name (``base_name``), then its traits. A
+trait of arguments says where they stand: ``sizes@1+2`` are two arguments from the second on,
+``sizes@1+`` all from there, ``inplace-flag@3`` the fourth alone. Names of Paddle begin with
+``paddle.``. Rules go by name so that they are the same on every torch version and need no torch;
+a test holds them against torch's schemas.
 """
 
 from __future__ import annotations
@@ -107,6 +107,16 @@ class Trait(StrEnum):
     """A residual branch may pass through between its last layer and its sum."""
     KEEPS_SCALE = "keeps-scale"
     """The result is about as large as the first argument: no activation."""
+
+
+def base_name(target: str) -> str:
+    """The bare name of what a target calls: ``add_`` of ``aten.add_.Tensor``."""
+    if target.startswith("method:"):
+        return target[7:]
+    parts = target.split(".")
+    if parts[0] in ("torch", "operator", "builtins", "math", "paddle"):
+        return parts[-1]
+    return parts[1] if len(parts) > 1 else target
 
 
 def names(trait: Trait, namespace: str = "") -> frozenset[str]:

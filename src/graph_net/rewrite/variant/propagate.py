@@ -13,11 +13,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from graph_net.graph.effects import base_name
 from graph_net.graph.errors import GraphError
 from graph_net.graph.execute import autocast_as_it_was, call_node, fake_inputs
 from graph_net.graph.graph import Graph, Level, Node, Symbol
-from graph_net.graph.operators import Trait, names
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.rewrite.known import fold
