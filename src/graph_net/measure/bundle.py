@@ -28,7 +28,7 @@ from graph_net.printable import printable
 from graph_net.record import Config, Record, Subject, read_as
 
 PACKAGES = ("isolate", "graph", "record", "rewrite", "compilers", "measure")
-MODULES = ("__init__.py", "files.py", "printable.py")
+MODULES = ("__init__.py", "files.py", "printable.py", "user_file.py")
 PLAN = "plan.json"
 MOST_PLAN = 256 << 20
 """Bytes of a plan; one graph takes some hundred."""
