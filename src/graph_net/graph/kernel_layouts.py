@@ -104,7 +104,7 @@ LAYOUT_RULES: dict[str, Rule] = {
     "native_layer_norm_backward": dense("mean", "rstd"),
     "_weight_norm_interface": dense("v", "g"),
     "_weight_norm_interface_backward": dense("grad_w"),
-    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), dense(*_BAG)),
+    **dict.fromkeys(names(Trait.EMBEDDING_BAG), dense(*_BAG)),
     **dict.fromkeys(
         (f"{kind}_backward" for kind in ("adaptive_max_pool2d", "adaptive_max_pool3d",
          "max_pool2d_with_indices", "max_pool3d_with_indices")),
