@@ -24,6 +24,17 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def first_line(error: BaseException, most: int = 200) -> str:
+    """Return the first line of what an error says, or its type where it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:most]
+
+
+def error_line(error: BaseException, most: int = 200) -> str:
+    """Return an error's type and the first line of what it says: ``TypeError: not a tensor``."""
+    kind = type(error).__name__
+    return f"{kind}: {first_line(error, most)}" if str(error).strip() else kind
+
+
 def is_utf8(name: str) -> bool:
     """Whether a file's name was UTF-8 on disk, so that it can be stored and sent."""
     try:

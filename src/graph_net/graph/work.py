@@ -16,6 +16,7 @@ from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Dtype, Ref, Value, refs
+from graph_net.printable import error_line
 
 _READ = names(Trait.READS_ALL)
 _CONVOLUTIONS = names(Trait.CONVOLUTION)
@@ -54,8 +55,7 @@ def work_of(graph: Graph) -> Work:
         written = _written_bytes(flat_outputs(found.outputs), found.inputs)
         total = int(sum(found.operations.values()))
     except Exception as error:
-        first = next(iter(str(error).strip().splitlines()), "")[:120]
-        return Work(read, dtypes=dtypes, reason=f"{type(error).__name__}: {first}")
+        return Work(read, dtypes=dtypes, reason=error_line(error, 120))
     return Work(read + written, total, convolutions, dtypes, _missing(live))
 
 

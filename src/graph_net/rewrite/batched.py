@@ -26,10 +26,11 @@ from graph_net.graph.guard import watched_kernels
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.schema import tidy
 from graph_net.graph.values import Ref, Value, map_refs, refs
+from graph_net.printable import first_line
 from graph_net.rewrite.boundary import as_input
 from graph_net.rewrite.known import NO_COMPUTATION, fold, other_sizes
 from graph_net.rewrite.lower import REPAIRED, changed_inputs, graph_of_trace, to_aten
-from graph_net.rewrite.variant.propagate import CPU, call, fakes, first_line
+from graph_net.rewrite.variant.propagate import CPU, call, fakes
 
 REGIONS = "vmap_regions"
 """The option of a graph's provenance that says how many regions were traced."""

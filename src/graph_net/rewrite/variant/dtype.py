@@ -21,8 +21,9 @@ from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.runtime import dtype_name, torch_dtype
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, Value
+from graph_net.printable import first_line
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant.propagate import call, fakes, first_line, propagate
+from graph_net.rewrite.variant.propagate import call, fakes, propagate
 from graph_net.rewrite.variant.provenance import noted
 
 HALVES = ("bfloat16", "float16")

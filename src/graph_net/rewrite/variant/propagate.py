@@ -19,6 +19,7 @@ from graph_net.graph.graph import Graph, Level, Node, Symbol
 from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+from graph_net.printable import first_line
 from graph_net.rewrite.known import fold
 
 CPU = torch.device("cpu")
@@ -75,12 +76,6 @@ def _check_states(node: Node, values: Mapping[str, Any]) -> None:
     for state in args[1] if isinstance(args[1], (list, tuple)) else (args[1],):
         if state.shape[1] != batch:
             raise GraphError(f"{node.target}: {batch} inputs and {state.shape[1]} states")
-
-
-def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200]
 
 
 def values_of(graph: Graph) -> dict[str, Any]:
