@@ -10,7 +10,7 @@ from typing import Any
 
 from graph_net.formats.graphnet.parsing import excerpt
 from graph_net.formats.graphnet.signs import BINARY_TREES, COMPARISON_TREES, UNARY_TREES
-from graph_net.graph.devices import without_devices
+from graph_net.graph.devices import Args, Kwargs, without_devices
 from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.graph import Node
 from graph_net.graph.limits import Limits
@@ -201,12 +201,7 @@ class ExpressionReader:
         return self.node(*without_devices(target, args, kwargs), name, tree)
 
     def _special_call(
-        self,
-        target: str,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-        name: str | None,
-        tree: ast.Call,
+        self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.Call
     ) -> Value:
         if target == "torch.device":
             return RunDevice()
@@ -248,12 +243,7 @@ class ExpressionReader:
         return None
 
     def node(
-        self,
-        target: str,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-        name: str | None,
-        tree: ast.expr | ast.stmt,
+        self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.expr | ast.stmt
     ) -> Value:
         if name is None or name in self.taken:
             stem = name or target.rpartition(".")[2].rpartition(":")[2].strip("_") or "value"

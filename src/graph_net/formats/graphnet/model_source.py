@@ -11,6 +11,7 @@ from graph_net.formats.graphnet.expressions import ExpressionReader
 from graph_net.formats.graphnet.parsing import parse, readable
 from graph_net.formats.graphnet.signs import AUGMENTED_TREES
 from graph_net.graph.batched import STAND_IN, internal_of
+from graph_net.graph.devices import Args, Kwargs
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Node
 from graph_net.graph.limits import Limits
@@ -111,12 +112,7 @@ class ModelReader(ExpressionReader):
         return forward
 
     def _special_call(
-        self,
-        target: str,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-        name: str | None,
-        tree: ast.Call,
+        self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.Call
     ) -> Value:
         word = internal_of(target)
         if word is None or kwargs:
