@@ -101,6 +101,7 @@ def test_garbage_of_the_parent_is_not_collected_in_the_child() -> None:
         assert call(lambda: [gc.collect(), "alive"][1], LIMITS) == "alive"
     finally:
         gc.enable()
+        gc.collect()
 
 
 def test_an_exception_has_its_class() -> None:

@@ -27,7 +27,7 @@ from graph_net.space.triton.lines import Outcomes, Writer, begun
 from graph_net.space.triton.space import TritonSpace
 from graph_net.space.triton.tally import Tally
 from graph_net.space.triton.workers import Piece, compiler, mean, measurer, probe
-from graph_net.space.triton.workloads import Collected, collected
+from graph_net.space.triton.workloads import Collected, collected, read_tasks
 
 COMPILE_SECONDS, MEASURE_SECONDS = 30.0, 20.0
 RESERVE = 4.0
@@ -167,6 +167,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--done", type=Path, nargs="*", default=[], help="files of earlier runs; --out to go on"
     )
+    parser.add_argument("--tasks", type=Path, help="tasks to measure, as kernel_tasks writes them")
     parser.add_argument("--only", default="", help="workloads whose name has this in it")
     return parser
 
@@ -177,24 +178,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = arguments().parse_args(argv)
     try:
         done, goes_on = begun(given.out, given.done)
+        tasks = read_tasks(given.tasks) if given.tasks else collected()
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
     with temporary_place("triton-") as place:
         # One for all its processes: what is compiled in one is loaded by another.
-        return _collect(given, done, goes_on, begin, Sandbox(place, device="cuda"))
+        sandbox = Sandbox(place, device="cuda")
+        return _collect(given, tasks, done, goes_on, begin, sandbox)
 
 
 def _collect(
-    given: argparse.Namespace, done: Outcomes, goes_on: bool, begin: float, sandbox: Sandbox
+    given: argparse.Namespace,
+    tasks: Sequence[Collected],
+    done: Outcomes,
+    goes_on: bool,
+    begin: float,
+    sandbox: Sandbox,
 ) -> int:
     found = asked(probe, "describe", 120.0, sandbox)
     if found.result is None or not found.result["target"]:
         print(f"no GPU that torch and triton can use here {found.message}", file=sys.stderr)
         return 2
     target = found.result["target"]
-    works = [work for work in collected() if given.only in work.workload.name]
+    works = [work for work in tasks if given.only in work.workload.name]
     first = next(plan(works, target, 1, set()), None)
     if first is None:
         print(f"no workload has {given.only!r} in its name", file=sys.stderr)
