@@ -115,6 +115,8 @@ class Trait(StrEnum):
     """A residual branch may pass through between its last layer and its sum."""
     KEEPS_SCALE = "keeps-scale"
     """The result is about as large as the first argument: no activation."""
+    NO_OP_IN_INFERENCE = "no-op-in-inference"
+    """An inference passes through unchanged."""
 
 
 def base_name(target: str) -> str:
