@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.printable import counted, is_utf8, printable, utf8_name
+from graph_net.printable import counted, error_line, first_line, is_utf8, printable, utf8_name
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,17 @@ def test_one_thing_is_not_many() -> None:
     assert counted(0, "graph") == "0 graphs"
     assert counted(4228, "graph") == "4,228 graphs"
     assert counted(2, "box", "boxes") == "2 boxes"
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "typed"),
+    [
+        (ValueError("\nnot a size\nsee above"), "not a size", "ValueError: not a size"),
+        (AssertionError(), "AssertionError", "AssertionError"),
+        (KeyError(" "), "' '", "KeyError: ' '"),
+        (RuntimeError("a" * 300), "a" * 200, "RuntimeError: " + "a" * 200),
+    ],
+)
+def test_an_error_is_said_in_one_line(error: Exception, line: str, typed: str) -> None:
+    assert first_line(error) == line
+    assert error_line(error) == typed

@@ -29,10 +29,10 @@ from graph_net.corpus.pack import Pack
 from graph_net.corpus.revalue import revalue
 from graph_net.corpus.sample import sample
 from graph_net.graph import Graph, Node, TensorSpec
-from graph_net.graph.effects import base_name
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.isolate import Limits
 
-PRODUCTS = frozenset("conv1d conv2d conv3d convolution linear matmul mm bmm".split())
+PRODUCTS = names(Trait.PRODUCT)
 
 
 def listen_to(pack: Pack, given: argparse.Namespace) -> None:

@@ -8,6 +8,17 @@ _BYTES = range(0xDC80, 0xDD00)
 """How Python holds the bytes of a file's name that are not UTF-8."""
 
 
+def first_line(error: BaseException, most: int = 200) -> str:
+    """Return the first line of what an error says, or its type where it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:most]
+
+
+def error_line(error: BaseException, most: int = 200) -> str:
+    """Return an error's type and the first line of what it says: ``TypeError: not a tensor``."""
+    kind = type(error).__name__
+    return f"{kind}: {first_line(error, most)}" if str(error).strip() else kind
+
+
 def printable(text: str, lines: bool = False) -> str:
     """The text with everything that is not seen written out: ``\\x1b``, ``\\n``, ``\\u202e``.
 

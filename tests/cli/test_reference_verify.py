@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.calling import Cli
-from graph_net.corpus.golden import GoldenStore
 from graph_net.corpus.pack import PackWriter
+from graph_net.golden.store import GoldenStore
 from measure.asking import mine, small_graph
 
 SLOW = """

@@ -9,13 +9,13 @@ import pytest
 
 from cli.calling import Cli
 from graph_net.corpus.pack import PackWriter
-from graph_net.corpus.rooflines import read_rooflines
 from graph_net.measure import peaks
 from graph_net.measure.device import describe
 from graph_net.record import Device
 from graph_net.record.peaks import Peaks, identity
+from graph_net.roofline.store import read_rooflines
 from measure.asking import measured, small_graph, task
-from report.test_page import stored
+from report.synthetic import stored
 
 FAST = Peaks("", "fast", 1e12, 1e13, 1 << 20, {"float32": 1e15}, load=5.0)
 

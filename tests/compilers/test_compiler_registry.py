@@ -60,6 +60,20 @@ def test_the_only_compiler_of_a_file_needs_no_name(tmp_path: Path) -> None:
     assert create(str(file)).name == "traced"
 
 
+def test_a_users_compiler_may_import_what_lies_beside_it_and_have_dataclasses(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "beside_the_compiler.py").write_text("NAME = 'beside'")
+    words = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    table = "\n\n@dataclass\nclass Table:\n    rows: int = 0\n"
+    own = OWN.replace("import torch", "import torch\nfrom beside_the_compiler import NAME", 1)
+    file = tmp_path / "with_helper.py"
+    file.write_text(words + own + table)
+    before = list(sys.path)
+    assert create(f"{file}:Traced").name == "traced"
+    assert sys.path == before
+
+
 @pytest.mark.parametrize(
     "name", ["nope", "inductor", "tvm", "xla", "tensorrt", "bladedisc", "cinn", "onnxruntime"]
 )

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from graph_net.corpus.golden import GoldenStore
 from graph_net.formats.graphnet.log_reader import LogStatus, read_log, samples_of
 from graph_net.formats.graphnet.write import write_sample
+from graph_net.golden.store import GoldenStore
 from graph_net.record import canonical
 from graph_net.score import load
 from graph_net.torch import test_reference_device as reference

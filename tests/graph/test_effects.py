@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from graph_net.graph import Graph, Input, ListValue, Node, Normal, Ref, RunDevice, Slice, TensorSpec
-from graph_net.graph.effects import base_name, draws_random, effect_edges, mutated
+from graph_net.graph.effects import draws_random, effect_edges, mutated
 from graph_net.graph.values import Value
 
 A, B, C, D, E = (Ref(name) for name in "abcde")
@@ -29,20 +29,6 @@ def edges(*calls: Call) -> dict[int, set[int]]:
     nodes = [node(f"n{i}", call) for i, call in enumerate(calls)]
     found = effect_edges(Graph(tuple(inputs), tuple(nodes), None))
     return {i: set(before) for i, before in found.items()}
-
-
-@pytest.mark.parametrize(
-    ("target", "name"),
-    [
-        ("aten.add_.Tensor", "add_"),
-        ("aten.add", "add"),
-        ("torch.nn.functional.relu", "relu"),
-        ("method:view", "view"),
-        ("operator.iadd", "iadd"),
-    ],
-)
-def test_a_call_has_a_bare_name(target: str, name: str) -> None:
-    assert base_name(target) == name
 
 
 @pytest.mark.parametrize(

@@ -5,30 +5,22 @@ Each call here killed the process, never ended, or read memory that is none of i
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from typing import Any
 
 import pytest
 import torch
 
+from graph.one_call import X, graph_of, integers
 from graph_net.graph import (
-    Constant,
-    Dtype,
     Graph,
-    GraphError,
     Input,
     Integers,
     Level,
-    ListValue,
-    Literal,
     Node,
     Normal,
     Ref,
-    ScalarSpec,
     TensorSpec,
-    TorchConstant,
-    UnknownTarget,
     Value,
 )
 from graph_net.graph.errors import RefusedCall
@@ -36,151 +28,6 @@ from graph_net.graph.execute import run
 from graph_net.graph.fx import to_fx
 from graph_net.graph.guard import guarded_call
 from graph_net.rewrite.lower import to_aten
-
-X = Input("x", TensorSpec((2, 3), "float32"), Normal(0.0, 1.0))
-
-
-def graph_of(target: str, *args: Value, inputs: tuple[Input, ...] = (X,), **kwargs: Value) -> Graph:
-    call = Node("y", target, args, tuple(kwargs.items()))
-    return Graph(inputs, (call,), Ref("y"))
-
-
-def integers(name: str, *values: int) -> Input:
-    return Input(name, TensorSpec((len(values),), "int64"), Literal(values))
-
-
-# -- operators off the list -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "target",
-    [
-        "aten._sparse_csr_tensor_unsafe.default",
-        "aten._sparse_mm.reduce",
-        "aten._sparse_coo_tensor_unsafe.default",
-        "aten.const_data_ptr.default",
-        "method:const_data_ptr",
-        "image.write_file.default",
-        "aten.ljust.str",
-        "method:ljust",
-    ],
-)
-def test_a_graph_that_calls_it_cannot_be_built(target: str) -> None:
-    with pytest.raises(UnknownTarget, match=rf"{target}.*list.*node y, field target"):
-        graph_of(target, Ref("x"))
-
-
-def test_a_packet_reaches_the_listed_overloads_only() -> None:
-    picked = graph_of("aten.index", Ref("x"), ListValue((Ref("i"),)), inputs=(X, integers("i", 1)))
-    assert run(picked).shape == (1, 3)
-    # torch would choose aten.index.str, which searches a text.
-    with pytest.raises(UnknownTarget, match=r"aten\.index\.str is not on the list"):
-        run(graph_of("aten.index", "haystack", "needle"))
-
-
-# -- arguments against the schema -------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("target", "args", "kwargs", "words"),
-    [
-        ("aten.zeros.default", ((2,),), {"dtype": 2147483647}, "ScalarType.*'dtype', not 2147"),
-        ("aten.zeros.default", ((2**63,),), {}, "size"),
-        ("aten.zeros.default", ((2,),), {"layout": 3}, "Layout"),
-        ("aten.clone.default", (Ref("x"),), {"memory_format": 99}, "MemoryFormat"),
-        ("aten.add.Tensor", (Ref("x"), "1"), {}, "Tensor as 'other', not '1'"),
-        ("aten.view.default", (Ref("x"), (1.5,)), {}, "'size'"),
-        ("aten.gelu.default", (Ref("x"),), {"approximate": "a" * 5000}, "'approximate'"),
-    ],
-)
-def test_an_argument_is_what_the_schema_says(
-    target: str, args: tuple[Value, ...], kwargs: dict[str, Value], words: str
-) -> None:
-    graph = Graph((X,), (Node("y", target, args, tuple(kwargs.items())),), Ref("y"))
-    with pytest.raises(RefusedCall, match=rf"{words}.*\(node y, field args\)"):
-        run(graph)
-    with pytest.raises(RefusedCall, match=words):
-        to_fx(graph)  # nor does a compiler see it
-    with pytest.raises(GraphError):
-        to_aten(graph)
-
-
-@pytest.mark.parametrize("constant", [TorchConstant("sparse_csr"), TorchConstant("jagged")])
-def test_no_call_asks_for_a_layout_whose_kernels_trust_its_indices(constant: Value) -> None:
-    graph = graph_of("torch.zeros", (2, 2), layout=constant)
-    for use in (run, to_fx):
-        with pytest.raises(RefusedCall, match=r"tensors that a graph cannot hold.*node y"):
-            use(graph)
-
-
-def test_no_call_asks_for_a_quantised_dtype() -> None:
-    with pytest.raises(RefusedCall, match="quint8"):
-        run(graph_of("torch.zeros", (2,), dtype=Dtype("quint8")))
-
-
-def test_a_number_where_a_tensor_is_due_is_torchs_own_way() -> None:
-    assert run(graph_of("aten.mul.Tensor", Ref("x"), 2.0)).shape == (2, 3)
-
-
-# -- Python's own functions -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("target", "args"),
-    [
-        ("operator.pow", (7, 2**40)),
-        ("operator.lshift", (1, 2**40)),
-        ("operator.mul", ("a", 2**40)),
-        ("operator.mul", ((1,), 2**40)),
-        ("operator.mod", ("%99999999999d", 1)),
-        ("operator.add", ("a", "b")),
-        ("builtins.round", (1, -(2**40))),
-        ("builtins.int", ("9" * 60_000,)),
-        ("math.prod", ((2**60,) * 100,)),
-        ("method:add", (3, 4)),
-        ("method:numel", ("text",)),
-        ("builtins.float", ("9" * 60_000,)),
-    ],
-)
-def test_a_call_without_a_bound_is_refused_before_it_is_made(
-    target: str, args: tuple[Value, ...]
-) -> None:
-    graph = graph_of(target, *args)
-    for use in (run, to_fx):
-        with pytest.raises(RefusedCall, match="node y"):
-            use(graph)
-
-
-def test_whole_numbers_do_not_grow_call_by_call() -> None:
-    n = Input("n", ScalarSpec("int"), Constant(2**62))
-    nodes = [Node("n0", "operator.mul", (Ref("n"), Ref("n")))]
-    nodes += [Node(f"n{i}", "operator.mul", (Ref(f"n{i - 1}"),) * 2) for i in range(1, 40)]
-    with pytest.raises(RefusedCall, match=r"a whole number of \d+ bits.*node n2"):
-        run(Graph((n,), tuple(nodes), Ref("n39")))
-
-
-@pytest.mark.parametrize("target", ["operator.floordiv", "operator.mod", "operator.truediv"])
-def test_division_of_numbers_by_zero_is_an_error(target: str) -> None:
-    with pytest.raises(ZeroDivisionError):
-        run(graph_of(target, 1, 0))
-
-
-@pytest.mark.parametrize(
-    ("target", "args", "answer"),
-    [
-        ("operator.pow", (2, 10), 1024),
-        ("operator.floordiv", (7, 2), 3),
-        ("operator.add", ((1, 2), (3,)), (1, 2, 3)),
-        ("builtins.max", (3, 5), 5),
-        ("operator.eq", ("cpu", "cpu"), True),
-        ("builtins.float", ("-inf",), -math.inf),
-    ],
-)
-def test_arithmetic_on_sizes_is_what_it_was(
-    target: str, args: tuple[Value, ...], answer: object
-) -> None:
-    assert run(graph_of(target, *args)) == answer
-
 
 # -- kernels: what they make ------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.record import Config, Failure, Record, Stage, Symptom
 from graph_net.report.page import write_page
 from graph_net.score import Parameters, load, score
-from report.test_page import EVIL, floored, stored, synthetic
+from report.synthetic import EVIL, floored, stored, synthetic
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

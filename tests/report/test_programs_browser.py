@@ -12,7 +12,7 @@ from graph_net.corpus.shipped import VARIABLE
 from graph_net.report.page import write_page
 from graph_net.space import registry
 from programs.shown_programs import shown
-from report.test_page import EVIL, stored, synthetic
+from report.synthetic import EVIL, stored, synthetic
 from report.test_page_browser import CHROMIUM, browser
 from report.test_programs_page import evil_programs
 

@@ -16,7 +16,7 @@ from graph_net.report.page import Shown, write_page
 from graph_net.report.page_programs import BINS, HEIGHTS, POINTS, read_programs
 from graph_net.space import registry
 from programs.shown_programs import ANSOR, COSTS, kept, shown, sleeping, steps, tile
-from report.test_page import EVIL, Reader, stored, synthetic, unpacked
+from report.synthetic import EVIL, Reader, stored, synthetic, unpacked
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,8 @@ def test_what_cannot_be_close_must_be_equal() -> None:
     assert "1 of 2" in difference([torch.tensor([1, 2])], [torch.tensor([1, 3])])[1]
     assert "NaN" in difference([torch.tensor([1.0])], [torch.tensor([float("nan")])])[1]
     assert "instead of" in difference([torch.ones(2)], [torch.ones(3)])[1]
+    assert difference([1, 2], [1]) == (0.0, "1 output instead of 2")
+    assert difference([1], [1, 2]) == (0.0, "2 outputs instead of 1")
     assert "instead of" in difference([torch.ones(2)], [torch.ones(2).double()])[1]
     assert "2 outputs" in difference([1], [1, 2])[1]
     assert "instead of" in difference([1], [2])[1]

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from graph_net.capture.initial_recipes import constant, normal
-from graph_net.graph.effects import base_name
 from graph_net.graph.graph import Graph, Input, Node, Role
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Ref, Value, refs
@@ -191,31 +191,16 @@ _BRANCH, _EQUAL = 0.25, 0.7
 """The gain of a branch beside a shortcut, where there are few, and of each of two layers that
 are added."""
 _STRAIGHT = math.sqrt(0.5)
-_UNCHANGING = frozenset("masked_fill pad constant_pad_nd dropout contiguous to clone".split())
-_SUMS = frozenset(("add", "add_"))
-_PASSING = frozenset(
-    "dropout feature_dropout contiguous to _to_copy clone view reshape getitem mul mul_".split()
-)
+_UNCHANGING = names(Trait.KEEPS_SCALE)
+_SUMS = names(Trait.ADDITION)
+_PASSING = names(Trait.BRANCH_THROUGH)
 """Calls between the end of a branch and its sum; a product is an attention over channels."""
 _BESIDE = (None, _zero, _small, _added)
 """Rules of what is added to values."""
-_THROUGH = frozenset(
-    """
-view reshape unsqueeze squeeze t transpose permute expand to _to_copy contiguous detach alias clone
-repeat tile slice select chunk split split_with_sizes unbind getitem index flatten unflatten float
-type_as index_select movedim swapaxes _unsafe_view lift_fresh_copy
-""".split()
-)
-_KERNELS = """
-conv1d conv2d conv3d convolution conv_transpose1d conv_transpose2d conv_transpose3d
-""".split()
-_BATCH_NORMS = """
-batch_norm instance_norm native_batch_norm cudnn_batch_norm _native_batch_norm_legit
-_native_batch_norm_legit_functional _native_batch_norm_legit_no_training
-""".split()
-_LAYERS = frozenset(
-    (*_KERNELS, *_BATCH_NORMS, "linear", "matmul", "mm", "layer_norm", "group_norm")
-)
+_THROUGH = names(Trait.WEIGHT_THROUGH)
+_KERNELS = names(Trait.CONVOLUTION)
+_BATCH_NORMS = names(Trait.BATCH_NORM)
+_LAYERS = _KERNELS | _BATCH_NORMS | names(Trait.LAYER)
 _RULES: dict[tuple[str, int], Rule] = {
     **{(name, 1): _kernel for name in _KERNELS},
     **{(name, 2): _small for name in _KERNELS},

@@ -27,19 +27,13 @@ from graph_net.capture.initial_recipes import (
     scaled,
     uniform,
 )
+from graph_net.graph.operators import Trait, names
 from graph_net.graph.recipe import Constant, Recipe
 
 Found: TypeAlias = Recipe | None
-_PART = frozenset(
-    """
-index_put_ _index_put_impl_ masked_fill_ masked_scatter_ scatter_ index_fill_ index_copy_
-fill_diagonal_ tril_ triu_
-""".split()
-)
-"""Writes to some elements of a tensor."""
-_SAME = frozenset("clone _to_copy lift_fresh lift_fresh_copy detach_copy alias_copy".split())
-"""Gives the values it is given, in new memory."""
-_NOTHING = frozenset("empty empty_like new_empty empty_strided new_empty_strided".split())
+_PART = names(Trait.PARTIAL_WRITE)
+_SAME = names(Trait.COPY)
+_NOTHING = names(Trait.UNINITIALISED)
 
 
 @dataclass

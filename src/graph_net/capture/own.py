@@ -6,11 +6,9 @@ no stored name ever comes here.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from graph_net.capture.weights import without_weights
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Provenance
 from graph_net.graph.runtime import torch_dtype
+from graph_net.user_file import imports_beside, run_user_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,35 +93,14 @@ def own_model(place: str) -> OwnModel:
     path, _, name = place.rpartition(":")
     if not path.endswith(".py") or not name:
         raise GraphError(f"{place!r} names no model; write path/to/file.py:name")
-    with _beside(Path(path)):
-        module = _imported(Path(path))
+    if not Path(path).is_file():
+        raise GraphError(f"there is no file {path}")
+    with imports_beside(Path(path)):
+        module = run_user_file(Path(path))
         if not hasattr(module, name):
             known = ", ".join(word for word in vars(module) if not word.startswith("_"))
             raise GraphError(f"{path} has no {name!r}; it has {known}")
         return _model_of(getattr(module, name), place)
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[None]:
-    """Imports find what lies beside a file, as they do where it is run itself."""
-    before = list(sys.path)
-    sys.path.insert(0, str(path.parent.absolute()))
-    try:
-        yield
-    finally:
-        sys.path[:] = before
-
-
-def _imported(path: Path) -> Any:
-    if not path.is_file():
-        raise GraphError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(f"graph_net_own_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module  # dataclasses and torch look a class's module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def _model_of(found: Any, place: str) -> OwnModel:

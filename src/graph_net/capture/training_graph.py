@@ -15,6 +15,7 @@ from graph_net.graph.execute import interpret, make_input
 from graph_net.graph.graph import Graph, Input, Role
 from graph_net.graph.runtime import torch_dtype
 from graph_net.graph.spec import ScalarSpec, TensorSpec
+from graph_net.printable import error_line
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant import noted
 
@@ -43,8 +44,7 @@ def with_training(graph: Graph, part: str) -> Graph:
     except GraphError:
         raise
     except Exception as error:
-        line = str(error).strip().splitlines()[0][:200] if str(error).strip() else ""
-        raise GraphError(f"has no backward pass: {type(error).__name__}: {line}") from error
+        raise GraphError(f"has no backward pass: {error_line(error)}") from error
     made = replace(made, inputs=tuple(_described(entry, model) for entry in made.inputs))
     return noted(made, numbers=tuple(model.numbers)) if model.numbers else made
 

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from graph_net.capture.initial import Initialisers, silent_initialisers
+from graph_net.graph.operators import Trait, names
 
 LARGE = 1 << 22
 """Tensors with fewer elements are made for real, and dropped again where they are parameters:
@@ -24,9 +25,7 @@ _TABLES = frozenset(
     {torch.arange, torch.linspace, torch.logspace, torch.eye, torch.full, torch.tensor}
 )
 """Factories whose values are what they are called for."""
-_WRITING = frozenset(
-    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ipow__ __iand__ __ior__".split()
-)
+_WRITING = names(Trait.IN_PLACE)
 
 
 class _LargeOnMeta(TorchFunctionMode):

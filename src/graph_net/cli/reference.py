@@ -55,8 +55,8 @@ def reference_graphs(
     files of its own. Stopped or killed, the same command goes on where it was.
     """
     from graph_net.compilers import usable
-    from graph_net.corpus.golden import GoldenError, GoldenStore
-    from graph_net.corpus.golden_runs import Lanes, make_golden, stored_keys
+    from graph_net.golden.runs import Lanes, make_golden, stored_keys
+    from graph_net.golden.store import GoldenError, GoldenStore
     from graph_net.measure import Limits, Protocol
     from graph_net.measure.device import describe
     from graph_net.measure.plan import default_jobs, parse_compilers, tasks

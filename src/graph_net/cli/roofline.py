@@ -18,12 +18,12 @@ from graph_net.graph import GraphError
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
-    from graph_net.corpus.rooflines import Rooflines
     from graph_net.graph import Graph
     from graph_net.graph.work import Work
     from graph_net.record import Device
     from graph_net.record.peaks import Peaks
-    from graph_net.score.roofline import Headroom
+    from graph_net.roofline.floor import Headroom
+    from graph_net.roofline.store import Rooflines
 
 MOST = 40
 """Rows that are printed; ``--json`` has all."""
@@ -68,8 +68,8 @@ def show_roofline(
 
 
 def _peaks(device: Device, again: bool) -> Peaks:
-    from graph_net.corpus.rooflines import cached_peaks, keep_peaks
     from graph_net.record.peaks import identity
+    from graph_net.roofline.store import cached_peaks, keep_peaks
 
     known = None if again else cached_peaks(identity(device))
     if known is not None:
@@ -86,10 +86,10 @@ def _floors(
     records: Path, here: Device, again: bool, pack: Pack | None
 ) -> tuple[Rooflines, list[Headroom]]:
     """Peaks and work for records, kept beside them, and how far above their floors they are."""
-    from graph_net.corpus.rooflines import Rooflines, read_rooflines, write_rooflines
     from graph_net.measure.device import describe
     from graph_net.record.peaks import identity
-    from graph_net.score.roofline import headrooms
+    from graph_net.roofline.floor import headrooms
+    from graph_net.roofline.store import Rooflines, read_rooflines, write_rooflines
     from graph_net.store.records import RecordStore
 
     store = RecordStore(records).require()

@@ -14,8 +14,8 @@ from graph_net.cli.reference import COMPILER_HELP
 from graph_net.cli.verify_table import show_environment, show_summary, show_table, tree_of
 
 if TYPE_CHECKING:
-    from graph_net.corpus.golden import GoldenStore
-    from graph_net.corpus.golden_runs import Again
+    from graph_net.golden.runs import Again
+    from graph_net.golden.store import GoldenStore
     from graph_net.measure import Limits
     from graph_net.record import Config
 
@@ -49,10 +49,10 @@ def verify_golden(
     Inputs are drawn from the same seeds. Exit code 1 if outputs differ, a graph fails or is surely
     slower; 2 if the golden run cannot be used or is damaged.
     """
-    from graph_net.corpus.golden import GoldenStore
+    from graph_net.golden.store import GoldenStore
+    from graph_net.golden.verdict import Standing, judged
     from graph_net.measure import Limits
     from graph_net.measure.plan import parse_compilers
-    from graph_net.score.golden import Standing, judged
 
     limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
     config = None if compiler is None else parse_compilers(compiler)[0]
@@ -82,7 +82,7 @@ def _run(
     limit: int | None,
 ) -> Iterator[Again]:
     """Every graph of a golden run, run again, with a bar that shows how far it is."""
-    from graph_net.corpus.golden_runs import Lanes, device_like, run_again
+    from graph_net.golden.runs import Lanes, device_like, run_again
     from graph_net.measure.plan import default_jobs
 
     names = store.names()[:limit]

@@ -11,16 +11,16 @@ from rich.table import Table
 from graph_net.cli.common import err, out
 
 if TYPE_CHECKING:
-    from graph_net.corpus.golden import GoldenRun
+    from graph_net.golden.store import GoldenRun
+    from graph_net.golden.verdict import Verified
     from graph_net.record import Interval
-    from graph_net.score.golden import Verified
 
 Results = list[tuple["GoldenRun | None", "Verified"]]
 
 
 def show_environment(results: Results) -> None:
     """Print what differs between the two machines; what does not, a regression is not due to."""
-    from graph_net.corpus.golden import machine
+    from graph_net.golden.store import machine
 
     pair = next(((run, v.record) for run, v in results if run and v.record), None)
     if pair is None:

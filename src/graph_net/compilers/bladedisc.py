@@ -16,6 +16,7 @@ import torch
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import exported, program_of
 from graph_net.compilers.option import Json
+from graph_net.printable import first_line
 
 
 class BladeDisc(Compiler):
@@ -49,8 +50,7 @@ class BladeDisc(Compiler):
                     module, examples, strict=False, check_trace=False
                 )
             except Exception as error:
-                text = (str(error).strip().splitlines() or [""])[0][:300]
-                raise Unsupported([text], "torch.jit.trace") from error
+                raise Unsupported([first_line(error, 300)], "torch.jit.trace") from error
             built = torch_blade.optimize(traced, allow_tracing=True, model_inputs=examples)
 
         def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:

@@ -29,6 +29,7 @@ from graph_net.graph.graph import Input, Level, Node
 from graph_net.graph.runtime import to_python
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import Ref, refs
+from graph_net.printable import error_line
 from graph_net.rewrite.lower import to_aten
 from graph_net.store.atomic import caching
 
@@ -197,8 +198,7 @@ def export_now(program: Program, device: torch.device) -> torch.export.ExportedP
         try:
             return torch.export.export(_Pure(program, device), examples, strict=False)
         except Exception as error:
-            text = str(error).strip().split("\n")[0][:300]
-            raise Unsupported([f"{type(error).__name__}: {text}"], "torch.export") from error
+            raise Unsupported([error_line(error, 300)], "torch.export") from error
 
 
 def cached(job: Job, suffix: str) -> Path:

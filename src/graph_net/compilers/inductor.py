@@ -14,6 +14,7 @@ from graph_net.compilers.dynamo import Watch, compilations
 from graph_net.compilers.inductor_options import MODES, STORED
 from graph_net.compilers.option import Json, Option
 from graph_net.isolate import Needs
+from graph_net.printable import first_line
 
 SETTLED = 2
 """So many calls in a row that compile nothing end the search for frames."""
@@ -201,7 +202,7 @@ def _refusals(error: Exception) -> list[str]:
     from graph_net.compilers.forms import chain
 
     kinds = (Refused, MissingOperatorWithDecomp, MissingOperatorWithoutDecomp)
-    return [str(e).strip().split("\n")[0] for e in chain(error) if isinstance(e, kinds)]
+    return [first_line(e, 300) for e in chain(error) if isinstance(e, kinds)]
 
 
 def _stop_workers() -> None:

@@ -13,6 +13,7 @@ import torch
 from graph_net.compilers.compiler import Job, Unsupported
 from graph_net.compilers.forms import Program, cached, exported
 from graph_net.compilers.kept_forms import kept
+from graph_net.printable import error_line
 
 
 def onnx_file(job: Job, program: Program) -> Path:
@@ -50,7 +51,7 @@ def _reason(error: BaseException) -> str:
     from graph_net.compilers.forms import chain
 
     last = list(chain(error))[-1]
-    return f"{type(last).__name__}: {(str(last).strip().splitlines() or [''])[0][:300]}"
+    return error_line(last, 300)
 
 
 def _not_in_onnx(source: torch.export.ExportedProgram) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from graph_net.compilers.compiler import Compiler, CompilerError
 from graph_net.compilers.option import Json
+from graph_net.user_file import run_user_file
 
 GROUP = "graph_net.compilers"
 BUILT_IN = {
@@ -70,11 +70,7 @@ def _from_file(path: Path, attribute: str) -> type[Compiler]:
     """A user's own class. Naming a file on the command line is asking for it to be run."""
     if not path.is_file():
         raise CompilerError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(f"graph_net_user_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = run_user_file(path)
     made = [
         value
         for value in vars(module).values()

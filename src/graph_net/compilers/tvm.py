@@ -16,6 +16,7 @@ from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.option import Json, Option
 from graph_net.compilers.refused import refused
 from graph_net.compilers.silence import silent
+from graph_net.printable import error_line
 from graph_net.store.atomic import caching
 
 
@@ -80,7 +81,7 @@ def imported_with_names(source: torch.export.ExportedProgram) -> tuple[Any, Name
         try:
             module, names = _translate(source)
         except Exception as error:
-            text = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
+            text = error_line(error, 300)
             raise Unsupported(refused(source, _translate) or [text], "TVM's importer") from error
     wanted = [node.meta["val"] for node in source.graph.output_node().args[0]]
     made = module["main"].ret_ty.fields

@@ -12,6 +12,7 @@ from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
 from graph_net.compilers.forms import Function, program_of
 from graph_net.compilers.option import Json, Option
 from graph_net.compilers.stablehlo import stablehlo_file
+from graph_net.printable import first_line
 
 REFUSALS = ("unsupported op", "UNIMPLEMENTED")
 """Words of errors with which XLA declines a program, as opposed to failing on it."""
@@ -52,7 +53,7 @@ class Xla(Compiler):
         except _jax.JaxRuntimeError as error:
             if not any(word in str(error) for word in REFUSALS):
                 raise
-            raise Unsupported([str(error).strip().splitlines()[0][:300]], "XLA") from error
+            raise Unsupported([first_line(error, 300)], "XLA") from error
 
         def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
             arrays = [_array(tensor, device) for tensor in tensors]

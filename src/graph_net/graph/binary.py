@@ -8,10 +8,10 @@ compression is left to the container, which can see many graphs at once.
 
 from __future__ import annotations
 
-from graph_net.graph.binary_io import Writer
 from graph_net.graph.binary_layout import MAGIC
 from graph_net.graph.binary_reader import GraphReader
 from graph_net.graph.binary_writer import GraphWriter
+from graph_net.graph.byte_writer import Writer
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Graph
 from graph_net.graph.limits import DEFAULT_LIMITS, Limits

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from graph_net.graph.binary_io import Reader
 from graph_net.graph.binary_layout import (
     INPUT,
     LEVELS,
@@ -18,6 +17,7 @@ from graph_net.graph.binary_layout import (
     Suffixes,
     join_suffix,
 )
+from graph_net.graph.byte_reader import Reader
 from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable
 
-from graph_net.graph.binary_io import REF, Writer
 from graph_net.graph.binary_layout import (
     FAR,
     FAR_SPAN,
@@ -20,6 +19,8 @@ from graph_net.graph.binary_layout import (
     Suffixes,
     split_suffix,
 )
+from graph_net.graph.byte_tags import REF
+from graph_net.graph.byte_writer import Writer
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Node, Provenance
 from graph_net.graph.recipe import (

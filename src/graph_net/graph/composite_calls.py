@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import fx
 
-from graph_net.graph.effects import base_name
 from graph_net.graph.errors import RefusedCall
+from graph_net.graph.operators import Trait, base_name, names
 
 RECURRENT = frozenset(
     f"{prefix}.{name}{suffix}"
-    for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")
+    for name in names(Trait.RECURRENT)
     for prefix, suffix in (("torch", ""), ("aten", ""), ("aten", ".input"))
 )
 _NAMES = "input hx params has_biases num_layers dropout train bidirectional batch_first".split()

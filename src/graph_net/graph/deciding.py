@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graph_net.graph.effects import argument, base_name, mutated
+from graph_net.graph.effects import argument, mutated
 from graph_net.graph.graph import Graph, Node
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import Value, refs
 
-_DECIDING = frozenset(
-    """
-item tolist _local_scalar_dense nonzero flatnonzero argwhere masked_select unique _unique _unique2
-unique_dim unique_consecutive bincount is_nonzero equal allclose __bool__ __int__ __float__ int bool
-float _pack_padded_sequence pack_padded_sequence _pad_packed_sequence nms cond while_loop _assert
-_assert_async _assert_scalar histogramdd to_sparse numpy
-""".split()
-)
-"""Operators whose result's size, or what follows, depends on values. (``int``, ``bool`` and
-``float`` are the builtins here; methods of these names only convert.)"""
-_BY_THE_REST = frozenset({"repeat_interleave", "tensor_split"})
-"""Operators whose first argument decides nothing, unless it is the only one."""
+_DECIDING = names(Trait.VALUE_DEPENDENT)
+"""``int``, ``bool`` and ``float`` are the builtins here; methods of these names only convert."""
+_BY_THE_REST = names(Trait.VALUE_DEPENDENT_ON_REST)
 _CONVERSIONS = ("method:int", "method:bool", "method:float")
-_INDEXING = frozenset({"getitem", "__getitem__", "index", "_unsafe_index"})
-_SIZES = frozenset({"size", "sym_size", "dim", "ndimension", "numel", "sym_numel", "stride", "len"})
+_INDEXING = names(Trait.INDEXING)
+_SIZES = names(Trait.SHAPE_QUERY)
 _FORM = frozenset({"shape", "dtype", "device", "ndim", "layout"})
 
 

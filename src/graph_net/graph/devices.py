@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graph_net.graph.operators import ENTER_AUTOCAST, Trait, names
 from graph_net.graph.values import Dtype, RunDevice, Value
 
 _DEVICE_WORDS = frozenset(
@@ -21,15 +22,8 @@ _TENSOR_TYPES = {
     "ByteTensor": "uint8",
     "BoolTensor": "bool",
 }
-_FACTORIES = frozenset(
-    """
-arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided eye
-full hamming_window hann_window kaiser_window linspace logspace ones rand randint randn randperm
-range scalar_tensor tensor tril_indices triu_indices zeros fftfreq rfftfreq
-""".split()
-)
+_FACTORIES = names(Trait.FACTORY)
 _MOVES = frozenset({"method:to", "method:type", "method:cpu", "method:cuda"})
-_ENTER_AUTOCAST = "torch.amp.autocast_mode._enter_autocast"
 
 Args = tuple[Value, ...]
 Kwargs = tuple[tuple[str, Value], ...]
@@ -57,7 +51,7 @@ def without_devices(target: str, args: Args, kwargs: Kwargs) -> tuple[str, Args,
         )
     if target in _MOVES:
         return _moved(target, args, kwargs)
-    if target == _ENTER_AUTOCAST and args and isinstance(args[0], str):
+    if target == ENTER_AUTOCAST and args and isinstance(args[0], str):
         return target, (RunDevice(as_text=True), *args[1:]), kwargs
     return target, args, kwargs
 

@@ -14,58 +14,23 @@ from itertools import pairwise
 
 from graph_net.graph import paddle_rules
 from graph_net.graph.graph import Graph, Level, Node
+from graph_net.graph.operators import (
+    ENTER_AUTOCAST,
+    EXIT_AUTOCAST,
+    Trait,
+    base_name,
+    names,
+    positions,
+)
 from graph_net.graph.values import Ref, Value, refs
 
-VIEWS = frozenset(
-    """
-view reshape transpose permute expand squeeze unsqueeze flatten unflatten contiguous to type
-float double half bfloat16 int long short bool cpu getitem chunk split split_with_sizes
-tensor_split hsplit vsplit dsplit unbind narrow select slice t detach real imag view_as
-expand_as reshape_as type_as unfold diagonal swapaxes swapdims movedim moveaxis as_strided
-broadcast_to ravel view_as_real view_as_complex dropout feature_dropout alpha_dropout dropout1d
-dropout2d dropout3d meshgrid broadcast_tensors atleast_1d atleast_2d atleast_3d as_tensor
-asarray getattr _unsafe_view alias positive pos resolve_conj resolve_neg conj adjoint numpy_T
-matrix_H mT mH lift_fresh _reshape_alias detach_ requires_grad_ __getitem__ tuple list _to_copy
-squeeze_ unsqueeze_ identity
-""".split()
-)
+VIEWS = names(Trait.VIEW)
 """Calls whose result may share its argument's storage."""
-_INPLACE_POSITION = {
-    "relu": 1, "relu6": 1, "silu": 1, "mish": 1, "hardswish": 1, "hardsigmoid": 1, "selu": 1,
-    "elu": 2, "celu": 2, "leaky_relu": 2, "hardtanh": 3, "threshold": 3, "dropout": 3,
-    "dropout1d": 3, "dropout2d": 3, "dropout3d": 3, "alpha_dropout": 3,
-    "feature_alpha_dropout": 3, "rrelu": 4,
-}  # fmt: skip
-_DROPOUTS = frozenset(
-    [
-        "dropout",
-        "dropout1d",
-        "dropout2d",
-        "dropout3d",
-        "alpha_dropout",
-        "feature_dropout",
-        "feature_alpha_dropout",
-    ]
-)
-_RANDOM = frozenset(
-    """
-rand rand_like randn randn_like randint randint_like randperm bernoulli bernoulli_ multinomial
-normal normal_ uniform_ random_ poisson exponential_ geometric_ log_normal_ cauchy_
-native_dropout binomial _standard_gamma gumbel_softmax fractional_max_pool2d
-fractional_max_pool3d
-""".split()
-)
-_AUTOCAST = ("torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast")
-
-
-def base_name(target: str) -> str:
-    """The bare name of what a target calls: ``add_`` of ``aten.add_.Tensor``."""
-    if target.startswith("method:"):
-        return target[7:]
-    parts = target.split(".")
-    if parts[0] in ("torch", "operator", "builtins", "math", "paddle"):
-        return parts[-1]
-    return parts[1] if len(parts) > 1 else target
+_INPLACE_FLAGS = positions(Trait.INPLACE_FLAG)
+_DROPOUTS = names(Trait.DROPOUT)
+_RANDOM = names(Trait.RANDOM)
+_IN_PLACE = names(Trait.IN_PLACE)
+_RUNNING_STATISTICS = names(Trait.RUNNING_STATISTICS)
 
 
 def mutated(node: Node) -> tuple[Value, ...]:
@@ -76,31 +41,20 @@ def mutated(node: Node) -> tuple[Value, ...]:
     args, changed = node.args or _self_keyword(node), []
     if not args:
         return tuple(value for key, value in node.kwargs if key == "out")
-    if node.target.startswith("operator."):
-        inplace = base == "setitem" or (base[0] == "i" and base not in _PLAIN_OPERATORS)
-    else:
-        inplace = base[-1] == "_" and base[-2:] != "__"
-        inplace = inplace or base in _INPLACE_METHODS
-    if not inplace and base in _INPLACE_POSITION:
-        inplace = argument(node, _INPLACE_POSITION[base], "inplace") is True
+    inplace = base in _IN_PLACE
+    if not node.target.startswith("operator."):
+        inplace = inplace or (base[-1] == "_" and base[-2:] != "__")
+    if not inplace and base in _INPLACE_FLAGS:
+        inplace = argument(node, _INPLACE_FLAGS[base][0], "inplace") is True
     if inplace:
         changed.append(args[0])
     changed.extend(value for key, value in node.kwargs if key == "out")
-    if base in ("batch_norm", "native_batch_norm", "_native_batch_norm_legit", "instance_norm"):
+    if base in _RUNNING_STATISTICS:
         aten = not node.target.startswith("torch.nn.functional.")
         training = argument(node, 5, "use_input_stats" if base == "instance_norm" else "training")
         if training is True or (base == "instance_norm" and training is None):
             changed.extend(args[3:5] if aten else args[1:3])
     return tuple(changed)
-
-
-_PLAIN_OPERATORS = frozenset({"index", "invert", "is_", "is_not"})
-_INPLACE_METHODS = frozenset(
-    """
-__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __iand__ __ior__ __ixor__
-__ilshift__ __irshift__ __ipow__ __setitem__
-""".split()
-)
 
 
 def _self_keyword(node: Node) -> tuple[Value, ...]:
@@ -134,7 +88,7 @@ def draws_random(node: Node) -> bool:
 
 def changes_autocast(node: Node) -> bool:
     """Whether a call switches automatic casting on (or off again, after it was on)."""
-    return node.target == _AUTOCAST[0] and argument(node, 2, "enabled") is not False
+    return node.target == ENTER_AUTOCAST and argument(node, 2, "enabled") is not False
 
 
 def effect_edges(graph: Graph) -> dict[int, tuple[int, ...]]:
@@ -208,7 +162,7 @@ def _autocast_edges(graph: Graph, edges: defaultdict[int, list[int]]) -> None:
     for i, node in enumerate(graph.nodes):
         if switch is not None:
             edges[i].append(switch)
-        leaves = node.target == _AUTOCAST[1] and any(
+        leaves = node.target == EXIT_AUTOCAST and any(
             isinstance(arg, Ref) and arg.name in entered for arg in node.args
         )
         if changes_autocast(node) or leaves:

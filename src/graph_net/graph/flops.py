@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from graph_net.graph.execute import fake_inputs, interpret
 from graph_net.graph.graph import Graph
+from graph_net.printable import error_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,7 @@ def count_flops(graph: Graph) -> FlopCount:
         found = counted_run(graph)
     except Exception as error:
         # A size or a branch that depends on values stops a run without values.
-        return FlopCount(
-            None, f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120]}"
-        )
+        return FlopCount(None, error_line(error, 120))
     return FlopCount(sum(found.operations.values()))
 
 

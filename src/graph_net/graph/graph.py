@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -11,7 +11,7 @@ from graph_net.graph.checks import check_graph
 from graph_net.graph.expr import Expr
 from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import Result, Spec, TensorSpec
-from graph_net.graph.values import Ref, Value, refs
+from graph_net.graph.values import Ref, Value, map_refs, refs
 
 
 class Level(Enum):
@@ -75,6 +75,12 @@ class Node:
         yield from refs(self.args)
         for _, value in self.kwargs:
             yield from refs(value)
+
+    def with_refs(self, change: Callable[[Ref], Value], name: str | None = None) -> Node:
+        """Return this call reading what ``change`` gives for each value, perhaps renamed."""
+        args = tuple(map_refs(value, change) for value in self.args)
+        kwargs = tuple((key, map_refs(value, change)) for key, value in self.kwargs)
+        return Node(name or self.name, self.target, args, kwargs, self.result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from graph_net.graph.kernel_shapes import (
     convolved,
     padding_rule,
 )
+from graph_net.graph.operators import Trait, names
 
 
 def _max_pool_backward(bound: Bound) -> None:
@@ -218,14 +219,7 @@ masked_scatter_backward affine_grid_generator_backward
         _sized,
     ),
     **dict.fromkeys(
-        (
-            f"{kind}_backward"
-            for kind in """
-upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d
-upsample_bicubic2d upsample_trilinear3d _upsample_nearest_exact1d _upsample_nearest_exact2d
-_upsample_nearest_exact3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
-""".split()
-        ),
+        (f"{kind}_backward" for kind in names(Trait.RESAMPLING) | names(Trait.SMOOTH_RESAMPLING)),
         _sized,
     ),
 }

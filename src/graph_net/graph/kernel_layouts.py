@@ -13,12 +13,11 @@ import torch
 from torch._ops import OpOverload
 
 from graph_net.graph.kernel_checks import Bound, Rule, refuse_unless
+from graph_net.graph.operators import Trait, names
 
-_KEEP_DATA = frozenset(
-    "squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ detach_ index_put_".split()
-)
-"""Operators that change a shape and no element; and ``index_put_``, which follows the strides of an
-expanded tensor, with a warning."""
+_OVERLAP_SAFE = names(Trait.OVERLAP_SAFE)
+"""They change a shape and no element; and ``index_put_`` follows the strides of an expanded tensor,
+with a warning."""
 
 
 def span(sizes: Iterable[int], strides: Iterable[int]) -> int:
@@ -50,7 +49,7 @@ def dense(*names: str) -> Rule:
 
 def written_rule(overload: OpOverload) -> Rule | None:
     """A rule that what an operator writes does not overlap itself, if it writes anything."""
-    if overload._schema.name.partition("::")[2] in _KEEP_DATA:
+    if overload._schema.name.partition("::")[2] in _OVERLAP_SAFE:
         return None
     written = [
         argument.name
@@ -105,7 +104,7 @@ LAYOUT_RULES: dict[str, Rule] = {
     "native_layer_norm_backward": dense("mean", "rstd"),
     "_weight_norm_interface": dense("v", "g"),
     "_weight_norm_interface_backward": dense("grad_w"),
-    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), dense(*_BAG)),
+    **dict.fromkeys(names(Trait.EMBEDDING_BAG), dense(*_BAG)),
     **dict.fromkeys(
         (f"{kind}_backward" for kind in ("adaptive_max_pool2d", "adaptive_max_pool3d",
          "max_pool2d_with_indices", "max_pool3d_with_indices")),

@@ -22,6 +22,7 @@ from graph_net.graph.kernel_layouts import LAYOUT_RULES, written_rule
 from graph_net.graph.kernel_shapes import SHAPE_RULES
 from graph_net.graph.kernel_values import VALUE_RULES
 from graph_net.graph.limits import DEFAULT_LIMITS
+from graph_net.graph.operators import Trait, names
 
 MOST_COUNTED = 1 << 28
 """Elements that a call may ask for by one number."""
@@ -198,11 +199,7 @@ _efficientzerotensor normal
     **dict.fromkeys(("constant_pad_nd", "pad"), _padded),
     **dict.fromkeys((f"replication_pad{n}d" for n in (1, 2, 3)), _padded),
     **dict.fromkeys(
-        [f"upsample_{kind}" for kind in ("nearest1d", "nearest2d", "nearest3d", "linear1d",
-         "bilinear2d", "bicubic2d", "trilinear3d")]
-        + [f"_upsample_nearest_exact{n}d" for n in (1, 2, 3)]
-        + ["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"],
-        _resampled,
+        names(Trait.RESAMPLING) | names(Trait.SMOOTH_RESAMPLING), _resampled,
     ),
     **dict.fromkeys(
         [f"adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2, 3)]

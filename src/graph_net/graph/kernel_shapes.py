@@ -16,6 +16,7 @@ from graph_net.graph.kernel_checks import (
     refuse_unless,
     same_shape,
 )
+from graph_net.graph.operators import Trait, names
 
 
 def _truncated(bound: Bound) -> None:
@@ -227,14 +228,14 @@ SHAPE_RULES: dict[str, Rule] = {
     **dict.fromkeys(("div", "divide"), _truncated),
     **dict.fromkeys(("convolution", "_convolution"), _convolution),
     **dict.fromkeys(("max_unpool2d", "max_unpool3d"), _unpooled),
-    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _bagged),
+    **dict.fromkeys(names(Trait.EMBEDDING_BAG), _bagged),
     "embedding_renorm": _embedding_rows,
     **dict.fromkeys(("linalg_lu_solve", "linalg_ldl_solve", "lu_unpack"), _pivots),
     "native_group_norm": check_group_norm,
     "_scaled_dot_product_flash_attention_for_cpu": check_attention,
     **{f"reflection_pad{axes}d": padding_rule(axes) for axes in (1, 2, 3)},
     **{f"replication_pad{axes}d": padding_rule(axes) for axes in (1, 2, 3)},
-    **dict.fromkeys(("_fft_r2c", "_fft_c2r", "_fft_c2c"), _transformed),
+    **dict.fromkeys(names(Trait.FOURIER_TRANSFORM), _transformed),
     **dict.fromkeys(
         """
 native_batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional

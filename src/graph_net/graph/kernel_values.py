@@ -8,6 +8,7 @@ from itertools import groupby
 import torch
 
 from graph_net.graph.kernel_checks import Bound, Rule, check_elements, refuse_unless
+from graph_net.graph.operators import Trait, names
 
 _FARTHEST = 2.0**31
 """A source index beyond it is no index after the kernel's conversion."""
@@ -135,27 +136,25 @@ def _dims_counted_from_the_front(bound: Bound) -> None:
     refuse_unless(all(int(dim) >= 0 for dim in bound["dim"]), f"a transform along {bound['dim']}")
 
 
-_SMOOTH = ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
-_RESAMPLED = [
-    *(f"upsample_{kind}" for kind in "nearest1d nearest2d nearest3d linear1d bilinear2d bicubic2d "
-      "trilinear3d".split()),
-    *(f"_upsample_nearest_exact{axes}d" for axes in (1, 2, 3)),
-]  # fmt: skip
 VALUE_RULES: dict[str, Rule] = {
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), _classes),
     "linalg_ldl_solve": _blocks,
     "_native_multi_head_attention": _heads("num_head"),
     "_transformer_encoder_layer_fwd": _heads("num_heads"),
     "repeat_interleave": _repeats,
-    **{name + end: _scaled for name in _RESAMPLED for end in ("", "_backward")},
-    **{name + end: _scaled_smoothly for name in _SMOOTH for end in ("", "_backward")},
+    **{name + end: _scaled for name in names(Trait.RESAMPLING) for end in ("", "_backward")},
+    **{
+        name + end: _scaled_smoothly
+        for name in names(Trait.SMOOTH_RESAMPLING)
+        for end in ("", "_backward")
+    },
     **dict.fromkeys((f"grid_sampler_{axes}d_backward" for axes in (2, 3)), _finite_grid),
     "lcm": _no_least,
     "special_zeta": _counts_up("other"),
     "polygamma": _counts_up("self"),
     **dict.fromkeys((f"_adaptive_avg_pool{axes}d_backward" for axes in (2, 3)), _nothing_pooled),
-    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _bags),
+    **dict.fromkeys(names(Trait.EMBEDDING_BAG), _bags),
     "mkldnn_rnn_layer": _recurrent_layer,
-    **dict.fromkeys(("_fft_r2c", "_fft_c2r", "_fft_c2c"), _dims_counted_from_the_front),
+    **dict.fromkeys(names(Trait.FOURIER_TRANSFORM), _dims_counted_from_the_front),
 }
 """Rules for what a kernel trusts about values, by packet; an in-place form shares its twin's."""

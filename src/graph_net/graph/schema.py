@@ -9,13 +9,9 @@ from torch import fx
 from torch._ops import OpOverload
 
 from graph_net.graph.errors import GraphError
+from graph_net.graph.operators import Trait, names
 
-ASSERTIONS = frozenset(
-    """
-_assert_tensor_metadata _assert_scalar _assert_async sym_constrain_range _functional_assert_async
-sym_constrain_range_for_size _functional_assert_scalar _functional_sym_constrain_range
-""".split()
-)
+ASSERTIONS = names(Trait.ASSERTION)
 
 
 def tidy(module: fx.GraphModule) -> None:

@@ -10,45 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graph_net.graph.effects import base_name, mutated
+from graph_net.graph.effects import mutated
 from graph_net.graph.graph import Graph, Level, Node
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Dtype, Ref, Value, refs
+from graph_net.printable import error_line
 
-_READ = frozenset(
-    """
-linear matmul mm bmm addmm baddbmm addbmm mv dot einsum scaled_dot_product_attention bilinear
-layer_norm native_layer_norm group_norm native_group_norm rms_norm batch_norm native_batch_norm
-instance_norm _native_batch_norm_legit_no_training
-add sub mul div true_divide pow rsub addcmul addcdiv lerp maximum minimum where iadd isub imul
-truediv itruediv neg exp log sqrt rsqrt sin cos tanh sigmoid relu gelu silu softmax log_softmax
-mean sum var std amax amin cumsum cat concat stack abs erf clamp sigmoid_ relu_ add_ mul_ sub_ div_
-""".split()
-)
-"""Operators that read every element of every tensor they are given."""
-_CONVOLUTIONS = frozenset(
-    """
-conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution _convolution
-""".split()
-)
-"""Operators that read all of their weights, of which all but the first argument are."""
-_SAME_ELEMENTS = frozenset(
-    """
-view reshape transpose permute squeeze unsqueeze flatten unflatten contiguous to type float double
-half bfloat16 t detach view_as reshape_as type_as swapaxes swapdims movedim moveaxis ravel
-_unsafe_view alias numpy_T mT _to_copy clone dropout identity
-""".split()
-)
-"""Operators that give all the elements of their first argument, in another form."""
-_UNCOUNTED = frozenset(
-    """
-lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell stft istft cdist
-_cdist_forward grid_sample conv_tbc inverse cholesky cholesky_solve svd qr lu lstsq pinverse
-matrix_exp det slogdet logdet ctc_loss
-""".split()
-)
-"""Operators that compute much and that torch's counter of operations knows nothing of."""
+_READ = names(Trait.READS_ALL)
+_CONVOLUTIONS = names(Trait.CONVOLUTION)
+_SAME_ELEMENTS = names(Trait.SAME_ELEMENTS)
+_UNCOUNTED = names(Trait.FLOPS_UNKNOWN)
 _UNCOUNTED_KINDS = ("fft", "linalg")
 
 
@@ -82,8 +55,7 @@ def work_of(graph: Graph) -> Work:
         written = _written_bytes(flat_outputs(found.outputs), found.inputs)
         total = int(sum(found.operations.values()))
     except Exception as error:
-        first = next(iter(str(error).strip().splitlines()), "")[:120]
-        return Work(read, dtypes=dtypes, reason=f"{type(error).__name__}: {first}")
+        return Work(read, dtypes=dtypes, reason=error_line(error, 120))
     return Work(read + written, total, convolutions, dtypes, _missing(live))
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graph_net.graph.effects import base_name
 from graph_net.graph.graph import Graph, Input, Node, Role
+from graph_net.graph.operators import base_name
 from graph_net.graph.spec import Result, TensorSpec
 from graph_net.graph.values import item_bytes
 from graph_net.graph.work import work_of

@@ -32,6 +32,7 @@ PACKAGES = ("isolate", "graph", "record", "rewrite", "compilers", "measure")
 MODULES = (
     "__init__.py",
     "printable.py",
+    "user_file.py",
     *(
         f"store/{name}.py"
         for name in "__init__ atomic counting files journal record_journal".split()

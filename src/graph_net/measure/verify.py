@@ -15,6 +15,7 @@ from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.values import DictValue, ListValue, Value
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.tolerance import LOWEST, smallest_level
+from graph_net.printable import counted
 from graph_net.record import FAMILIES, Failure, Output, Stage, Symptom
 from graph_net.record.signature import message_of
 
@@ -114,7 +115,7 @@ def check(leaves: Sequence[Any], expected: Reference) -> tuple[tuple[Output, ...
 def _form(leaves: Sequence[Any], expected: Sequence[Any]) -> Failure | None:
     """Structure, shape and dtype, before values."""
     if len(leaves) != len(expected):
-        message = f"{len(leaves)} outputs instead of {len(expected)}"
+        message = f"{counted(len(leaves), 'output')} instead of {len(expected)}"
         return Failure(Stage.VERIFY, Symptom.STRUCTURE, message)
     for position, (leaf, want) in enumerate(zip(leaves, expected, strict=True)):
         if isinstance(leaf, torch.Tensor) != isinstance(want, torch.Tensor):

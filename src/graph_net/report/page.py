@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from graph_net import __version__
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.rooflines import read_rooflines
 from graph_net.report.page_assets import content_policy, embedded, packed, script, style
 from graph_net.report.page_data import data_of
 from graph_net.report.page_drawing import drawing_of
@@ -18,6 +17,7 @@ from graph_net.report.page_html import body, head
 from graph_net.report.page_programs import DETAILED, PagePrograms, programs_data, read_programs
 from graph_net.report.page_rows import Entry, read_entries
 from graph_net.report.page_scores import scores_of
+from graph_net.roofline.store import read_rooflines
 from graph_net.score import Parameters
 from graph_net.store.atomic import written
 from graph_net.store.records import RecordStore

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from graph_net.corpus.rooflines import Rooflines
 from graph_net.record import (
     Config,
     Cost,
@@ -19,8 +18,9 @@ from graph_net.record import (
     Verdict,
 )
 from graph_net.report.page_assets import packed, rounded
+from graph_net.roofline.floor import Headroom, headroom_of
+from graph_net.roofline.store import Rooflines
 from graph_net.score import Sample, sample_of
-from graph_net.score.roofline import Headroom, headroom_of
 from graph_net.store.records import RecordStore
 
 MESSAGE = 600

@@ -15,7 +15,7 @@ from graph_net.printable import counted
 from graph_net.record import BLAMELESS, ProtocolSettings, Symptom
 from graph_net.report.page_rows import CurveKey, Entry
 from graph_net.report.page_scores import Scores
-from graph_net.score.roofline import SUSPECTS, Headroom
+from graph_net.roofline.floor import SUSPECTS, Headroom
 
 USUAL_SECONDS = (5.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 """What ``bench --seconds`` often is: earlier records have no settings, and a hash tells these."""

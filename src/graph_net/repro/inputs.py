@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from graph_net.formats.graphnet.source import quoted
+from graph_net.formats.graphnet.source_layout import quoted
 from graph_net.graph import Graph, GraphError, Input
 from graph_net.graph.execute import make_input
 from graph_net.graph.random_bits import stream

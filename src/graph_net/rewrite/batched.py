@@ -26,10 +26,11 @@ from graph_net.graph.guard import watched_kernels
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.schema import tidy
 from graph_net.graph.values import Ref, Value, map_refs, refs
+from graph_net.printable import first_line
 from graph_net.rewrite.boundary import as_input
 from graph_net.rewrite.known import NO_COMPUTATION, fold, other_sizes
 from graph_net.rewrite.lower import REPAIRED, changed_inputs, graph_of_trace, to_aten
-from graph_net.rewrite.variant.propagate import CPU, call, fakes, first_line
+from graph_net.rewrite.variant.propagate import CPU, call, fakes
 
 REGIONS = "vmap_regions"
 """The option of a graph's provenance that says how many regions were traced."""
@@ -99,7 +100,7 @@ class _Replacing:
             self.values[node.name] = known[node.name]
         else:
             self.values[node.name] = call(node, self.values)
-        self.nodes.append(_with_refs(node, self._now))
+        self.nodes.append(node.with_refs(self._now))
 
     def _replace(self, region: range) -> None:
         nodes = self.graph.nodes[region.start : region.stop]
@@ -155,7 +156,7 @@ class _Replacing:
                 self.values[names[entry.name].name] = getattr(module, entry.name)
         for node in traced.nodes:
             names[node.name] = self._fresh(node.name)
-            made = replace(_with_refs(node, now), name=names[node.name].name)
+            made = node.with_refs(now, names[node.name].name)
             self.nodes.append(made)
             self.values[made.name] = call(made, self.values)
         assert isinstance(traced.output, tuple)
@@ -177,12 +178,6 @@ def _whole(name: str, value: Any) -> Any:
     if isinstance(value, torch.Tensor) and _vmap.is_batchedtensor(value):
         raise GraphError("a value leaves its vmap region while it is batched", node=name)
     return value
-
-
-def _with_refs(node: Node, change: Any) -> Node:
-    args = tuple(map_refs(value, change) for value in node.args)
-    kwargs = tuple((key, map_refs(value, change)) for key, value in node.kwargs)
-    return replace(node, args=args, kwargs=kwargs)
 
 
 @contextmanager

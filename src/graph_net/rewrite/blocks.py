@@ -14,7 +14,7 @@ from functools import cached_property
 
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Node
-from graph_net.graph.values import Ref, map_refs
+from graph_net.graph.values import Ref
 from graph_net.rewrite.carve import Carver
 from graph_net.rewrite.loops import Loop, find_loops
 
@@ -134,7 +134,5 @@ def expand(folded: Folded) -> tuple[Node, ...]:
                 return Ref(names[ref.name])
 
             for node, name in zip(found.body.nodes, copy, strict=True):
-                args = tuple(map_refs(value, change) for value in node.args)
-                kwargs = tuple((key, map_refs(value, change)) for key, value in node.kwargs)
-                made[name] = Node(name, node.target, args, kwargs, node.result)
+                made[name] = node.with_refs(change, name)
     return tuple(made[node.name] for node in folded.graph.nodes)

@@ -14,18 +14,15 @@ from typing import Any
 
 import torch
 
-from graph_net.graph.effects import base_name, changed_values, draws_random
+from graph_net.graph.effects import changed_values, draws_random
 from graph_net.graph.execute import call_node, make_input
 from graph_net.graph.graph import Graph, Input, Node, Role
+from graph_net.graph.operators import ENTER_AUTOCAST, EXIT_AUTOCAST, Trait, base_name, names
 from graph_net.graph.recipe import Constant, Literal
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 
-SCALAR_READS = frozenset(
-    {"item", "tolist", "_local_scalar_dense", "__bool__", "__int__", "__float__", "_is_all_true"}
-)
-AUTOCAST = frozenset(
-    {"torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast"}
-)
+SCALAR_READS = names(Trait.SCALAR_READ)
+AUTOCAST = frozenset({ENTER_AUTOCAST, EXIT_AUTOCAST})
 NO_COMPUTATION = AUTOCAST | frozenset(
     [
         "torch._C._set_grad_enabled",

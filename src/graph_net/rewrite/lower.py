@@ -28,6 +28,7 @@ from graph_net.graph.runtime import SymbolTable, spec_of
 from graph_net.graph.schema import tidy
 from graph_net.graph.targets import is_aten_level
 from graph_net.graph.values import Ref, Value, map_refs
+from graph_net.printable import error_line
 from graph_net.rewrite.known import AUTOCAST, NO_COMPUTATION, fold, other_sizes
 
 SPECIALISED = "specialised_values"
@@ -79,8 +80,7 @@ def changed_inputs(one: Graph, other: Graph) -> tuple[str, ...]:
 
 def _failure(error: Exception) -> GraphError:
     places = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-    text = str(error).strip().split("\n")[0][:200]
-    return GraphError(f"cannot be lowered: {type(error).__name__}: {text}{places}")
+    return GraphError(f"cannot be lowered: {error_line(error)}{places}")
 
 
 def traced(graph: Graph) -> Graph:
@@ -142,15 +142,7 @@ def graph_of_trace(module: fx.GraphModule, source: Graph) -> Graph:
     for node in traced.nodes:
         if not is_aten_level(node.target):
             raise GraphError(f"{node.target} is left over after lowering", node=node.name)
-        nodes.append(
-            Node(
-                renamed[node.name],
-                node.target,
-                tuple(map_refs(value, change) for value in node.args),
-                tuple((key, map_refs(value, change)) for key, value in node.kwargs),
-                node.result,
-            )
-        )
+        nodes.append(node.with_refs(change, renamed[node.name]))
     return Graph(
         inputs=(
             *source.inputs,

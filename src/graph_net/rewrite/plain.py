@@ -6,8 +6,8 @@ import keyword
 from collections import Counter
 from dataclasses import replace
 
-from graph_net.graph.effects import base_name
 from graph_net.graph.graph import Graph, Node
+from graph_net.graph.operators import base_name
 from graph_net.graph.values import Ref, map_refs
 
 
@@ -30,16 +30,7 @@ def plain_names(graph: Graph) -> Graph:
             replace(entry, name=names[entry.name], local=None, original=None)
             for entry in graph.inputs
         ),
-        nodes=tuple(
-            Node(
-                names[node.name],
-                node.target,
-                tuple(map_refs(value, change) for value in node.args),
-                tuple((key, map_refs(value, change)) for key, value in node.kwargs),
-                node.result,
-            )
-            for node in graph.nodes
-        ),
+        nodes=tuple(node.with_refs(change, names[node.name]) for node in graph.nodes),
         output=map_refs(graph.output, change),
     )
 

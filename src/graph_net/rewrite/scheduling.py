@@ -25,6 +25,7 @@ from graph_net.graph.errors import GraphError
 from graph_net.graph.execute import fake_inputs
 from graph_net.graph.fx import to_fx
 from graph_net.graph.graph import Graph
+from graph_net.printable import error_line
 
 KEY = "graph_net"
 """Under this key of the field ``custom`` a node carries the name of our call."""
@@ -69,9 +70,7 @@ def kernels(graph: Graph, device: str = "cpu") -> list[frozenset[str]]:
     except GraphError:
         raise
     except Exception as error:
-        text = str(error).strip().split("\n")[0][:200]
-        why = f"Inductor cannot schedule it: {type(error).__name__}: {text}"
-        raise GraphError(why) from error
+        raise GraphError(f"Inductor cannot schedule it: {error_line(error)}") from error
     return []  # nothing to compute: Inductor never came to a schedule
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from graph_net.graph.effects import effect_edges
 from graph_net.graph.graph import Graph, Node
 from graph_net.graph.spec import ScalarSpec
-from graph_net.graph.values import Ref, map_refs, refs
+from graph_net.graph.values import Ref, refs
 
 
 class Tables:
@@ -92,10 +92,9 @@ class Tables:
             return slots[ref.name]
 
         specs = tuple(self._known_of(name) for name in slots)
-        args = tuple(map_refs(value, slot) for value in node.args)
-        kwargs = tuple((key, map_refs(value, slot)) for key, value in node.kwargs)
+        slotted = node.with_refs(slot)
         # As text: 1, 1.0 and True are equal and not the same argument.
-        return node.target, repr((args, kwargs)), node.result, specs
+        return node.target, repr((slotted.args, slotted.kwargs)), node.result, specs
 
     def _known_of(self, name: str) -> Hashable:
         """What is known of a value; of a number that is passed in also which."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from graph_net.graph.effects import VIEWS, argument, base_name
+from graph_net.graph.effects import VIEWS, argument
 from graph_net.graph.graph import Node
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.spec import ScalarSpec
 
 
@@ -24,30 +25,8 @@ class Weight(Enum):
     SOURCE = "source"
 
 
-_POINTWISE = frozenset(
-    """
-abs acos acosh add addcdiv addcmul alias asin asinh atan atan2 atanh batch_norm bitwise_and
-bitwise_not bitwise_or bitwise_xor bool ceil celu clamp clamp_max clamp_min clip clone contiguous
-copy copy_ cos cosh detach detach_ div divide dropout dropout_ elu eq erf erfc exp exp2 expm1
-feature_dropout feature_dropout_ fill fill_ float float_power floor floor_divide fmod frac ge gelu
-greater gt half hardshrink hardsigmoid hardswish hardtanh heaviside isfinite isinf isnan le
-leaky_relu lerp less lift_fresh lift_fresh_copy log log10 log1p log2 log_sigmoid logical_and
-logical_not logical_or logical_xor logit lt masked_fill masked_fill_ maximum minimum mish mul
-multiply nan_to_num native_dropout ne neg negative not_equal polar positive pow prelu real
-reciprocal relu relu6 remainder round rrelu rsqrt rsub selu sgn sigmoid sign silu sin sinc sinh
-softplus softshrink softsign sqrt square sub subtract tan tanh threshold to to_copy _to_copy
-true_divide trunc type type_as where xlogy zero_ __and__ __or__ __xor__ __invert__
-truediv floordiv mod and_ or_ xor invert iadd isub imul itruediv
-""".split()
-)
-_SOURCES = frozenset(
-    """
-arange bartlett_window blackman_window empty empty_like empty_strided eye full full_like
-hamming_window hann_window linspace logspace new_empty new_full new_ones new_zeros ones ones_like
-rand randint randn randperm scalar_tensor sym_size sym_sum sym_float sym_int sym_max sym_min
-tril_indices triu_indices zeros zeros_like size numel
-""".split()
-)
+_POINTWISE = names(Trait.POINTWISE)
+_SOURCES = names(Trait.SOURCE)
 _TRAINING = 5
 """Where batch_norm is told whether it computes statistics; if not it is a scale and a shift."""
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from graph_net.compilers import usable
-from graph_net.corpus.golden import GoldenStore
-from graph_net.corpus.golden_runs import Lanes, make_golden
 from graph_net.formats.graphnet.device_log import DeviceWords, reference_lines
 from graph_net.formats.graphnet.log import Words
+from graph_net.golden.runs import Lanes, make_golden
+from graph_net.golden.store import GoldenStore
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.printable import printable

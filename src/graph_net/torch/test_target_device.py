@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graph_net.compilers.trusted import trusted_config
-from graph_net.corpus.golden import GoldenError, GoldenRun, GoldenStore
-from graph_net.corpus.golden_runs import Again, Lanes, device_like, run_again
 from graph_net.corpus.open_sample import open_sample
 from graph_net.formats.graphnet.device_log import Compared, DeviceWords, target_lines
 from graph_net.formats.graphnet.log import Words
+from graph_net.golden.runs import Again, Lanes, device_like, run_again
+from graph_net.golden.store import GoldenError, GoldenRun, GoldenStore
+from graph_net.golden.verdict import compared_outputs
 from graph_net.graph import GraphError
 from graph_net.measure import Limits
 from graph_net.measure.device import describe
@@ -25,7 +26,6 @@ from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.printable import printable
 from graph_net.record import Config, Record
-from graph_net.score.golden import compared_outputs
 from graph_net.torch.device_tests import check_op_lib, chosen, compiler_options, device_parser
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from graph_net.graph.execute import flat_outputs
+from graph_net.printable import counted
 
 TOLERANCE = {
     torch.float64: 1e-12,
@@ -28,7 +29,7 @@ def difference(expected: Any, got: Any) -> tuple[float, str]:
     """
     left, right = flat_outputs(expected), flat_outputs(got)
     if len(left) != len(right):
-        return 0.0, f"{len(right)} outputs instead of {len(left)}"
+        return 0.0, f"{counted(len(right), 'output')} instead of {len(left)}"
     largest, wrong = 0.0, ""
     for position, (a, b) in enumerate(zip(left, right, strict=True)):
         if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):

@@ -53,13 +53,11 @@ def _same_tensors(graph: Graph) -> Graph:
     nodes = []
     for node in graph.nodes:
         moved = node.args[0] if node.target.startswith(MOVE) and node.args else None
-        args = tuple(map_refs(value, known) for value in node.args)
-        kwargs = tuple((key, map_refs(value, known)) for key, value in node.kwargs)
         copied = True in node.args or True in dict(node.kwargs).values()
         if isinstance(moved, Ref) and specs.get(moved.name) == node.result and not copied:
             first[node.name] = known(moved)
         specs[node.name] = node.result  # type: ignore[assignment]
-        nodes.append(replace(node, args=args, kwargs=kwargs))
+        nodes.append(node.with_refs(known))
     return replace(graph, nodes=tuple(nodes), output=map_refs(graph.output, known))
 
 

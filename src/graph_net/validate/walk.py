@@ -12,19 +12,14 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from torch.utils.flop_counter import FlopCounterMode
 
 from graph_net.graph import Graph, Node, Ref, TensorSpec
-from graph_net.graph.effects import base_name
 from graph_net.graph.execute import call_node, fake_inputs, flat_outputs
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, dtype_name, spec_of, to_python
 from graph_net.graph.spec import Result
 from graph_net.graph.values import map_refs
 from graph_net.rewrite.split import last_reads
 
-RESHAPING = frozenset(
-    (
-        *("resize_", "resize_as_", "resize_as_sparse_", "set_", "as_strided_", "t_", "transpose_"),
-        *("swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "data", "rename_", "_resize_output_"),
-    )
-)
+RESHAPING = names(Trait.CHANGES_METADATA)
 """Calls that change what an existing tensor looks like."""
 
 

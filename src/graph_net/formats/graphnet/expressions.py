@@ -9,12 +9,14 @@ from itertools import count
 from typing import Any
 
 from graph_net.formats.graphnet.parsing import excerpt
-from graph_net.graph.devices import without_devices
+from graph_net.formats.graphnet.signs import BINARY_TREES, COMPARISON_TREES, UNARY_TREES
+from graph_net.graph.devices import Args, Kwargs, without_devices
 from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.graph import Node
 from graph_net.graph.limits import Limits
 from graph_net.graph.targets import (
     ATTRIBUTES,
+    BUILTINS,
     canonical_target,
     check_target,
     is_allowed,
@@ -36,43 +38,8 @@ from graph_net.graph.values import (
     plain_float,
 )
 
-BINARY: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "truediv",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.Pow: "pow",
-    ast.MatMult: "matmul",
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-    ast.BitXor: "xor",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
-}
-_UNARY: dict[type[ast.AST], str] = {
-    ast.USub: "neg",
-    ast.UAdd: "pos",
-    ast.Invert: "invert",
-    ast.Not: "not_",
-}
-_COMPARE: dict[type[ast.AST], str] = {
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-    ast.Is: "is_",
-    ast.IsNot: "is_not",
-}
 _FLOATS = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e, "infty": math.inf}
-_BUILTIN_NAMES = frozenset(
-    """
-max min abs int float bool round sum len tuple list getattr
-""".split()
-)
+_BUILTIN_NAMES = BUILTINS - {"slice"}
 # FX calls what it cannot spell as a path by a global of its own making.
 _FX_GLOBALS = {"_operator_": "operator", "math_": "math", "builtins_": "builtins"}
 
@@ -190,8 +157,7 @@ class ExpressionReader:
         return self.node("operator.getitem", (container, index), (), name, tree)
 
     def _binary(self, tree: ast.BinOp, name: str | None) -> Value:
-        word = BINARY[tree.op.__class__]
-        target = f"operator.{word}_" if word in ("and", "or") else f"operator.{word}"
+        target = f"operator.{BINARY_TREES[tree.op.__class__]}"
         return self.node(target, (self.value(tree.left), self.value(tree.right)), (), name, tree)
 
     def _unary(self, tree: ast.UnaryOp, name: str | None) -> Value:
@@ -201,10 +167,10 @@ class ExpressionReader:
                 return -operand
             if tree.op.__class__ is ast.UAdd:
                 return operand
-        return self.node(f"operator.{_UNARY[tree.op.__class__]}", (operand,), (), name, tree)
+        return self.node(f"operator.{UNARY_TREES[tree.op.__class__]}", (operand,), (), name, tree)
 
     def _compare(self, tree: ast.Compare, name: str | None) -> Value:
-        word = _COMPARE.get(tree.ops[0].__class__)
+        word = COMPARISON_TREES.get(tree.ops[0].__class__)
         if len(tree.ops) != 1 or word is None:
             raise self.unreadable(tree)
         operands = (self.value(tree.left), self.value(tree.comparators[0]))
@@ -235,12 +201,7 @@ class ExpressionReader:
         return self.node(*without_devices(target, args, kwargs), name, tree)
 
     def _special_call(
-        self,
-        target: str,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-        name: str | None,
-        tree: ast.Call,
+        self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.Call
     ) -> Value:
         if target == "torch.device":
             return RunDevice()
@@ -282,12 +243,7 @@ class ExpressionReader:
         return None
 
     def node(
-        self,
-        target: str,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-        name: str | None,
-        tree: ast.expr | ast.stmt,
+        self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.expr | ast.stmt
     ) -> Value:
         if name is None or name in self.taken:
             stem = name or target.rpartition(".")[2].rpartition(":")[2].strip("_") or "value"

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from graph_net.formats.graphnet.expressions import BINARY, ExpressionReader
+from graph_net.formats.graphnet.expressions import ExpressionReader
 from graph_net.formats.graphnet.parsing import parse, readable
+from graph_net.formats.graphnet.signs import AUGMENTED_TREES
 from graph_net.graph.batched import STAND_IN, internal_of
+from graph_net.graph.devices import Args, Kwargs
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Node
 from graph_net.graph.limits import Limits
@@ -110,12 +112,7 @@ class ModelReader(ExpressionReader):
         return forward
 
     def _special_call(
-        self,
-        target: str,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-        name: str | None,
-        tree: ast.Call,
+        self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.Call
     ) -> Value:
         word = internal_of(target)
         if word is None or kwargs:
@@ -203,7 +200,7 @@ class ModelReader(ExpressionReader):
             self.names[follower] = container
 
     def _augmented(self, statement: ast.AugAssign, follower: str | None) -> None:
-        target = f"operator.i{BINARY[type(statement.op)]}"
+        target = f"operator.{AUGMENTED_TREES[type(statement.op)]}"
         place = statement.target
         left, right = self.value(place), self.value(statement.value)
         result = self.node(target, (left, right), (), follower or target[9:], statement)

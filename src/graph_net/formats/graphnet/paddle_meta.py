@@ -18,7 +18,7 @@ from graph_net.formats.graphnet.meta_source import (
     shape_of,
     stride_of,
 )
-from graph_net.formats.graphnet.source import bracketed, layout, quoted
+from graph_net.formats.graphnet.source_layout import bracketed, layout, quoted
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Role
 from graph_net.graph.json_codec import recipe_to_json

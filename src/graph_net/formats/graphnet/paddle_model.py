@@ -22,6 +22,7 @@ from graph_net.formats.graphnet.meta_source import float_of
 from graph_net.formats.graphnet.model_source import Body, ModelReader
 from graph_net.formats.graphnet.paddle_types import results_in
 from graph_net.formats.graphnet.parsing import parse, readable
+from graph_net.graph.devices import Args, Kwargs
 from graph_net.graph.errors import GraphError
 from graph_net.graph.limits import Limits
 from graph_net.graph.paddle_targets import ATTRIBUTES, CPU, DETACH, OPS, check_paddle_target
@@ -200,12 +201,7 @@ class _PaddleReader(ModelReader):
         return self.value(tree)
 
     def node(
-        self,
-        target: str,
-        args: tuple[Value, ...],
-        kwargs: tuple[tuple[str, Value], ...],
-        name: str | None,
-        tree: ast.expr | ast.stmt,
+        self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.expr | ast.stmt
     ) -> Value:
         made = super().node(target, args, kwargs, name, tree)
         if isinstance(made, Ref):

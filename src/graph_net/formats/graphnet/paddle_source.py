@@ -7,7 +7,8 @@ from collections import defaultdict
 from graph_net.formats.graphnet.paddle_meta import number
 from graph_net.formats.graphnet.paddle_model import ALL
 from graph_net.formats.graphnet.paddle_types import type_comment
-from graph_net.formats.graphnet.source import (
+from graph_net.formats.graphnet.signs import INFIX, PREFIX
+from graph_net.formats.graphnet.source_layout import (
     INDENT,
     WIDTH,
     Piece,
@@ -32,12 +33,6 @@ from graph_net.graph.values import (
     refs,
 )
 
-_INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "matmul": "@", "and_": "&", "or_": "|", "xor": "^", "eq": "==", "ne": "!=", "lt": "<",
-    "le": "<=", "gt": ">", "ge": ">=",
-}  # fmt: skip
-_PREFIX = {"neg": "-", "invert": "~"}
 PADDLE_RESERVED = frozenset(
     ["self", "paddle", "float", "isinstance", "list", "tuple", "out", "super"]
 )
@@ -183,10 +178,10 @@ class _PaddleEmitter:
         args = [self._piece(value, operator) for value in node.args]
         kind, _, word = node.target.partition(".")
         if kind == "operator" and not node.kwargs:
-            if word in _INFIX and len(args) == 2:
-                return f"{_operand(args[0])} {_INFIX[word]} {_operand(args[1])}"
-            if word in _PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
-                return f"{_PREFIX[word]}{_flat(args[0])}"
+            if word in INFIX and len(args) == 2:
+                return f"{_operand(args[0])} {INFIX[word]} {_operand(args[1])}"
+            if word in PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
+                return f"{PREFIX[word]}{_flat(args[0])}"
         if node.target == "builtins.getattr" and isinstance(node.args[0], Ref):
             return f"{_flat(args[0])}.{node.args[1]}"
         if node.target == DETACH and isinstance(next(iter(node.args), None), Ref):

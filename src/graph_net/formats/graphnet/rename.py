@@ -32,12 +32,7 @@ def without_names(graph: Graph, needed: Collection[str]) -> Graph:
         return replace(entry, name=new.get(entry.name, entry.name), local=local)
 
     def node_of(node: Node) -> Node:
-        return replace(
-            node,
-            name=new.get(node.name, node.name),
-            args=tuple(map_refs(value, ref) for value in node.args),
-            kwargs=tuple((key, map_refs(value, ref)) for key, value in node.kwargs),
-        )
+        return node.with_refs(ref, new.get(node.name))
 
     return replace(
         graph,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from keyword import iskeyword
 
+from graph_net.formats.graphnet.signs import AUGMENTED, INFIX, PREFIX
+from graph_net.formats.graphnet.source_layout import (
+    INDENT,
+    Brackets,
+    Piece,
+    freeing,
+    keyword,
+    layout,
+    literal,
+    mapped,
+)
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node, Role, default_local
 from graph_net.graph.spec import ScalarSpec
@@ -23,40 +31,9 @@ from graph_net.graph.values import (
     refs,
 )
 
-WIDTH = 88
-INDENT = "    "
-_INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "matmul": "@", "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-}  # fmt: skip
 _ALWAYS = frozenset({"self", "slice", "complex", *BUILTINS})
 RESERVED = _ALWAYS | {"torch", "device", "inf", "operator", "math"}
 """Every name that some source needs; which ones this one does, ``needed_names`` says."""
-_PREFIX = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
-_COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
-_AUGMENTED = {
-    f"i{word.rstrip('_')}": sign for word, sign in _INFIX.items() if word not in _COMPARISONS
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """Something in brackets: what stands before, the parts, and how it closes."""
-
-    opening: str
-    parts: tuple[str | _Call, ...]
-    closing: str
-    one_comma: bool = False
-    subscript: bool = False
-
-    def flat(self) -> str:
-        inside = ", ".join(p if isinstance(p, str) else p.flat() for p in self.parts)
-        comma = "," if self.one_comma and len(self.parts) == 1 else ""
-        return f"{self.opening}{inside}{comma}{self.closing}"
-
-
-Piece = str | _Call
 
 
 def model_source(graph: Graph, device: str = "cpu") -> str:
@@ -100,50 +77,6 @@ def annotation(entry: Input) -> str:
             entry.spec.kind
         ]
     return "torch.nn.parameter.Parameter" if entry.role is Role.PARAMETER else "torch.Tensor"
-
-
-def layout(head: str, piece: Piece, indent: int) -> list[str]:
-    """Lines of ``head`` and an expression, broken as Black would where they are too long."""
-    margin = INDENT * indent
-    flat = piece if isinstance(piece, str) else piece.flat()
-    inner = margin + INDENT
-    if len(margin) + len(head) + len(flat) <= WIDTH:
-        return [f"{margin}{head}{flat}"]
-    if isinstance(piece, str) or not piece.parts:
-        room = WIDTH - len(margin)
-        fits = len(head) < room and (len(flat) + 4 <= room or not isinstance(piece, str))
-        if head.endswith(" = ") and fits:
-            return [f"{margin}{head}(", inner + flat, f"{margin})"]
-        return [f"{margin}{head}{flat}"]
-    inside = ", ".join(p if isinstance(p, str) else p.flat() for p in piece.parts)
-    comma = "," if piece.one_comma and len(piece.parts) == 1 else ""
-    if len(inner) + len(inside) <= WIDTH and not comma:
-        return [f"{margin}{head}{piece.opening}", inner + inside, margin + piece.closing]
-    lines = [f"{margin}{head}{piece.opening}"]
-    for part in piece.parts:
-        broken = layout("", part, indent + 1)
-        broken[-1] += "" if piece.subscript else ","
-        lines.extend(broken)
-    lines.append(margin + piece.closing)
-    return lines
-
-
-def _freeing(names: list[str], margin: str) -> list[str]:
-    """``a = b = c = None``, broken before the name that would not fit, as Black does."""
-    lines: list[str] = []
-    line = margin
-    for position, name in enumerate(names):
-        rest = " = ".join([*names[position:], "None"])
-        if len(line) + len(rest) <= WIDTH:
-            return [*lines, line + rest]
-        if position == 0 or len(line) + len(name) + 4 <= WIDTH:
-            line += f"{name} = "
-        else:
-            lines += [f"{line}(", f"{margin}{INDENT}{name}"]
-            line = f"{margin}) = "
-    if len(line) + 4 <= WIDTH:
-        return [*lines, f"{line}None"]
-    return [*lines, f"{line}(", f"{margin}{INDENT}None", f"{margin})"]
 
 
 def _locals(graph: Graph) -> dict[str, str]:
@@ -194,7 +127,7 @@ class _Emitter:
                 if self.last.get(name) == i
             )
             if freed:
-                found += _freeing([self._name(n) for n in freed], INDENT * 2)
+                found += freeing([self._name(n) for n in freed], INDENT * 2)
         return found + layout("return ", self._piece(self.graph.output), 2)
 
     def _statement(self, position: int, node: Node) -> list[str]:
@@ -204,12 +137,12 @@ class _Emitter:
             owner = self._name(first.name)
             # After `x += y` Python's x is the new value: only where the old one is done with.
             dead = self.last[first.name] == position and first not in refs(node.args[1:])
-            if word in _AUGMENTED and len(node.args) == 2 and dead:
-                sign = f"{owner} {_AUGMENTED[word]}= "
+            if word in AUGMENTED and len(node.args) == 2 and dead:
+                sign = f"{owner} {AUGMENTED[word]}= "
                 lines = layout(sign, self._piece(node.args[1]), 2)
                 return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
             if word == "setitem" and len(node.args) == 3:
-                index = _Call(f"{owner}[", (self._piece(node.args[1]),), "]").flat()
+                index = Brackets(f"{owner}[", (self._piece(node.args[1]),), "]").flat()
                 lines = layout(f"{index} = ", self._piece(node.args[2]), 2)
                 return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
         return layout(f"{node.name} = ", self._expression(node, kind, word), 2)
@@ -218,23 +151,23 @@ class _Emitter:
         args = [self._piece(value) for value in node.args]
         texts = [a if isinstance(a, str) else a.flat() for a in args]
         if kind == "operator" and not node.kwargs:
-            if word in _INFIX and len(args) == 2:
-                return f"{self._operand(texts[0])} {_INFIX[word]} {self._operand(texts[1])}"
-            if word in _PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
-                return f"{_PREFIX[word]}{texts[0]}"
+            if word in INFIX and len(args) == 2:
+                return f"{self._operand(texts[0])} {INFIX[word]} {self._operand(texts[1])}"
+            if word in PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
+                return f"{PREFIX[word]}{texts[0]}"
             if word == "getitem" and len(args) == 2 and isinstance(node.args[0], Ref):
-                return _Call(f"{texts[0]}[", (args[1],), "]", subscript=True)
+                return Brackets(f"{texts[0]}[", (args[1],), "]", subscript=True)
         if node.target == "builtins.getattr" and isinstance(node.args[0], Ref):
             return f"{texts[0]}.{node.args[1]}"
         keywords = [keyword(key, self._piece(value)) for key, value in node.kwargs]
         if node.target.startswith("method:") and args:
             owner = texts[0] if isinstance(node.args[0], Ref) else f"({texts[0]})"
-            return _Call(f"{owner}.{node.target[7:]}(", (*args[1:], *keywords), ")")
+            return Brackets(f"{owner}.{node.target[7:]}(", (*args[1:], *keywords), ")")
         if is_overload(node.target):
             function = f"torch.ops.{node.target}"
         else:
             function = node.target.removeprefix("builtins.")
-        return _Call(f"{function}(", (*args, *keywords), ")")
+        return Brackets(f"{function}(", (*args, *keywords), ")")
 
     def _operand(self, text: str) -> str:
         return f"({text})" if text.startswith("-") else text
@@ -248,64 +181,14 @@ class _Emitter:
         if isinstance(value, RunDevice):
             return f'"{self.device_type}"' if value.as_text else self.device
         if isinstance(value, tuple):
-            return _Call("(", tuple(self._piece(item) for item in value), ")", one_comma=True)
+            return Brackets("(", tuple(self._piece(item) for item in value), ")", one_comma=True)
         if isinstance(value, ListValue):
-            return _Call("[", tuple(self._piece(item) for item in value.items), "]")
+            return Brackets("[", tuple(self._piece(item) for item in value.items), "]")
         if isinstance(value, DictValue):
-            items = (_pair(key, self._piece(item)) for key, item in value.items)
-            return _Call("{", tuple(items), "}")
+            return mapped([(key, self._piece(item)) for key, item in value.items])
         if isinstance(value, Slice):
             parts = (value.start, value.stop, value.step)
-            return _Call("slice(", tuple(self._piece(part) for part in parts), ")")
+            return Brackets("slice(", tuple(self._piece(part) for part in parts), ")")
         if isinstance(value, (Dtype, TorchConstant)):
             return f"torch.{value.name}"
         return literal(value)
-
-
-def literal(value: bool | int | float | complex | str | object | None) -> str:
-    """A constant as Python source that reads back as the same constant."""
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return "torch.nan" if value != value else ("inf" if value > 0 else "-inf")
-    if isinstance(value, complex):
-        return f"complex({literal(value.real)}, {literal(value.imag)})"
-    return repr(value)
-
-
-def quoted(text: str) -> str:
-    """A string literal in double quotes."""
-    escaped = repr(text)
-    if escaped[0] == "'":
-        return '"' + escaped[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
-    return escaped
-
-
-def bracketed(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
-    """Parts between brackets, to be laid out on as many lines as they need."""
-    return _Call(brackets[0], tuple(parts), brackets[1])
-
-
-def called(function: str, parts: Sequence[Piece]) -> Piece:
-    """A call, to be laid out on as many lines as it needs."""
-    return _Call(f"{function}(", tuple(parts), ")")
-
-
-def mapped(items: Sequence[tuple[str, Piece]]) -> Piece:
-    """A dictionary, to be laid out on as many lines as it needs."""
-    return _Call("{", tuple(_pair(key, piece) for key, piece in items), "}")
-
-
-def keyword(key: str, piece: Piece) -> Piece:
-    """``key=…`` in a call, or ``**{"key": …}`` where the key is a word of Python's own."""
-    if iskeyword(key) or key == "__debug__":
-        return _Call("**{", (_pair(key, piece),), "}")
-    if isinstance(piece, str):
-        return f"{key}={piece}"
-    return _Call(f"{key}={piece.opening}", piece.parts, piece.closing, piece.one_comma)
-
-
-def _pair(key: str, piece: Piece) -> Piece:
-    if isinstance(piece, str):
-        return f"{quoted(key)}: {piece}"
-    return _Call(f"{quoted(key)}: {piece.opening}", piece.parts, piece.closing, piece.one_comma)

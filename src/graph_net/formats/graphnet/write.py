@@ -15,16 +15,8 @@ from graph_net.formats.graphnet.paddle_meta import paddle_metas
 from graph_net.formats.graphnet.paddle_source import PADDLE_RESERVED, paddle_source
 from graph_net.formats.graphnet.read import MARKER
 from graph_net.formats.graphnet.rename import without_names
-from graph_net.formats.graphnet.source import (
-    RESERVED,
-    Piece,
-    bracketed,
-    layout,
-    literal,
-    model_source,
-    needed_names,
-    quoted,
-)
+from graph_net.formats.graphnet.source import RESERVED, model_source, needed_names
+from graph_net.formats.graphnet.source_layout import Piece, bracketed, layout, literal, quoted
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Role, role_by_name
 from graph_net.graph.json_codec import recipe_to_json

@@ -20,9 +20,10 @@ from graph_net.graph.graph import Graph, Input, Node
 from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.runtime import dtype_name, torch_dtype
 from graph_net.graph.spec import TensorSpec
-from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, Value, map_refs
+from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, Value
+from graph_net.printable import first_line
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant.propagate import call, fakes, first_line, propagate
+from graph_net.rewrite.variant.propagate import call, fakes, propagate
 from graph_net.rewrite.variant.provenance import noted
 
 HALVES = ("bfloat16", "float16")
@@ -129,9 +130,7 @@ class _Writer:
         def change(ref: Ref) -> Ref:
             return self._cast(ref, choice[ref.name]) if ref.name in choice else ref
 
-        args = tuple(map_refs(value, change) for value in node.args)
-        kwargs = tuple((key, map_refs(value, change)) for key, value in node.kwargs)
-        return replace(node, args=args, kwargs=kwargs)
+        return node.with_refs(change)
 
     def _cast(self, ref: Ref, dtype: torch.dtype) -> Ref:
         if (ref.name, dtype) in self.known:

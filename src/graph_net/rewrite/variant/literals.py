@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
 from math import prod
 
-from graph_net.graph.effects import base_name
 from graph_net.graph.graph import Node
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.sizes import is_size_keyword, size_positions
 from graph_net.graph.values import ListValue, Value
 
-RESHAPES = frozenset("view reshape _unsafe_view view_copy _reshape_alias".split())
+RESHAPES = names(Trait.RESHAPE)
 MOST = 200
 """Assignments that are looked at for one call."""
 TRIED = 24

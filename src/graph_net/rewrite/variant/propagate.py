@@ -13,16 +13,17 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from graph_net.graph.effects import base_name
 from graph_net.graph.errors import GraphError
 from graph_net.graph.execute import autocast_as_it_was, call_node, fake_inputs
 from graph_net.graph.graph import Graph, Level, Node, Symbol
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
+from graph_net.printable import first_line
 from graph_net.rewrite.known import fold
 
 CPU = torch.device("cpu")
-_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+_RECURRENT = names(Trait.RECURRENT)
 _BATCH_FIRST = 8
 """Where these are told that the batch is the first dimension."""
 
@@ -75,12 +76,6 @@ def _check_states(node: Node, values: Mapping[str, Any]) -> None:
     for state in args[1] if isinstance(args[1], (list, tuple)) else (args[1],):
         if state.shape[1] != batch:
             raise GraphError(f"{node.target}: {batch} inputs and {state.shape[1]} states")
-
-
-def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200]
 
 
 def values_of(graph: Graph) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from graph_net.graph.effects import VIEWS, base_name
+from graph_net.graph.effects import VIEWS
 from graph_net.graph.errors import GraphError
 from graph_net.graph.flops import count_flops
 from graph_net.graph.graph import Graph, Node
+from graph_net.graph.operators import base_name
 from graph_net.graph.outputs import last_uses
 from graph_net.graph.spec import Result, TensorSpec
 from graph_net.rewrite.lower import to_aten

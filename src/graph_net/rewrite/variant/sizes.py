@@ -22,10 +22,11 @@ from graph_net.graph.graph import Graph, Input, Symbol
 from graph_net.graph.recipe import Constant, Literal
 from graph_net.graph.spec import ScalarSpec, Spec, TensorSpec
 from graph_net.graph.values import Value, refs
+from graph_net.printable import first_line
 from graph_net.rewrite.carve import symbols_of
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant.dims import Place, places_of, tiled
-from graph_net.rewrite.variant.propagate import first_line, values_of, with_results
+from graph_net.rewrite.variant.propagate import values_of, with_results
 from graph_net.rewrite.variant.provenance import noted
 from graph_net.rewrite.variant.solve import Sites, Solver
 

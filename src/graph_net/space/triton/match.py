@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from math import prod
 
 from graph_net.graph import Graph, ListValue, Node, Ref, TensorSpec, Value
+from graph_net.graph.operators import Trait, names
 from graph_net.graph.values import refs
 from graph_net.space.space import SpaceError
 from graph_net.space.triton.layers import Module, along
 from graph_net.space.triton.space import workload_of
 
 Sizes = tuple[int, ...]
-NO_OPERATIONS = frozenset({"dropout", "dropout_", "detach", "alias", "contiguous"})
-"""Calls that an inference passes through unchanged."""
+NO_OPERATIONS = names(Trait.NO_OP_IN_INFERENCE)
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.corpus.rooflines import (
+from graph_net.graph.work import Work
+from graph_net.measure.device import describe
+from graph_net.measure.peaks import measure_peaks, quickest
+from graph_net.record import Failure, Record, RecordError, Stage, Symptom
+from graph_net.record.peaks import Peaks, identity
+from graph_net.roofline.floor import MARGIN, floor_of, headroom_of, memory_seconds
+from graph_net.roofline.store import (
     Rooflines,
     cached_peaks,
     keep_peaks,
     read_rooflines,
     write_rooflines,
 )
-from graph_net.graph.work import Work
-from graph_net.measure.device import describe
-from graph_net.measure.peaks import measure_peaks, quickest
-from graph_net.record import Failure, Record, RecordError, Stage, Symptom
-from graph_net.record.peaks import Peaks, identity
-from graph_net.score.roofline import MARGIN, floor_of, headroom_of, memory_seconds
-from report.test_page import synthetic
+from report.synthetic import synthetic
 
 PEAKS = Peaks("id", "x", bandwidth=1e9, cache_bandwidth=1e10, cache_bytes=10**6,
               flops={"float32": 1e11, "bfloat16": 4e11})  # fmt: skip

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from graph_net.corpus.golden import GoldenRun
-from graph_net.corpus.golden_runs import Again
+from graph_net.golden.runs import Again
+from graph_net.golden.store import GoldenRun
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.stats import block_logs, interval, judge
 from graph_net.record import (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graph_net.compilers import CompilerError
 from graph_net.compilers.trusted import trusted_config
-from graph_net.corpus.golden import GoldenError, GoldenRun, GoldenStore
+from graph_net.golden.store import GoldenError, GoldenRun, GoldenStore
 from graph_net.measure import Limits, Task, measure
 from graph_net.measure.device import describe
 from graph_net.measure.runner import Watch

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from graph_net.corpus.rooflines import Rooflines
 from graph_net.graph.work import Work
 from graph_net.record import Config, Device, Record, Subject
 from graph_net.record.peaks import DTYPES, TF32, Peaks, identity
+from graph_net.roofline.store import Rooflines
 
 MARGIN = 0.25
 """So much below its floor a time must be before it is called impossible."""

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from graph_net.corpus.golden import GoldenError, GoldenStore, name_of
-from graph_net.corpus.golden_runs import (
+from graph_net.corpus.pack import PackWriter
+from graph_net.golden.runs import (
     Again,
     Lanes,
     device_like,
@@ -26,7 +26,7 @@ from graph_net.corpus.golden_runs import (
     run_again,
     stored_keys,
 )
-from graph_net.corpus.pack import PackWriter
+from graph_net.golden.store import GoldenError, GoldenStore, name_of
 from graph_net.measure import Limits, Task
 from graph_net.record import Failure, Stage, Symptom, canonical
 from measure.asking import mine, small_graph, task

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.corpus.golden import GoldenRun
-from graph_net.corpus.golden_runs import Again
+from graph_net.golden.runs import Again
+from graph_net.golden.store import GoldenRun
+from graph_net.golden.verdict import Standing, Verified, judged, ratio, verified
 from graph_net.measure import Protocol
 from graph_net.record import (
     Config,
@@ -27,7 +28,6 @@ from graph_net.record import (
     Timing,
     Verdict,
 )
-from graph_net.score.golden import Standing, Verified, judged, ratio, verified
 
 CALM = Interval(1.0, 0.999, 1.001)
 

@@ -1,0 +1,123 @@
+"""Expressions of a source file, broken over lines as Black breaks them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from keyword import iskeyword
+
+WIDTH = 88
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Brackets:
+    """Something in brackets: what stands before, the parts, and how it closes."""
+
+    opening: str
+    parts: tuple[str | Brackets, ...]
+    closing: str
+    one_comma: bool = False
+    subscript: bool = False
+
+    def flat(self) -> str:
+        inside = ", ".join(p if isinstance(p, str) else p.flat() for p in self.parts)
+        comma = "," if self.one_comma and len(self.parts) == 1 else ""
+        return f"{self.opening}{inside}{comma}{self.closing}"
+
+
+Piece = str | Brackets
+
+
+def layout(head: str, piece: Piece, indent: int) -> list[str]:
+    """Lines of ``head`` and an expression, broken as Black would where they are too long."""
+    margin = INDENT * indent
+    flat = piece if isinstance(piece, str) else piece.flat()
+    inner = margin + INDENT
+    if len(margin) + len(head) + len(flat) <= WIDTH:
+        return [f"{margin}{head}{flat}"]
+    if isinstance(piece, str) or not piece.parts:
+        room = WIDTH - len(margin)
+        fits = len(head) < room and (len(flat) + 4 <= room or not isinstance(piece, str))
+        if head.endswith(" = ") and fits:
+            return [f"{margin}{head}(", inner + flat, f"{margin})"]
+        return [f"{margin}{head}{flat}"]
+    inside = ", ".join(p if isinstance(p, str) else p.flat() for p in piece.parts)
+    comma = "," if piece.one_comma and len(piece.parts) == 1 else ""
+    if len(inner) + len(inside) <= WIDTH and not comma:
+        return [f"{margin}{head}{piece.opening}", inner + inside, margin + piece.closing]
+    lines = [f"{margin}{head}{piece.opening}"]
+    for part in piece.parts:
+        broken = layout("", part, indent + 1)
+        broken[-1] += "" if piece.subscript else ","
+        lines.extend(broken)
+    lines.append(margin + piece.closing)
+    return lines
+
+
+def freeing(names: list[str], margin: str) -> list[str]:
+    """``a = b = c = None``, broken before the name that would not fit, as Black does."""
+    lines: list[str] = []
+    line = margin
+    for position, name in enumerate(names):
+        rest = " = ".join([*names[position:], "None"])
+        if len(line) + len(rest) <= WIDTH:
+            return [*lines, line + rest]
+        if position == 0 or len(line) + len(name) + 4 <= WIDTH:
+            line += f"{name} = "
+        else:
+            lines += [f"{line}(", f"{margin}{INDENT}{name}"]
+            line = f"{margin}) = "
+    if len(line) + 4 <= WIDTH:
+        return [*lines, f"{line}None"]
+    return [*lines, f"{line}(", f"{margin}{INDENT}None", f"{margin})"]
+
+
+def literal(value: bool | int | float | complex | str | object | None) -> str:
+    """A constant as Python source that reads back as the same constant."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "torch.nan" if value != value else ("inf" if value > 0 else "-inf")
+    if isinstance(value, complex):
+        return f"complex({literal(value.real)}, {literal(value.imag)})"
+    return repr(value)
+
+
+def quoted(text: str) -> str:
+    """A string literal in double quotes."""
+    escaped = repr(text)
+    if escaped[0] == "'":
+        return '"' + escaped[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
+    return escaped
+
+
+def bracketed(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
+    """Parts between brackets, to be laid out on as many lines as they need."""
+    return Brackets(brackets[0], tuple(parts), brackets[1])
+
+
+def called(function: str, parts: Sequence[Piece]) -> Piece:
+    """A call, to be laid out on as many lines as it needs."""
+    return Brackets(f"{function}(", tuple(parts), ")")
+
+
+def mapped(items: Sequence[tuple[str, Piece]]) -> Piece:
+    """A dictionary, to be laid out on as many lines as it needs."""
+    return Brackets("{", tuple(_pair(key, piece) for key, piece in items), "}")
+
+
+def keyword(key: str, piece: Piece) -> Piece:
+    """``key=…`` in a call, or ``**{"key": …}`` where the key is a word of Python's own."""
+    if iskeyword(key) or key == "__debug__":
+        return Brackets("**{", (_pair(key, piece),), "}")
+    if isinstance(piece, str):
+        return f"{key}={piece}"
+    return Brackets(f"{key}={piece.opening}", piece.parts, piece.closing, piece.one_comma)
+
+
+def _pair(key: str, piece: Piece) -> Piece:
+    if isinstance(piece, str):
+        return f"{quoted(key)}: {piece}"
+    return Brackets(f"{quoted(key)}: {piece.opening}", piece.parts, piece.closing, piece.one_comma)

@@ -1,0 +1,1 @@
+"""Rooflines: the least time a machine needs for a graph, and the headroom above it."""
