@@ -14,6 +14,7 @@ from graph_net.capture.collect import collect
 from graph_net.capture.listen import Heard, listen
 from graph_net.capture.worker import Budget, Spool
 from graph_net.capture.zoo import Call, Entry
+from graph_net.compilers.eager import Eager
 from graph_net.compilers.tvm_tuning import in_fork
 from graph_net.corpus import decompose, outputs
 from graph_net.corpus.pack import Pack, PackWriter
@@ -27,6 +28,7 @@ from graph_net.measure import Limits as MeasuringLimits
 from graph_net.programs import collect as programs
 from graph_net.programs import tasks, turn
 from graph_net.record import Stage
+from graph_net.space import Workload
 from graph_net.space.triton.collect import stopped
 from graph_net.testing import compiler as kit
 from graph_net.testing.space import SleepingSpace
@@ -152,7 +154,7 @@ def by_programs(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
     monkeypatch.setattr(SleepingSpace, "draw", lambda *_: act())
     monkeypatch.setattr(turn.Turn, "most_seconds", 1)
     monkeypatch.setitem(programs_registry(), "sleeping", "graph_net.testing.space:SleepingSpace")
-    work = tasks.Workload("sleeping", "sleep", "1", '{"tiles":4}', 1e6)
+    work = Workload("sleeping", "sleep", "1", '{"tiles":4}', 1e6)
     wanted = tasks.CollectedTask(work, "s", "g", "", {"net": 1})
     collection = programs.Collection(tmp_path / "work", programs.Wanted(1), 1)
     list(collection.run([wanted]))
@@ -180,8 +182,8 @@ def by_measuring(act: Act) -> str:
     return record.failure.message
 
 
-def dying(act: Act) -> type[some_deaths.Eager]:
-    found: type[some_deaths.Eager] = getattr(some_deaths, act.__name__.capitalize())
+def dying(act: Act) -> type[Eager]:
+    found: type[Eager] = getattr(some_deaths, act.__name__.capitalize())
     return found
 
 
