@@ -17,6 +17,7 @@ import pytest
 from graph_net.isolate import Batch, Ending, Finished, Limits, Needs, Pool, Sandbox, call
 from graph_net.isolate.sandbox import SWITCH
 from graph_net.isolate.tree import children_of, state_of
+from graph_net.isolate.worker import Retire
 
 LIMITS = Limits(60, 4 << 30)
 POOL = Pool(LIMITS, 2)
@@ -75,6 +76,17 @@ def test_what_goes_wrong_loses_itself_alone(together: bool) -> None:
 def test_items_that_waited_behind_a_dead_worker_are_given_to_another() -> None:
     found = by_item(Pool(LIMITS).batches([batch("a", "crash", "b", "c"), batch(), batch("d")]))
     assert {item for item, one in found.items() if one.death is None} == {"a", "b", "c", "d"}
+
+
+def test_the_rest_of_a_batch_goes_to_another_worker_where_one_retires() -> None:
+    def retires(item: str) -> int:
+        if item == "a":
+            raise Retire(os.getpid())
+        return os.getpid()
+
+    found = by_item(Pool(LIMITS).batches([batch("a", "b", prepare=lambda: retires)]))
+    assert found["a"].death is found["b"].death is None
+    assert found["a"].answer != found["b"].answer
 
 
 def test_a_preparation_that_fails_loses_its_batch() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import given, settings
 
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, Role, TensorSpec
-from graph_net.isolate import Limits, Pool
+from graph_net.isolate import Finished, Limits, Pool
 from graph_net.learn.feature_store import FeatureStore, arrays_of
 from graph_net.learn.graph_features import NODE_COLUMNS, SUMMARY_COLUMNS, graph_features
 from graph_net.learn.kinds import GRAPH
-from graph_net.learn.making_graphs import make_graphs, missing_graphs
+from graph_net.learn.lost import Lost, found_or_lost
+from graph_net.learn.making_graphs import _arrays, make_graphs, missing_graphs
 from graph_net.space.magnitudes import scaled
 from strategies import graphs
 
@@ -119,3 +121,10 @@ def test_a_packs_graphs_are_made_once(tmp_path: Path, jobs: int) -> None:
         values, starts = arrays_of(column, batch[column.name])
         found = values[starts[place] : starts[place + 1]]
         assert np.array_equal(found.reshape(array.shape), array)
+
+
+@pytest.mark.parametrize("answer", [None, 7, b"", b"PK\3\4 no archive", b"\x93NUMPY"])
+def test_an_answer_that_holds_no_arrays_is_lost(answer: Any) -> None:
+    found = found_or_lost(Finished("graph", (answer,), None, 1.0), _arrays)
+    assert isinstance(found, Lost)
+    assert found.reason.startswith("wrote something that is not an answer")

@@ -44,9 +44,18 @@ def test_what_a_process_died_of_is_kept_and_the_other_networks_have_their_tasks(
 def test_a_process_cannot_answer_for_another_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def writes_the_other(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:
-        (tmp_path / "good@id.json").write_text("{}")
-        yield from answers("good", graph, cores)
+    monkeypatch.setattr(tasks, "network_tasks", lambda name, *_: answers(f"not {name}", *_))
+    failures = extraction(tmp_path).failures()
+    assert set(failures) == {"good", "bad"}
+    assert all(why.endswith("tasks of another network") for why in failures.values())
 
-    monkeypatch.setattr(tasks, "network_tasks", writes_the_other)
+
+def test_a_process_cannot_write_where_the_answers_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def writes(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:
+        (tmp_path / "good@id.json").write_text("{}")
+        yield from answers(name, graph, cores)
+
+    monkeypatch.setattr(tasks, "network_tasks", writes)
     assert all("PermissionError" in why for why in extraction(tmp_path).failures().values())

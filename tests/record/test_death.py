@@ -12,6 +12,7 @@ from graph_net.isolate.deaths import (
     death_from,
     held_more,
     oom_kills,
+    raised,
     said_rubbish,
     started_more,
     took_longer,
@@ -37,6 +38,25 @@ def test_every_ending_has_its_symptom(death: Death, symptom: Symptom, message: s
     failure = failure_from(death, Stage.COMPILE)
     assert (failure.stage, failure.symptom, failure.message) == (Stage.COMPILE, symptom, message)
     assert failure.signal == (death.signal if symptom is Symptom.CRASH else None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("MemoryError", ""),
+        ("_ArrayMemoryError", "Unable to allocate 8.00 TiB"),
+        ("OutOfMemoryError", "CUDA out of memory"),
+        ("RuntimeError", "DefaultCPUAllocator: can't allocate memory: you tried"),
+        ("OSError", "[Errno 12] Cannot allocate memory"),
+    ],
+)
+def test_an_allocation_that_failed_is_out_of_memory_whoever_raises_it(
+    kind: str, message: str
+) -> None:
+    death = raised(kind, message, 1 << 30)
+    assert death.ending is Ending.OUT_OF_MEMORY
+    assert death.reason.startswith(f"held more than the limit of 1.0 GiB ({kind}")
+    assert raised("ValueError", "memory", 1).ending is Ending.EXCEPTION
 
 
 def test_an_exit_before_anything_foreign_ran_is_not_the_compilers() -> None:

@@ -7,11 +7,14 @@ import signal
 import time
 from functools import partial
 
+import pytest
+
 from graph_net.capture.worker import Budget
 from graph_net.graph import Graph
+from graph_net.isolate import Finished
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
-from graph_net.validate.pool import Task, validate_all
+from graph_net.validate.pool import Task, _verdict, validate_all
 from graph_net.validate.report import Requirement, Verdict
 
 
@@ -67,3 +70,10 @@ def test_what_was_found_before_a_crash_is_kept() -> None:
     failed = {finding.requirement for finding in verdict.failures}
     assert failed == {Requirement.RUNNABLE, Requirement.SERIALISABLE, Requirement.DECOMPOSABLE}
     assert verdict.structure == good().structure
+
+
+@pytest.mark.parametrize("answer", [7, {}, {"name": "other"}, [1]])
+def test_what_is_no_verdict_is_not_believed(answer: object) -> None:
+    verdict = _verdict(Finished(Task("mine", good), (answer,), None, 1.0))
+    assert verdict.name == "mine"
+    assert "something that is not an answer" in verdict.failures[0].reason

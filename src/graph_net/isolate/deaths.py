@@ -79,8 +79,8 @@ def raised(kind: str, message: str, memory_bytes: int | None) -> Death:
 
 
 def is_out_of_memory(kind: str, message: str) -> bool:
-    """Return whether an exception says that an allocation failed."""
-    return kind in ("MemoryError", "OutOfMemoryError") or any(w in message for w in _NO_MEMORY)
+    """Return whether an exception says that an allocation failed: Python's, NumPy's or torch's."""
+    return kind.endswith("MemoryError") or any(words in message for words in _NO_MEMORY)
 
 
 def death_from(status: int, seconds: float | None, kills_before: int) -> Death:

@@ -51,9 +51,15 @@ def end(child: int) -> int:
     kill_all([child])
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
+    status = reap(child)
+    kill_confined_strays()
+    return status
+
+
+def reap(child: int) -> int:
+    """Wait for the end of a forked process; return its wait status."""
     _, status = os.waitpid(child, 0)
     _FORKED.discard(child)
-    kill_confined_strays()
     return status
 
 

@@ -74,7 +74,7 @@ class _Run(Generic[Item]):
             for worker, folder in list(self.workers):
                 for one in worker.hear():
                     yield from self._handed_over(one)
-                if worker.is_over or not worker.pending:
+                if worker.is_over or worker.is_spent or not worker.pending:
                     self._retire(worker, folder)
 
     def _handed_over(self, one: Finished[Item]) -> Iterator[Finished[Item]]:

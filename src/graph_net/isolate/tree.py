@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 _ROUNDS = 200
 """How often a tree that grows while it is killed is looked at again."""
+_PAUSE = 0.001
+"""Seconds between looks at processes that are dying, and start no more."""
 
 
 def children_of(pid: int) -> list[int]:
@@ -34,16 +37,19 @@ def descendants(pid: int) -> list[int]:
 
 def kill_all(pids: Iterable[int]) -> None:
     """Kill processes with all their descendants, in rounds, until a look finds none alive."""
-    roots = set(pids)
+    roots, signalled = set(pids), set[int]()
     for _ in range(_ROUNDS):
         alive = {pid for root in roots for pid in descendants(root) if state_of(pid) not in "ZX"}
         if not alive:
             return
-        for pid in alive:
+        if alive <= signalled:
+            time.sleep(_PAUSE)  # the kernel gives their memory back
+        for pid in alive - signalled:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         # The orphans of one that died have another parent now: they are looked for by number.
         roots |= alive
+        signalled |= alive
 
 
 def kill_strays(known: Iterable[int]) -> int:

@@ -239,6 +239,8 @@ def _serve(
         message = _worked(work, item, tells)
         signal.alarm(0)
         _tell(tells, message)
+        if message.get("end"):
+            return
         starting = 0
 
 

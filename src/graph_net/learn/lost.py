@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar
+from zipfile import BadZipFile
 
-from graph_net.isolate import Death
+from graph_net.isolate import Death, Finished
+from graph_net.isolate.deaths import said_rubbish
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -17,3 +23,13 @@ class Lost:
     def to(cls, death: Death) -> Lost:
         """What the process that computed them died of, in one line."""
         return cls(" ".join(death.reason.split())[:300])
+
+
+def found_or_lost(done: Finished[Any], read: Callable[[bytes], Found]) -> Found | Lost:
+    """Return what a process answered, or why that is nothing; its bytes are not trusted."""
+    if done.death is not None:
+        return Lost.to(done.death)
+    try:
+        return read(done.answer)
+    except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile) as error:
+        return Lost.to(said_rubbish(error))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from graph_net.corpus.pack import Pack
 from graph_net.graph import Limits as GraphLimits
@@ -15,7 +17,7 @@ from graph_net.isolate import Batch, Pool
 from graph_net.learn.feature_store import FeatureStore, hashes
 from graph_net.learn.graph_features import graph_features
 from graph_net.learn.kinds import GRAPH
-from graph_net.learn.lost import Lost
+from graph_net.learn.lost import Lost, found_or_lost
 from graph_net.learn.parts import Parts
 
 BATCH = 32
@@ -49,16 +51,16 @@ def make_graphs(
     try:
         with Parts(store, GRAPH) as parts:
             for done in pool.batches(batches):
-                if done.death is not None:
-                    lost = Lost.to(done.death)
-                    parts.add(((done.item,), lost))
-                    yield lost
-                else:
-                    arrays = np.load(io.BytesIO(done.answer), allow_pickle=False)
-                    parts.add(((done.item,), [arrays[column.name] for column in GRAPH.columns]))
-                    yield None
+                found = found_or_lost(done, _arrays)
+                parts.add(((done.item,), found))
+                yield found if isinstance(found, Lost) else None
     finally:
         torch.set_num_threads(threads)
+
+
+def _arrays(answer: bytes) -> list[NDArray[Any]]:
+    arrays = np.load(io.BytesIO(answer), allow_pickle=False)
+    return [arrays[column.name] for column in GRAPH.columns]
 
 
 def _work(data: dict[str, bytes], limits: GraphLimits) -> Callable[[str], bytes]:

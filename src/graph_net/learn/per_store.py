@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graph_net.compilers.tvm_ready import load_intrinsics
 from graph_net.isolate import Batch, Limits, Pool
-from graph_net.learn.lost import Lost
+from graph_net.learn.lost import Lost, found_or_lost
 from graph_net.space import Workload
 
 WIDTH = 164
@@ -59,8 +59,7 @@ def extract(
     """
     _warm_up()
     for done in (pool or POOL).batches(_batches(subjects)):
-        lost = None if done.death is None else Lost.to(done.death)
-        yield *done.item, lost or _array(done.answer)
+        yield *done.item, found_or_lost(done, _array)
 
 
 def _warm_up() -> None:

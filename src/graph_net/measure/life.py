@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
 import resource
@@ -38,6 +39,7 @@ def live(
             data = data[os.write(tells, data) :]
 
     try:
+        gc.freeze()  # its parent's garbage may wait for threads that a fork does not copy
         die_with_parent(parent)
         with suppress(OSError):  # if memory runs out, it goes first and not who holds it
             Path("/proc/self/oom_score_adj").write_text("500", "ascii")

@@ -24,6 +24,7 @@ from typing import Any
 
 from graph_net.isolate import deaths
 from graph_net.isolate.cores import Cores, move
+from graph_net.isolate.fork import fork, reap
 from graph_net.isolate.messages import BadMessage, Inbox, encode
 from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
@@ -113,12 +114,8 @@ class Server:
         listens, writes = os.pipe()
         workdir = self.root / task.key
         paused = mmap.mmap(-1, 8)
-        sys.stdout.flush()
-        sys.stderr.flush()
         parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            live(task, workdir, listens, tells, paused, parent)
+        pid = fork(lambda: live(task, workdir, listens, tells, paused, parent))
         os.close(tells)
         os.close(listens)
         os.set_blocking(reads, False)
@@ -227,7 +224,7 @@ class Server:
         for descriptor in (child.reads, child.death):
             if descriptor in self.selector.get_map():
                 self.selector.unregister(descriptor)
-        _, status = os.waitpid(child.pid, 0)
+        status = reap(child.pid)
         # Whatever it started is ours now, and goes with it.
         kill_strays(self.kin | (self.children.keys() - {child.pid}))
         for descriptor in (child.reads, child.writes, child.death):

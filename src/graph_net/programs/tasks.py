@@ -14,7 +14,8 @@ from typing import Any
 
 from graph_net.capture.worker import Budget
 from graph_net.graph import Graph, from_bytes, to_bytes
-from graph_net.isolate import Pool
+from graph_net.isolate import Finished, Pool
+from graph_net.isolate.deaths import said_rubbish
 from graph_net.record import Json, Task, canonical
 from graph_net.space import Workload
 from graph_net.store.atomic import written
@@ -89,8 +90,7 @@ class Extraction:
         todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
         pool = Pool(self.budget.limits, jobs)
         for done in pool.each(todo, self._ask):
-            tasks = list(done.answers) if done.death is None else []
-            self._keep(done.item[0], tasks, "" if done.death is None else done.death.reason[:500])
+            self._keep(done.item[0], *_believed(done))
             advance()
 
     def missing(self) -> list[str]:
@@ -134,6 +134,19 @@ class Extraction:
         files = {name: self._file(name) for name in self.ids}
         found = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
         return {name: why for name, why in found if why}
+
+
+def _believed(done: Finished[Any]) -> tuple[list[Any], str]:
+    """The tasks that a process answered, if tasks they are, or why there are none."""
+    if done.death is not None:
+        return [], done.death.reason[:500]
+    answers = list(done.answers)
+    try:
+        if all(task.network == done.item[0] for task in _tasks({"tasks": answers})):
+            return answers, ""
+        return [], said_rubbish("tasks of another network").reason
+    except (TypeError, KeyError) as error:
+        return [], said_rubbish(error).reason[:500]
 
 
 def _tree(file: Path) -> Any:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import Limits, Needs, Sandbox, enter
-from graph_net.isolate.messages import encode
+from graph_net.isolate.deaths import raised
+from graph_net.isolate.messages import encode, text_of
 from graph_net.measure.trial import Trial, serve_trials, trial_limits
 from graph_net.programs.journal import key_of_schedule
 from graph_net.programs.samples import Samples, schedules_in
@@ -58,8 +59,8 @@ class Turn:
             trials = self._trials(space, writes)
             serve_trials(trials, self.jobs, place / "lanes", writes)
         except Exception as error:
-            why = f"{self.task.workload.name}: {type(error).__name__}: {error}"
-            _tell(writes, {"event": "failed", "why": why[:1000]})
+            death = raised(type(error).__name__, text_of(error), MOST_BYTES)
+            _tell(writes, {"event": "failed", "why": f"{self.task.workload.name}: {death}"})
 
     def _trials(self, space: Space, writes: int) -> list[Trial]:
         """Draw what is not drawn yet, and say so; return what has no outcome."""

@@ -15,6 +15,7 @@ from graph_net.capture.worker import Budget
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
 from graph_net.isolate import Finished, Needs, Pool
+from graph_net.isolate.deaths import said_rubbish
 from graph_net.validate.checks import Limits, Validation, sentence
 from graph_net.validate.report import Finding, Requirement, State, Verdict, verdict_from_json
 
@@ -107,7 +108,10 @@ def _verdict(done: Finished[Task]) -> Verdict:
     why = "" if done.death is None else done.death.reason
     if done.answer is None:
         return _all_failed(done.item.name, why)
-    verdict = verdict_from_json(done.answer)
+    try:
+        verdict = replace(verdict_from_json(done.answer), name=done.item.name)
+    except (KeyError, TypeError, ValueError) as error:
+        return _all_failed(done.item.name, said_rubbish(error).reason)
     if done.death is None:
         return verdict
     met = {finding.requirement for finding in verdict.findings}

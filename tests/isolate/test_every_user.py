@@ -1,0 +1,214 @@
+"""Whoever starts a process that may die says what it died of in the same words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph_net.capture.collect import collect
+from graph_net.capture.listen import Heard, listen
+from graph_net.capture.worker import Budget, Spool
+from graph_net.capture.zoo import Call, Entry
+from graph_net.compilers.eager import Eager
+from graph_net.compilers.tvm_tuning import in_fork
+from graph_net.corpus import decompose, outputs
+from graph_net.corpus.pack import Pack, PackWriter
+from graph_net.corpus.pieces import PieceSpool
+from graph_net.isolate import INHERITED, Batch, Died, Limits, Pool, call
+from graph_net.isolate.lane import Lane
+from graph_net.isolate.sandbox import SWITCH
+from graph_net.learn import making_graphs
+from graph_net.learn.feature_store import FeatureStore
+from graph_net.measure import Limits as MeasuringLimits
+from graph_net.programs import collect as programs
+from graph_net.programs import tasks, turn
+from graph_net.record import Stage
+from graph_net.space import Workload
+from graph_net.space.triton.collect import stopped
+from graph_net.testing import compiler as kit
+from graph_net.testing.space import SleepingSpace
+from graph_net.validate.pool import Task, validate_all
+from isolate import some_deaths
+from isolate.some_deaths import WORDS, grows, hangs, killed
+from measure.asking import measured, small_graph, task
+
+Act = Callable[[], Any]
+LIMITS = Limits(1, 2 << 30)
+BUDGET = Budget(1, 2.0)
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Pack:
+    with PackWriter(tmp_path / "pack") as writer:
+        writer.add("small", small_graph())
+    return Pack(tmp_path / "pack")
+
+
+class BadZoo:
+    """A model whose building is the death of its process."""
+
+    library = "testing"
+
+    def __init__(self, act: Act) -> None:
+        self.act = act
+
+    def entries(self) -> Iterator[Entry]:
+        yield Entry(self.library, "bad", "other")
+
+    def build(self, entry: Entry) -> Call:
+        self.act()
+        raise AssertionError
+
+
+def by_call(act: Act) -> str:
+    with pytest.raises(Died) as caught:
+        call(act, LIMITS)
+    return str(caught.value)
+
+
+def by_a_pool(act: Act) -> str:
+    (found,) = Pool(LIMITS).each([0], lambda _: act())
+    return str(found.death)
+
+
+def by_a_batch(act: Act) -> str:
+    (found,) = Pool(LIMITS).batches([Batch(lambda: lambda _: act(), (0,))])
+    return str(found.death)
+
+
+def by_a_preparation(act: Act) -> str:
+    (found,) = Pool(LIMITS).batches([Batch(act, (0,))])
+    return str(found.death)
+
+
+def by_a_lane(act: Act) -> str:
+    lane: Lane[Any] = Lane(lambda: lambda _: act(), 1, LIMITS, INHERITED, starting=0)
+    lane.give(0)
+    while not (found := lane.finished()):
+        wait(lane.descriptors(), timeout=0.5)
+    lane.stop()
+    failure = stopped(found[0], Stage.COMPILE)
+    assert failure is not None
+    return failure.message
+
+
+def by_a_tuner(act: Act) -> str:
+    value, why = in_fork(act, 1)
+    assert value is None
+    return str(why)
+
+
+def by_validating(act: Act) -> str:
+    (verdict,) = validate_all([Task("bad", act)], 1, BUDGET)
+    return verdict.failures[0].reason
+
+
+def by_capturing(act: Act, tmp_path: Path) -> str:
+    zoo = BadZoo(act)
+    (result,) = collect(zoo, zoo.entries(), Spool(tmp_path), 1, BUDGET)
+    return result.reason
+
+
+def by_listening(act: Act, tmp_path: Path) -> str:
+    zoo = BadZoo(act)
+    ((_, problem),) = listen(zoo, zoo.entries(), Heard(tmp_path), 1, BUDGET)
+    return problem
+
+
+def by_looking(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(outputs, "look", lambda *_: act())
+    (seen,) = outputs.look_at_all(pack, ["small"], tmp_path / "kept", 1, LIMITS)
+    return seen.reason
+
+
+def by_decomposing(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(decompose, "pieces_of", lambda *_: act())
+    made = decompose.Decomposition(pack, ["task"], PieceSpool(tmp_path / "spool"))
+    list(made.run(made.missing(), 1, BUDGET))
+    (notes,) = made.notes()
+    return notes.failed
+
+
+def by_features(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(making_graphs, "graph_features", lambda *_: act())
+    store = FeatureStore(tmp_path / "features")
+    missing = making_graphs.missing_graphs(pack, store)
+    (lost,) = making_graphs.make_graphs(pack, missing, store, Pool(LIMITS))
+    assert lost is not None
+    return lost.reason
+
+
+def by_tasks(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(tasks, "network_tasks", lambda *_: act())
+    asked = tasks.Extraction(tmp_path, 1, {"small": "id"}, BUDGET)
+    asked.run(pack.blobs(["small"]), 1, lambda: None)
+    return asked.failures()["small"]
+
+
+def by_programs(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(SleepingSpace, "draw", lambda *_: act())
+    monkeypatch.setattr(turn.Turn, "most_seconds", 1)
+    monkeypatch.setitem(programs_registry(), "sleeping", "graph_net.testing.space:SleepingSpace")
+    work = Workload("sleeping", "sleep", "1", '{"tiles":4}', 1e6)
+    wanted = tasks.CollectedTask(work, "s", "g", "", {"net": 1})
+    collection = programs.Collection(tmp_path / "work", programs.Wanted(1), 1)
+    list(collection.run([wanted]))
+    (why,) = [*collection.failures([wanted]), *collection.lost]
+    return why
+
+
+def programs_registry() -> dict[str, str]:
+    from graph_net.space import registry
+
+    return registry.BUILT_IN
+
+
+def by_the_kit(act: Act, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(kit, "SECONDS", 1)
+    (found,) = kit.examine(dying(act)(), graphs=("matmul",)).findings
+    return found
+
+
+def by_measuring(act: Act) -> str:
+    name = f"{some_deaths.__file__}:{dying(act).__name__}"
+    limits = MeasuringLimits(memory_bytes=2 << 30).with_compile(2.0)
+    (record,) = measured([task(name, limits=limits)], 1)
+    assert record.failure is not None
+    return record.failure.message
+
+
+def dying(act: Act) -> type[Eager]:
+    found: type[Eager] = getattr(some_deaths, act.__name__.capitalize())
+    return found
+
+
+USERS = [value for name, value in list(globals().items()) if name.startswith("by_")]
+WITHOUT_LIMIT = {by_a_tuner, by_the_kit}
+"""Those that hold a process to no memory of its own."""
+
+
+@pytest.mark.parametrize("act", WORDS)
+@pytest.mark.parametrize("user", USERS)
+def test_a_death_has_the_same_words_everywhere(
+    user: Callable[..., str],
+    act: Act,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if act is killed:
+        monkeypatch.setenv(SWITCH, "off")
+    words = WORDS[act]
+    if act is grows and user in WITHOUT_LIMIT:
+        words = r"the machine ran out of memory \(MemoryError\)"
+    names = user.__code__.co_varnames[1 : user.__code__.co_argcount]
+    found = user(act, **{name: request.getfixturevalue(name) for name in names})
+    assert re.search(words, found), found
+
+
+def test_what_hangs_is_not_called_killed() -> None:
+    assert "killed" not in by_call(hangs)
