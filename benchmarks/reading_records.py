@@ -33,12 +33,14 @@ from graph_net.record import (
     Json,
     Output,
     Record,
+    RecordError,
     Samples,
     Subject,
     Timing,
     Verdict,
     canonical,
 )
+from graph_net.record.limits import check_depth, check_limits
 from graph_net.score.records import COLUMNS, read_records, samples_of_table
 from graph_net.store.record_columns import SCHEMA, summary_of
 from graph_net.store.record_journal import Journal
@@ -91,31 +93,50 @@ def fill(store: RecordStore, records: int, left: int) -> None:
 # -- the baseline ---------------------------------------------------------------------------------
 
 
-def built(kind: Any, value: Any) -> Any:
-    """A value of a type out of JSON; what the type is, is asked of every value."""
+def built(kind: Any, value: Any, place: str) -> Any:
+    """A value of a type out of JSON, checked; what the type is, is asked of every value."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType) and len(inner) > 2:
+        check_depth(value)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         return value
     if origin in (Union, UnionType):
-        return (
-            None if value is None else built(next(k for k in inner if k is not type(None)), value)
-        )
+        if value is None and type(None) in inner:
+            return None
+        return built(next(k for k in inner if k is not type(None)), value, place)
     if origin is tuple:
-        return tuple(built(inner[0], item) for item in value)
+        expect(isinstance(value, list), "a list", place)
+        return tuple(built(inner[0], item, place) for item in value)
     if origin is not None and issubclass(origin, Mapping):
-        return {key: built(inner[1], item) for key, item in value.items()}
+        expect(isinstance(value, dict), "an object", place)
+        for key in value:
+            key.encode()
+        return {key: built(inner[1], item, f"{place}.{key}") for key, item in value.items()}
     if is_dataclass(kind):
+        expect(isinstance(value, dict), "an object", place)
         known = hints(kind)  # type: ignore[arg-type]
-        return kind(**{name: built(known[name], each) for name, each in value.items()})  # type: ignore[operator]
+        unknown = value.keys() - known.keys()
+        expect(not unknown, f"no field {sorted(unknown)}", place)
+        return kind(**{k: built(known[k], v, f"{place}.{k}") for k, v in value.items()})  # type: ignore[operator]
     if isinstance(kind, type) and issubclass(kind, StrEnum):
+        expect(value in set(kind), f"one of {', '.join(kind)}", place)
         return kind(value)
     if kind is float:
-        assert isinstance(value, (int, float))
-        assert math.isfinite(value)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        expect(number and math.isfinite(value), "a number", place)
         return float(value)
-    assert isinstance(value, kind)
+    plain = isinstance(value, kind) and (kind is bool) == isinstance(value, bool)
+    expect(plain, kind.__name__, place)
+    if isinstance(value, str):
+        value.encode()
+    elif not isinstance(value, bool):
+        expect(abs(value) < 1 << 63, "a number of 64 bits", place)
     return value
+
+
+def expect(holds: bool, what: str, place: str) -> None:
+    if not holds:
+        raise RecordError(f"{place}: expected {what}")
 
 
 @cache
@@ -138,7 +159,8 @@ def journals(store: RecordStore) -> list[pa.Table]:
     found = []
     for path in store.journals():
         with path.open("rb") as file:
-            rows = [row(built(Record, json.loads(line))) for line in file]
+            read = (check_limits(built(Record, json.loads(line), "record")) for line in file)
+            rows = [row(one) for one in read]
         found.append(pa.Table.from_pylist(rows, schema=SCHEMA))
     return found
 

@@ -13,10 +13,13 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.record.canonical import RecordError, canonical, plain
 from graph_net.record.limits import check_depth, check_limits
-from graph_net.record.nouns import Record
+from graph_net.record.nouns import Config, Device, Record
 from graph_net.record.program import Program
+from graph_net.record.protocol import ProtocolSettings
 
 Kind = TypeVar("Kind")
+MOST_SHARED, LONGEST_SHARED = 64, 1 << 16
+_SHARED = (Config, Device, ProtocolSettings)
 Reader = Callable[[Any, str], Any]
 """Makes a value out of JSON that stands at a place; raises RecordError where it is none."""
 
@@ -81,7 +84,7 @@ def _reader(kind: Any) -> Reader:
     if origin is not None and issubclass(origin, Mapping):
         return _mapping_of(_reader(inner[1]))
     if is_dataclass(kind):
-        return _dataclass(kind)
+        return _shared(_dataclass(kind)) if kind in _SHARED else _dataclass(kind)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return _enum(kind)
     return _PLAIN[kind]
@@ -137,6 +140,23 @@ def _dataclass(kind: Any) -> Reader:
             raise _unexpected(f"no field {sorted(value.keys() - readers.keys())}", place)
         made = {name: readers[name](each, f"{place}.{name}") for name, each in value.items()}
         return kind(**made)
+
+    return read
+
+
+def _shared(reader: Reader) -> Reader:
+    """Make equal values once: the records of a run share them, and their hashes with them."""
+    made: dict[str, Any] = {}
+
+    def read(value: Any, place: str) -> Any:
+        text = repr(value)  # 1, 1.0 and True are not the same here
+        if len(text) > LONGEST_SHARED:
+            return reader(value, place)
+        if text not in made:
+            if len(made) == MOST_SHARED:
+                made.clear()
+            made[text] = reader(value, place)
+        return made[text]
 
     return read
 
