@@ -1,4 +1,4 @@
-"""Reading records to scores and to SQL. Claim: five times as fast as decoding each one twice.
+"""Reading records to scores and to SQL. Claim: a fifth of the time of decoding each one twice.
 
 Most records are in parts, the last of them in the journal that a run leaves until it is compacted.
 The baseline is what the reader was: any type out of JSON by one function that asks what it is, a
@@ -12,7 +12,8 @@ import json
 import math
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
@@ -24,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from benchmarks.common import seconds, show, verdict
+from benchmarks.common import show, verdict
 from graph_net.corpus.record_query import query
 from graph_net.record import (
     Config,
@@ -187,36 +188,42 @@ def old_query(store: RecordStore) -> list[tuple[Any, ...]]:
 # -- the comparison -------------------------------------------------------------------------------
 
 
+def new_query(store: RecordStore) -> list[tuple[Any, ...]]:
+    return query(store, QUESTION)[1]
+
+
 def speedups(found: Mapping[str, Any]) -> dict[str, float]:
     return {name: round(float(samples.log_speedup.sum()), 6) for name, samples in found.items()}
+
+
+def timed(call: Callable[[RecordStore], Any], store: RecordStore) -> tuple[float, Any]:
+    """The processor time of a call, which other programs do not lengthen, and what it returns."""
+    start = time.process_time()
+    found = call(store)
+    return time.process_time() - start, found
 
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--records", type=int, default=100_000)
     options.add_argument("--journal", type=int, default=10_000, help="how many are in no part")
-    options.add_argument("--repeats", type=int, default=1)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = RecordStore(folder)
         fill(store, given.records, given.journal)
-        assert speedups(read_records(store)) == speedups(old_scores(store)), "they disagree"
-        assert query(store, QUESTION)[1] == old_query(store), "they disagree"
-        took = seconds(
-            {
-                "scores, as it was": lambda: old_scores(store),
-                "scores": lambda: read_records(store),
-                "SQL, as it was": lambda: old_query(store),
-                "SQL": lambda: query(store, QUESTION),
-            },
-            given.repeats,
-        )
-    ratios = {name: took[f"{name}, as it was"] / took[name] for name in ("scores", "SQL")}
+        found = {
+            "scores": (timed(old_scores, store), timed(read_records, store)),
+            "SQL": (timed(old_query, store), timed(new_query, store)),
+        }
+    (_, before), (_, now) = found["scores"]
+    assert speedups(before) == speedups(now), "they disagree"
+    assert found["SQL"][0][1] == found["SQL"][1][1], "they disagree"
     title = f"{given.records:,} records, {given.journal:,} of them in a journal"
-    show(title, ("", "seconds"), [[name, f"{time:.2f}"] for name, time in took.items()])
+    rows = [[name, f"{old:.2f}", f"{new:.2f}"] for name, ((old, _), (new, _)) in found.items()]
+    show(title, ("processor seconds", "as it was", "now"), rows)
     held = [
-        verdict(ratio >= LEAST_RATIO, f"{name}: {ratio:.1f} times as fast as it was")
-        for name, ratio in ratios.items()
+        verdict(old / new >= LEAST_RATIO, f"{name}: {old / new:.1f} times as fast as it was")
+        for name, ((old, _), (new, _)) in found.items()
     ]
     return 0 if all(held) else 1
 
