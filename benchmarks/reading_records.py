@@ -44,7 +44,7 @@ from graph_net.record import (
 from graph_net.record.limits import check_depth, check_limits
 from graph_net.score.records import COLUMNS, read_records, samples_of_table
 from graph_net.store.record_columns import SCHEMA, summary_of
-from graph_net.store.record_journal import Journal
+from graph_net.store.record_journal import RecordJournal
 from graph_net.store.record_parts import read_part
 from graph_net.store.records import RecordStore
 
@@ -84,7 +84,7 @@ def fill(store: RecordStore, records: int, left: int) -> None:
     random = np.random.default_rng(0)
     for number, (begin, end) in enumerate(((0, records - left), (records - left, records)), 1):
         path = store.path / f"run-n{number:08d}-x.jsonl"
-        with Journal(path, durable=False) as journal:
+        with RecordJournal(path, durable=False) as journal:
             for place in range(begin, end):
                 journal.add(record(place, random))
         if end < records:

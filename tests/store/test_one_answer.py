@@ -29,7 +29,7 @@ from graph_net.score.roofline import headrooms
 from graph_net.store.counting import KEY, counting_records, counting_sql
 from graph_net.store.counting_rows import counting_rows
 from graph_net.store.record_columns import SCHEMA, row_of
-from graph_net.store.record_journal import Journal
+from graph_net.store.record_journal import RecordJournal
 from graph_net.store.record_upgrade import ADDED
 from graph_net.store.records import RecordStore
 from score.some_samples import DEVICE, record
@@ -54,7 +54,7 @@ EXPECTED: Answer = {
 def ingest(store: Path, *records: Record) -> None:
     """Add records from elsewhere, as the verb does."""
     file = store.with_name(f"{store.name}-{records[0].subject.name}-{records[0].started}.jsonl")
-    with Journal(file) as journal:
+    with RecordJournal(file) as journal:
         for one in records:
             journal.add(one)
     with pytest.raises(SystemExit):

@@ -20,7 +20,7 @@ from graph_net.record.protocol import ProtocolSettings
 Kind = TypeVar("Kind")
 MOST_SHARED, LONGEST_SHARED = 64, 1 << 16
 _SHARED = (Config, Device, ProtocolSettings)
-Reader = Callable[[Any, str], Any]
+FromJson = Callable[[Any, str], Any]
 """Makes a value out of JSON that stands at a place; raises RecordError where it is none."""
 
 
@@ -72,7 +72,7 @@ def _made(kind: type[Kind], tree: Any, what: str) -> Kind:
 
 
 @cache
-def _reader(kind: Any) -> Reader:
+def _reader(kind: Any) -> FromJson:
     """Return what makes a value of a type out of JSON, checked field by field."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
@@ -98,11 +98,11 @@ def _any_json(value: Any, place: str) -> Any:
     return value
 
 
-def _optional(inner: Reader) -> Reader:
+def _optional(inner: FromJson) -> FromJson:
     return lambda value, place: None if value is None else inner(value, place)
 
 
-def _tuple_of(item: Reader) -> Reader:
+def _tuple_of(item: FromJson) -> FromJson:
     def read(value: Any, place: str) -> Any:
         _require_list(value, place)
         return tuple([item(each, place) for each in value])
@@ -118,7 +118,7 @@ def _floats(value: Any, place: str) -> Any:
     return tuple([_float(each, place) for each in value])
 
 
-def _mapping_of(item: Reader) -> Reader:
+def _mapping_of(item: FromJson) -> FromJson:
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, dict):
             raise _unexpected("an object", place)
@@ -129,7 +129,7 @@ def _mapping_of(item: Reader) -> Reader:
     return read
 
 
-def _dataclass(kind: Any) -> Reader:
+def _dataclass(kind: Any) -> FromJson:
     known = get_type_hints(kind)
     readers = {entry.name: _reader(known[entry.name]) for entry in fields(kind)}
 
@@ -144,7 +144,7 @@ def _dataclass(kind: Any) -> Reader:
     return read
 
 
-def _shared(reader: Reader) -> Reader:
+def _shared(reader: FromJson) -> FromJson:
     """Make equal values once: the records of a run share them, and their hashes with them."""
     made: dict[str, Any] = {}
 
@@ -161,7 +161,7 @@ def _shared(reader: Reader) -> Reader:
     return read
 
 
-def _enum(kind: type[StrEnum]) -> Reader:
+def _enum(kind: type[StrEnum]) -> FromJson:
     members = {str(member): member for member in kind}
 
     def read(value: Any, place: str) -> Any:
@@ -200,7 +200,7 @@ def _truth(value: Any, place: str) -> Any:
     return value
 
 
-_PLAIN: dict[type, Reader] = {float: _float, str: _text, int: _whole, bool: _truth}
+_PLAIN: dict[type, FromJson] = {float: _float, str: _text, int: _whole, bool: _truth}
 
 
 def _require_list(value: Any, place: str) -> None:

@@ -13,7 +13,7 @@ from graph_net.store.parquet import check_columns
 from graph_net.store.record_columns import SCHEMA
 from graph_net.store.record_parts import read_part
 from graph_net.store.record_upgrade import absent_columns
-from graph_net.store.records import RecordStore, Stored
+from graph_net.store.records import CountingFile, RecordStore
 from graph_net.store.sql import Sql
 
 _PER_BLOCK = """try_cast(regexp_extract(rest, '"per_block":([0-9]{1,4})', 1) AS BIGINT)"""
@@ -50,7 +50,7 @@ def _sources(store: RecordStore) -> Iterator[tuple[Any, str]]:
     yield ds.dataset(whole, schema=SCHEMA, format="parquet") if whole else SCHEMA.empty_table(), "*"
 
 
-def _on_disk(stored: Stored, schema: pa.Schema) -> Any:
+def _on_disk(stored: CountingFile, schema: pa.Schema) -> Any:
     """A part without the rows that do not count, read when a question asks for it."""
     dataset = ds.dataset([str(stored.path)], schema=schema, format="parquet")
     if stored.rows is None:
