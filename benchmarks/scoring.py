@@ -70,6 +70,8 @@ def records(count: int, seed: int = 0) -> pa.Table:
         "noise": np.where(failed, np.nan, 1.0),
         "noise_low": np.where(failed, np.nan, 0.99),
         "noise_high": np.where(failed, np.nan, 1.01),
+        "compiled_graphs": np.full(count, 1),
+        "graph_breaks": np.full(count, 0),
     }
     return pa.table({name: pa.array(made[name], from_pandas=True) for name in COLUMNS})
 

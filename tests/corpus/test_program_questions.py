@@ -148,7 +148,7 @@ def test_a_wrong_condition_or_column_is_told(many: ProgramStore) -> None:
         list(batches(many, "nothing = 1"))
     with pytest.raises(TuningError, match="no column nothing"):
         list(batches(many, columns=("nothing",)))
-    with pytest.raises(TuningError, match="several"):
+    with pytest.raises(TuningError, match="one question at a time"):
         list(batches(many, "true); SELECT 1; SELECT (true"))
     with pytest.raises(TuningError, match="disabled"):
         list(batches(many, "line IN (SELECT 1 FROM read_text('/etc/hostname'))"))

@@ -19,16 +19,20 @@ from graph_net.cli.main import main
 from graph_net.compare.choose import matched
 from graph_net.compare.read import read_run
 from graph_net.corpus.record_query import query
+from graph_net.corpus.rooflines import Rooflines
+from graph_net.graph.work import Work
 from graph_net.record import Record, Stage, Symptom
+from graph_net.record.peaks import Peaks, identity
 from graph_net.report.page_rows import read_entries
 from graph_net.score.records import read_records
+from graph_net.score.roofline import headrooms
 from graph_net.store.counting import KEY, counting_records, counting_sql
 from graph_net.store.counting_rows import counting_rows
 from graph_net.store.record_columns import SCHEMA, row_of
-from graph_net.store.record_journal import Journal
+from graph_net.store.record_journal import RecordJournal
 from graph_net.store.record_upgrade import ADDED
 from graph_net.store.records import RecordStore
-from score.some_samples import record
+from score.some_samples import DEVICE, record
 from store.test_records import store_of
 
 FUTURE = "2099-01-01T00:00:00.000+00:00"
@@ -50,7 +54,7 @@ EXPECTED: Answer = {
 def ingest(store: Path, *records: Record) -> None:
     """Add records from elsewhere, as the verb does."""
     file = store.with_name(f"{store.name}-{records[0].subject.name}-{records[0].started}.jsonl")
-    with Journal(file) as journal:
+    with RecordJournal(file) as journal:
         for one in records:
             journal.add(one)
     with pytest.raises(SystemExit):
@@ -158,6 +162,14 @@ def test_what_is_done_is_what_counts_as_a_success(awkward: Path) -> None:
 def test_bisection_takes_the_failures_that_count(awkward: Path) -> None:
     found = troubled(RecordStore(awkward).records(), None, 1.0)
     assert of_records(found) == {answer for answer in EXPECTED if not answer[2]}
+
+
+def test_floors_are_those_of_the_times_that_count(awkward: Path) -> None:
+    peaks = Peaks("id", "x", 1e9, 1e10, 10**6, {"float32": 1e12})
+    work = dict.fromkeys({name for name, _, _ in EXPECTED}, Work(10**6))
+    known = Rooflines({identity(DEVICE): peaks}, work)
+    found = headrooms(RecordStore(awkward).records(), known)
+    assert sorted(one.subject.name for one in found) == sorted(SUCCESSES)
 
 
 def test_two_runs_that_share_a_protocol_are_compared_under_it(tmp_path: Path) -> None:

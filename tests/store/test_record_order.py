@@ -15,7 +15,7 @@ from graph_net.corpus.record_query import query
 from graph_net.record import Record, RecordError
 from graph_net.report.page_rows import read_entries
 from graph_net.score.records import read_records
-from graph_net.store.record_journal import Journal
+from graph_net.store.record_journal import RecordJournal
 from graph_net.store.records import RecordStore
 from store.test_records import about, killed, slow, store_of
 
@@ -88,7 +88,7 @@ def test_parts_are_ordered_by_their_number_not_by_its_digits(tmp_path: Path) -> 
 
 def test_a_journal_named_by_a_wrong_clock_comes_first(tmp_path: Path) -> None:
     """Journals once had a time alone in their names."""
-    with Journal(tmp_path / "run-20991231T000000000000-1.jsonl") as journal:
+    with RecordJournal(tmp_path / "run-20991231T000000000000-1.jsonl") as journal:
         journal.add(slow("a", FUTURE))
     store = store_of(tmp_path, [about("a")])
     assert set(statuses(store).values()) == {True}

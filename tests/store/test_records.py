@@ -23,7 +23,7 @@ from graph_net.record import (
 )
 from graph_net.store import records as module
 from graph_net.store.record_columns import record_of, row_of
-from graph_net.store.record_journal import Journal, read_journal
+from graph_net.store.record_journal import RecordJournal, read_journal
 from graph_net.store.records import RecordStore
 from record.test_record import record
 
@@ -104,18 +104,18 @@ def test_noise_and_infrastructure_are_measured_again_and_failures_on_demand(tmp_
 def test_a_line_that_was_cut_short_does_not_spoil_the_next(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     for _ in range(2):
-        with Journal(path) as journal:
+        with RecordJournal(path) as journal:
             journal.add(about("a"))
         with path.open("ab") as file:
             file.write(b'{"subject": {"na')
-    with Journal(path) as journal:
+    with RecordJournal(path) as journal:
         journal.add(about("b"))
     assert [one.subject.name for one in read_journal(path)] == ["a", "a", "b"]
 
 
 def test_ingesting_takes_the_try_that_worked(tmp_path: Path) -> None:
     path = tmp_path / "there.jsonl"
-    with Journal(path) as journal:
+    with RecordJournal(path) as journal:
         journal.add(killed("a", "2026-01-01"))
         journal.add(about("a", "2026-01-02"))
     with pytest.raises(SystemExit):

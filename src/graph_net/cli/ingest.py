@@ -16,7 +16,7 @@ from graph_net.cli.progress import progress
 if TYPE_CHECKING:
     from graph_net.corpus.programs import Added
     from graph_net.formats.tuning import Damage, Format, Place
-    from graph_net.store.counting import Standing
+    from graph_net.store.counting import Precedence
     from graph_net.store.records import RecordStore
 
 
@@ -52,7 +52,7 @@ def ingest_files(
     known = [(path, detect(path)) for path in files]
     store = RecordStore(records)
     with store.locked(), progress("files", len(known)) as advance:
-        told = store.standings() if any(kind is Format.RECORDS for _, kind in known) else {}
+        told = store.precedences() if any(kind is Format.RECORDS for _, kind in known) else {}
         tuned: list[tuple[Path, Format]] = []
         useless = 0
         for path, kind in known:
@@ -76,7 +76,7 @@ def ingest_files(
         raise typer.Exit(SOME_REFUSED if useless < len(known) else 1)
 
 
-def _records(store: RecordStore, path: Path, known: dict[str, Standing]) -> bool:
+def _records(store: RecordStore, path: Path, known: dict[str, Precedence]) -> bool:
     """Add the records of a file; whether it had any."""
     from graph_net.corpus.ingest_records import add_records
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from graph_net.formats.tuning import Damage, Place
 from graph_net.formats.tuning.stream import read_lines
 from graph_net.record import Record, RecordError, from_json
-from graph_net.store.counting import Standing
+from graph_net.store.counting import Precedence
 from graph_net.store.records import RecordStore
 
 EXAMPLES = 5
@@ -37,7 +37,7 @@ class AddedRecords:
         return bool(self.damaged) and not self.added and not self.passed
 
 
-def add_records(store: RecordStore, path: Path, known: dict[str, Standing]) -> AddedRecords:
+def add_records(store: RecordStore, path: Path, known: dict[str, Precedence]) -> AddedRecords:
     """Append the records of a file that are to count; ``known`` is what does, and grows.
 
     So the order in which files come does not matter.
@@ -49,13 +49,13 @@ def add_records(store: RecordStore, path: Path, known: dict[str, Standing]) -> A
                 told.damaged += 1
                 told.examples += [(place, found)][: EXAMPLES - len(told.examples)]
                 continue
-            key, standing = found.key, Standing(found.final, found.started)
-            if key in known and not known[key].yields_to(standing, now):
+            key, precedence = found.key, Precedence(found.final, found.started)
+            if key in known and not known[key].yields_to(precedence, now):
                 told.passed += 1
                 continue
             journal.add(found)
             told.added += 1
-            known[key] = standing
+            known[key] = precedence
     return told
 
 

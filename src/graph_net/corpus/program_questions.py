@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +17,7 @@ import pyarrow.parquet as pq
 from graph_net.corpus.program_columns import COLUMNS, SCHEMA
 from graph_net.corpus.programs import ProgramStore
 from graph_net.formats.tuning import TuningError
-
-if TYPE_CHECKING:
-    import duckdb
+from graph_net.store.sql import Sql, SqlError
 
 KS = (1, 5)
 MIXED = 8
@@ -96,7 +93,7 @@ def top_k(
         return [_score(connection, k) for k in ks]
 
 
-def _score(connection: duckdb.DuckDBPyConnection, k: int) -> TopK:
+def _score(connection: Sql, k: int) -> TopK:
     rows = connection.execute(
         "SELECT network, sum(least * weight), sum(coalesce(taken, 'inf'::DOUBLE) * weight) "
         "FROM weights JOIN best USING (task) LEFT JOIN "
@@ -148,7 +145,7 @@ def batches(
 
 
 def _matching(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Sql,
     part: Path,
     group: int,
     where: str,
@@ -181,9 +178,7 @@ def _shuffled(held: list[pa.Table], draw: np.random.Generator) -> pa.Table:
     return rows.take(pa.array(draw.permutation(len(rows))))
 
 
-def _decoded(
-    connection: duckdb.DuckDBPyConnection, rows: pa.Table, columns: Sequence[str]
-) -> pa.Table:
+def _decoded(connection: Sql, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     connection.register("held", rows)
     return _answer(connection, f"SELECT {', '.join(_computed(columns))} FROM held")  # noqa: S608
 
@@ -198,26 +193,19 @@ def _stored(columns: Sequence[str]) -> list[str]:
     return [name for name in SCHEMA.names if name in words]
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, question: str) -> pa.Table:
-    import duckdb
-
+def _answer(connection: Sql, question: str) -> pa.Table:
     try:
-        if len(connection.extract_statements(question)) != 1:
-            raise TuningError("a condition is one, not several statements")
-        return connection.sql(question).to_arrow_table()
-    except duckdb.Error as error:
-        raise TuningError(f"{str(error).splitlines()[0]}. Columns: {', '.join(COLUMNS)}") from error
+        return connection.table(question)
+    except SqlError as error:
+        raise TuningError(f"{error}. Columns: {', '.join(COLUMNS)}") from error
 
 
 @contextmanager
-def _connected(store: ProgramStore | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def _connected(store: ProgramStore | None = None) -> Iterator[Sql]:
     """A connection that sees the programs of a store and nothing else of this machine."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
+    with Sql() as connection:
         if store is not None:
             store.create_view(connection)
-        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         yield connection
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,9 +22,7 @@ from graph_net.store.atomic import written
 from graph_net.store.files import matching
 from graph_net.store.parquet import arrow_source, check_columns, source_hash
 from graph_net.store.parquet_guard import STORE, Guarded
-
-if TYPE_CHECKING:
-    import duckdb
+from graph_net.store.sql import Sql
 
 ROW_GROUP = 1 << 16
 GROUP_BYTES = 64 << 20
@@ -98,7 +96,7 @@ class ProgramStore:
                 raise TuningError(f"{source} has no program that can be read{_first(added)}")
         return added
 
-    def create_view(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def create_view(self, connection: Sql) -> None:
         """Make the table ``programs`` of a connection, for questions."""
         connection.register("stored_programs", arrow_source(self.parts(), SCHEMA))
         columns = ", ".join(f"{how} AS {name}" for name, how in COLUMNS.items())
@@ -106,14 +104,12 @@ class ProgramStore:
 
     def programs(self) -> Iterator[tuple[int, Program]]:
         """Every program as it was read, with its line; a file after the other, a task together."""
-        import duckdb
-
         exact = "coalesce(stamp::DOUBLE, stamp_raw) AS measured"
         columns = ", ".join(
             exact if name == "measured" else f"{how} AS {name}" for name, how in COLUMNS.items()
         )
         for part in self.checked():
-            with pq.ParquetFile(part) as file, duckdb.connect(":memory:") as connection:
+            with pq.ParquetFile(part) as file, Sql() as connection:
                 for group in range(file.num_row_groups):  # so that no more is in memory
                     connection.register("held", file.read_row_group(group))
                     found = connection.execute(f"SELECT {columns} FROM held")  # noqa: S608

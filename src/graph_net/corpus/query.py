@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from graph_net.corpus.pack import Pack, PackError
+from graph_net.store.sql import Sql, SqlError
 
 MEMORY = "4GiB"
 """What a question may take."""
@@ -26,26 +27,18 @@ def select(
     wanted = [name for name in pack.columns if columns is None or name in columns]
     if where is None and order == "name":  # no engine is loaded to sort a list
         return sorted(pack.rows(wanted).to_pylist(), key=lambda row: row["name"])[:limit]
-    import duckdb
-
-    hint = f"Columns: {', '.join(pack.columns)}"
-    with duckdb.connect(":memory:") as connection:
-        connection.register("pack", pack.rows(pack.columns))
-        connection.execute(f"SET memory_limit = '{MEMORY}'; SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        question = f"SELECT {', '.join(wanted)} FROM pack"  # noqa: S608 - fixed names
-        if where:
-            question += f" WHERE ({where}\n)"  # a comment at the end of it ends there
-        question += f" ORDER BY {order}\n"
-        if limit is not None:
-            question += f" LIMIT {int(limit)}"
+    question = f"SELECT {', '.join(wanted)} FROM pack"  # noqa: S608 - fixed names
+    if where:
+        question += f" WHERE ({where}\n)"  # a comment at the end of it ends there
+    question += f" ORDER BY {order}\n"
+    if limit is not None:
+        question += f" LIMIT {int(limit)}"
+    with Sql(memory=MEMORY) as sql:
+        sql.register("pack", pack.rows(pack.columns))
         try:
-            if len(connection.extract_statements(question)) != 1:
-                raise PackError(f"cannot answer {where!r}: it is more than a condition. {hint}")
-            found = connection.execute(question)
-            names = [column[0] for column in found.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-        except duckdb.Error as error:
+            names, rows = sql.ask(question)
+        except SqlError as error:
             asked = f"{where!r} ordered by {order!r}" if where else f"order {order!r}"
-            reason = str(error).splitlines()[0]
-            raise PackError(f"cannot answer {asked}: {reason}. {hint}") from error
+            hint = f"Columns: {', '.join(pack.columns)}"
+            raise PackError(f"cannot answer {asked}: {error}. {hint}") from error
+    return [dict(zip(names, row, strict=True)) for row in rows]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from graph_net.corpus.programs import ProgramStore
 from graph_net.learn.feature_store import FeatureStore, Uint64s, arrays_of, hashes
 from graph_net.learn.kinds import Kind
+from graph_net.store.sql import Sql, SqlError
 
 _TASKS = "SELECT DISTINCT task::VARCHAR AS task FROM programs ORDER BY task"
 _PROGRAMS = f"""WITH tasks AS (SELECT task, row_number() OVER (ORDER BY task) - 1 AS place
@@ -55,19 +56,14 @@ class Joined:
 
 def programs_by_key(records: Path | str, kind: Kind, where: str = "true") -> Programs:
     """The programs of a directory of records that a SQL condition chooses."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
+    with Sql() as connection:
         ProgramStore(records).create_view(connection)
-        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         tasks = [name for (name,) in connection.execute(_TASKS).fetchall()]
         question = _PROGRAMS.format(where)
         try:
-            if len(connection.extract_statements(question)) != 1:
-                raise ValueError(f"{where!r} is more than a condition")
-            found = connection.execute(question).fetchnumpy()
-        except duckdb.Error as error:
-            raise ValueError(f"cannot answer {where!r}: {str(error).splitlines()[0]}") from error
+            found = connection.arrays(question)
+        except SqlError as error:
+            raise ValueError(f"cannot answer {where!r}: {error}") from error
     task = np.asarray(found["place"]).astype(np.int32)
     program = np.asarray(found["program"]).astype(np.uint64)
     columns = {

@@ -23,6 +23,7 @@ from graph_net.learn.per_store import Subject, extract
 from graph_net.space import SpaceError, Workload
 from graph_net.space.ansor_steps import CPU_LENGTH, GPU_LENGTH, encode_steps
 from graph_net.space.primitives import TraceEncoder
+from graph_net.store.sql import Sql
 
 ROWS = 1024
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -111,9 +112,7 @@ class Making:
         return dict(zip(*names, strict=True))
 
     def _ask(self, question: str, values: Sequence[Any] = ()) -> Any:
-        import duckdb
-
-        connection = duckdb.connect(":memory:", config={"threads": 1})
+        connection = Sql(threads=1)
         ProgramStore(self.records).create_view(connection)
         return connection.execute(question, list(values))
 

@@ -26,7 +26,7 @@ from graph_net.measure.task import Task
 from graph_net.printable import printable
 from graph_net.record import Config, Record, Subject, read_as
 from graph_net.store.counting import counting_records
-from graph_net.store.record_journal import Journal, read_journal
+from graph_net.store.record_journal import RecordJournal, read_journal
 
 PACKAGES = ("isolate", "graph", "record", "rewrite", "compilers", "measure")
 MODULES = (
@@ -157,7 +157,7 @@ def until(todo: Iterator[Task], seconds: float) -> Iterator[Task]:
 
 def _write(run: Iterator[Record], output: Path) -> None:
     counts: Counter[str] = Counter()
-    with Journal(output) as journal:
+    with RecordJournal(output) as journal:
         for record in run:
             journal.add(record)
             what = str(record.timing.verdict) if record.timing else str(record.failure)

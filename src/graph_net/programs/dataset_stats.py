@@ -15,7 +15,7 @@ from graph_net.programs.dataset import Split, files, platforms, split_of
 from graph_net.programs.overview import TaskSummary, summaries, tables
 
 if TYPE_CHECKING:
-    import duckdb
+    from graph_net.store.sql import Sql
 
 BEGIN, END = "<!-- made by `graph-net programs stats` -->", "<!-- end of its tables -->"
 _PROGRAMS = """SELECT count(*), count(cost), sum(len(costs)), min(len(costs)) FILTER (cost > 0),
@@ -100,7 +100,7 @@ def _counted(name: str, path: Path) -> Platform:
     )
 
 
-def _extras(connection: duckdb.DuckDBPyConnection, key: str) -> dict[str, Any]:
+def _extras(connection: Sql, key: str) -> dict[str, Any]:
     """What the first program of each task that says something under a key says."""
     found: dict[str, Any] = {}
     for task, extra in connection.execute(_EXTRA, [f'"{key}":']).fetchall():

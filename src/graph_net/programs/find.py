@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graph_net.formats.tuning import TuningError
 
 if TYPE_CHECKING:
-    import duckdb
+    from graph_net.store.sql import Sql
 
 SHOWN = 4
 LOOKED_AT = 20_000
@@ -17,7 +17,7 @@ Known = tuple[str, str, str, str]
 """Task, workload, kernel, device."""
 
 
-def find_task(connection: duckdb.DuckDBPyConnection, word: str) -> str:
+def find_task(connection: Sql, word: str) -> str:
     """The task of that hash, workload or kernel, or the only one that begins so."""
     rows: list[Known] = connection.execute(
         "SELECT DISTINCT task, workload, kernel, device_name FROM programs ORDER BY ALL"

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graph_net.corpus.programs import ProgramStore
 from graph_net.corpus.tasks import TaskStore
 from graph_net.corpus.workloads import WorkloadStore
 from graph_net.formats.tuning import TuningError
-
-if TYPE_CHECKING:
-    import duckdb
+from graph_net.store.sql import Sql
 
 MAKES_SOME = "`graph-net programs collect` measures some, `graph-net ingest` takes in a tuner's"
 
@@ -70,20 +68,17 @@ class TaskSummary:
 
 
 @contextmanager
-def tables(records: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def tables(records: Path) -> Iterator[Sql]:
     """A connection with ``programs``, ``tasks`` and ``workloads``, and nothing else to see."""
-    import duckdb
-
     store = ProgramStore(records)
     if not store.parts():
         within = sorted({str(part.parent) for part in records.glob("*/programs-*.parquet")})
         hint = f"there are some in {', '.join(within)}" if within else MAKES_SOME
         raise TuningError(f"{records} holds no programs; {hint}")
-    with duckdb.connect(":memory:") as connection:
+    with Sql() as connection:
         store.create_view(connection)
         connection.register("tasks", TaskStore(records).source())
         connection.register("workloads", WorkloadStore(records).source())
-        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         yield connection
 
 
@@ -95,9 +90,7 @@ _CALLS = """SELECT workload, network, max(weight), max(flops), any_value(structu
     any_value(graph) FROM tasks GROUP BY workload, network ORDER BY workload, network"""
 
 
-def summaries(
-    connection: duckdb.DuckDBPyConnection, tasks: Sequence[str] | None = None
-) -> list[TaskSummary]:
+def summaries(connection: Sql, tasks: Sequence[str] | None = None) -> list[TaskSummary]:
     """Every task, or those asked for."""
     where = "" if tasks is None else f"WHERE task IN ({', '.join('?' * len(tasks))})"
     found = connection.execute(_SUMMARY.format(where=where), tasks or ()).fetchall()

@@ -16,7 +16,7 @@ from graph_net.programs.overview import TaskSummary, summaries
 from graph_net.space import Workload
 
 if TYPE_CHECKING:
-    import duckdb
+    from graph_net.store.sql import Sql
 
 MESSAGE = 600
 """Characters of a message that are kept."""
@@ -72,7 +72,7 @@ class TaskView:
         return Workload(of.format, of.name, of.workload, self.module, of.flops)
 
 
-def views(connection: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> list[TaskView]:
+def views(connection: Sql, tasks: Sequence[str]) -> list[TaskView]:
     """The tasks of these hashes, in this order."""
     wanted = list(dict.fromkeys(tasks))
     if not wanted:
@@ -107,9 +107,7 @@ def _of(tasks: list[str]) -> str:
     return f"FROM programs WHERE task IN ({', '.join('?' * len(tasks))})"
 
 
-def _noise(
-    connection: duckdb.DuckDBPyConnection, tasks: list[str]
-) -> dict[str, tuple[float | None, int]]:
+def _noise(connection: Sql, tasks: list[str]) -> dict[str, tuple[float | None, int]]:
     rows = connection.execute(
         "SELECT task, median(list_aggregate(costs, 'stddev_samp') / cost) "
         "FILTER (len(costs) > 1), max(len(costs)) "
@@ -119,9 +117,7 @@ def _noise(
     return {task: (noise, repeats) for task, noise, repeats in rows}
 
 
-def _failures(
-    connection: duckdb.DuckDBPyConnection, tasks: list[str]
-) -> dict[str, list[FailureKind]]:
+def _failures(connection: Sql, tasks: list[str]) -> dict[str, list[FailureKind]]:
     found: dict[str, list[FailureKind]] = {}
     rows = connection.execute(
         "SELECT task, stage, symptom, count(*), arg_min(message, (source, line)) "
@@ -135,9 +131,7 @@ def _failures(
     return found
 
 
-def _costs(
-    connection: duckdb.DuckDBPyConnection, tasks: list[str]
-) -> dict[str, NDArray[np.float64]]:
+def _costs(connection: Sql, tasks: list[str]) -> dict[str, NDArray[np.float64]]:
     rows = connection.execute(
         f"SELECT task, list_sort(list(cost)) {_of(tasks)} AND cost IS NOT NULL GROUP BY task",
         tasks,
@@ -145,9 +139,7 @@ def _costs(
     return {task: np.array(costs) for task, costs in rows}
 
 
-def _chosen(
-    connection: duckdb.DuckDBPyConnection, tasks: list[str]
-) -> dict[str, tuple[Chosen, Chosen]]:
+def _chosen(connection: Sql, tasks: list[str]) -> dict[str, tuple[Chosen, Chosen]]:
     """The best and the typical program of each task; nothing else of the others is put together."""
     rows = connection.execute(
         "WITH ran AS (SELECT task, source, line, program, "  # noqa: S608 - fixed text
@@ -164,7 +156,7 @@ def _chosen(
     return {task: (both[0], both[-1]) for task, both in found.items()}
 
 
-def _modules(connection: duckdb.DuckDBPyConnection, of: Sequence[TaskSummary]) -> dict[str, str]:
+def _modules(connection: Sql, of: Sequence[TaskSummary]) -> dict[str, str]:
     workloads = list({summary.workload for summary in of})
     rows: list[Any] = connection.execute(
         "SELECT workload, any_value(module) FROM workloads "  # noqa: S608 - fixed text

@@ -25,8 +25,8 @@ def digest(*parts: str) -> str:
     """A short hash of some texts."""
     state = blake2b(digest_size=KEY_BYTES)
     for part in parts:
-        state.update(len(part.encode()).to_bytes(4, "little"))
-        state.update(part.encode())
+        data = part.encode()
+        state.update(len(data).to_bytes(4, "little") + data)
     return state.hexdigest()
 
 

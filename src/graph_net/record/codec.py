@@ -13,11 +13,14 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.record.canonical import RecordError, canonical, plain
 from graph_net.record.limits import check_depth, check_limits
-from graph_net.record.nouns import Record
+from graph_net.record.nouns import Config, Device, Record
 from graph_net.record.program import Program
+from graph_net.record.protocol import ProtocolSettings
 
 Kind = TypeVar("Kind")
-Reader = Callable[[Any, str], Any]
+MOST_SHARED, LONGEST_SHARED = 64, 1 << 16
+_SHARED = (Config, Device, ProtocolSettings)
+FromJson = Callable[[Any, str], Any]
 """Makes a value out of JSON that stands at a place; raises RecordError where it is none."""
 
 
@@ -69,7 +72,7 @@ def _made(kind: type[Kind], tree: Any, what: str) -> Kind:
 
 
 @cache
-def _reader(kind: Any) -> Reader:
+def _reader(kind: Any) -> FromJson:
     """Return what makes a value of a type out of JSON, checked field by field."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
@@ -81,7 +84,7 @@ def _reader(kind: Any) -> Reader:
     if origin is not None and issubclass(origin, Mapping):
         return _mapping_of(_reader(inner[1]))
     if is_dataclass(kind):
-        return _dataclass(kind)
+        return _shared(_dataclass(kind)) if kind in _SHARED else _dataclass(kind)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return _enum(kind)
     return _PLAIN[kind]
@@ -95,11 +98,11 @@ def _any_json(value: Any, place: str) -> Any:
     return value
 
 
-def _optional(inner: Reader) -> Reader:
+def _optional(inner: FromJson) -> FromJson:
     return lambda value, place: None if value is None else inner(value, place)
 
 
-def _tuple_of(item: Reader) -> Reader:
+def _tuple_of(item: FromJson) -> FromJson:
     def read(value: Any, place: str) -> Any:
         _require_list(value, place)
         return tuple([item(each, place) for each in value])
@@ -115,7 +118,7 @@ def _floats(value: Any, place: str) -> Any:
     return tuple([_float(each, place) for each in value])
 
 
-def _mapping_of(item: Reader) -> Reader:
+def _mapping_of(item: FromJson) -> FromJson:
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, dict):
             raise _unexpected("an object", place)
@@ -126,7 +129,7 @@ def _mapping_of(item: Reader) -> Reader:
     return read
 
 
-def _dataclass(kind: Any) -> Reader:
+def _dataclass(kind: Any) -> FromJson:
     known = get_type_hints(kind)
     readers = {entry.name: _reader(known[entry.name]) for entry in fields(kind)}
 
@@ -141,7 +144,24 @@ def _dataclass(kind: Any) -> Reader:
     return read
 
 
-def _enum(kind: type[StrEnum]) -> Reader:
+def _shared(reader: FromJson) -> FromJson:
+    """Make equal values once: the records of a run share them, and their hashes with them."""
+    made: dict[str, Any] = {}
+
+    def read(value: Any, place: str) -> Any:
+        text = repr(value)  # 1, 1.0 and True are not the same here
+        if len(text) > LONGEST_SHARED:
+            return reader(value, place)
+        if text not in made:
+            if len(made) == MOST_SHARED:
+                made.clear()
+            made[text] = reader(value, place)
+        return made[text]
+
+    return read
+
+
+def _enum(kind: type[StrEnum]) -> FromJson:
     members = {str(member): member for member in kind}
 
     def read(value: Any, place: str) -> Any:
@@ -180,7 +200,7 @@ def _truth(value: Any, place: str) -> Any:
     return value
 
 
-_PLAIN: dict[type, Reader] = {float: _float, str: _text, int: _whole, bool: _truth}
+_PLAIN: dict[type, FromJson] = {float: _float, str: _text, int: _whole, bool: _truth}
 
 
 def _require_list(value: Any, place: str) -> None:

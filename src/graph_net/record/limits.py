@@ -10,7 +10,7 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from graph_net.record.canonical import RecordError, canonical
+from graph_net.record.canonical import RecordError
 from graph_net.record.nouns import Config, Cost, Device, Record, Subject
 from graph_net.record.timing import LARGEST
 
@@ -53,7 +53,7 @@ def check_limits(record: Record) -> Record:
         for name in names:
             if len(getattr(noun, name)) > MOST_NAME:
                 raise RecordError(f"record.{part}.{name}: more than {MOST_NAME} letters")
-    _require("config.options", canonical(dict(record.config.options)), MOST_TEXT)
+    _require("config.options", record.config.options_text, MOST_TEXT)
     _require("protocol", record.protocol, MOST_NAME)
     _require("started", record.started, MOST_NAME)
     if record.failure is not None:

@@ -82,7 +82,12 @@ class Config:
     @cached_property
     def hash(self) -> str:
         """Equal for equal configurations."""
-        return digest(self.kind, self.name, self.version, canonical(dict(self.options)))
+        return digest(self.kind, self.name, self.version, self.options_text)
+
+    @cached_property
+    def options_text(self) -> str:
+        """The options as JSON with one spelling."""
+        return canonical(dict(self.options))
 
     @property
     def label(self) -> str:

@@ -6,8 +6,8 @@ machine that a file came from, so among stored records it decides nothing. Resul
 protocols are different results: each counts. ``counting_records``, ``counting_sql`` and
 ``counting_rows`` say the same of records, in SQL and of a table.
 
-Files from elsewhere are stored in any order, so ``Standing`` keeps results out that are older than
-what is there.
+Files from elsewhere are stored in any order, so ``Precedence`` keeps results out that are older
+than what is there.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def counting_records(records: Iterable[Record]) -> dict[str, Record]:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Precedence:
     """What decides between a stored result and one of the same key from elsewhere."""
 
     final: bool
     """Whether a resumed run would pass it over."""
     started: str
 
-    def yields_to(self, other: Standing, now: datetime) -> bool:
+    def yields_to(self, other: Precedence, now: datetime) -> bool:
         """Return whether another result is to be stored after this one, and so to count.
 
         A final one goes before one that would be measured again, and then a later one before an

@@ -73,7 +73,7 @@ def summary_of(record: Record) -> dict[str, Any]:
         "subcategory": subject.subcategory,
         "compiler": config.name,
         "version": config.version,
-        "options": canonical(dict(config.options)),
+        "options": config.options_text,
         "config": config.hash,
         "device": device.hash,
         "device_kind": device.kind,

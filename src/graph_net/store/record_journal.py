@@ -15,14 +15,14 @@ from graph_net.store.journal import LineJournal, whole_lines
 SUFFIX = ".jsonl"
 
 
-class Journal(LineJournal):
+class RecordJournal(LineJournal):
     """Appends records to a file."""
 
     def add(self, record: Record) -> None:
         """Store a record; when this returns it survives a kill, and a loss of power too."""
         self.append(to_json(record).encode())
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> RecordJournal:
         return self
 
 

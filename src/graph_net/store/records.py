@@ -21,12 +21,12 @@ import pyarrow.parquet as pq
 
 from graph_net.record import RETRIED, Record, RecordError, Symptom
 from graph_net.store.atomic import replacing
-from graph_net.store.counting import KEY, Standing
+from graph_net.store.counting import KEY, Precedence
 from graph_net.store.counting_rows import Ints, counting_rows
 from graph_net.store.files import matching
 from graph_net.store.lock import held
 from graph_net.store.record_columns import SCHEMA, record_of
-from graph_net.store.record_journal import SUFFIX, Journal, read_journal
+from graph_net.store.record_journal import SUFFIX, RecordJournal, read_journal
 from graph_net.store.record_parts import (
     PARQUET,
     number_of_part,
@@ -40,7 +40,7 @@ _FINAL = {None, *Symptom} - RETRIED
 
 
 @dataclass(frozen=True)
-class Stored:
+class CountingFile:
     """A part or a journal, and which of its rows count; a journal was decoded to know that."""
 
     path: Path
@@ -81,10 +81,10 @@ class RecordStore:
         pairs = zip(table["key"].to_pylist(), table["symptom"].to_pylist(), strict=True)
         return {key for key, symptom in pairs if symptom in passed}
 
-    def standings(self) -> dict[str, Standing]:
+    def precedences(self) -> dict[str, Precedence]:
         """Return what decides whether a result from elsewhere is stored, by key."""
         rows = self.counting_table(["key", "symptom", "started"]).to_pylist()
-        return {row["key"]: Standing(row["symptom"] in _FINAL, row["started"]) for row in rows}
+        return {row["key"]: Precedence(row["symptom"] in _FINAL, row["started"]) for row in rows}
 
     def records(self) -> Iterator[Record]:
         """Every record that counts, one part in memory at a time."""
@@ -96,7 +96,7 @@ class RecordStore:
                     line = number if stored.rows is None else int(stored.rows[number])
                     raise RecordError(f"{stored.path.name}, record {line + 1}: {error}") from error
 
-    def stored(self) -> list[Stored]:
+    def stored(self) -> list[CountingFile]:
         """The parts, then the journals, and which of their rows count; journals are decoded."""
         journals = {path: read_table(path, SCHEMA.names) for path in self.journals()}
         parts = self.parts()
@@ -111,7 +111,7 @@ class RecordStore:
             rows = None if counting is None else counting[_between(counting, begin, end)] - begin
             if rows is not None and len(rows) == key.num_rows:
                 rows = None
-            found.append(Stored(path, rows, journals.get(path)))
+            found.append(CountingFile(path, rows, journals.get(path)))
             begin = end
         return found
 
@@ -128,11 +128,11 @@ class RecordStore:
         rows = counting_rows(table)
         return (table if rows is None else table.take(pa.array(rows))).select(list(columns))
 
-    def journal(self) -> Journal:
+    def journal(self) -> RecordJournal:
         """A new journal for one run; it comes after those that are there, whatever the clock."""
         number = 1 + max((order_of_journal(path)[0] for path in self.journals()), default=0)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        return Journal(self.path / f"run-n{number:08d}-{stamp}-{os.getpid()}{SUFFIX}")
+        return RecordJournal(self.path / f"run-n{number:08d}-{stamp}-{os.getpid()}{SUFFIX}")
 
     def locked(self) -> AbstractContextManager[None]:
         """Hold the store for one run; a second one is told."""

@@ -1,0 +1,63 @@
+"""A directory of records as a table of SQL: each result that counts, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from graph_net.store.parquet import check_columns
+from graph_net.store.record_columns import SCHEMA
+from graph_net.store.record_parts import read_part
+from graph_net.store.record_upgrade import absent_columns
+from graph_net.store.records import CountingFile, RecordStore
+from graph_net.store.sql import Sql
+
+_PER_BLOCK = """try_cast(regexp_extract(rest, '"per_block":([0-9]{1,4})', 1) AS BIGINT)"""
+"""How a part that has no such column says it."""
+
+
+def create_records(sql: Sql, store: RecordStore) -> None:
+    """Make the table ``records``."""
+    selects = []
+    for number, (source, columns) in enumerate(_sources(store)):
+        sql.register(f"source_{number}", source)
+        selects.append(f"SELECT {columns} FROM source_{number}")  # noqa: S608 - fixed names
+    sql.execute(f"CREATE VIEW records AS {' UNION ALL BY NAME '.join(selects)}")
+
+
+def _sources(store: RecordStore) -> Iterator[tuple[Any, str]]:
+    """What DuckDB reads, and its columns: each key once.
+
+    A part stays on disk unless it has a key twice, or is one of the first version.
+    """
+    whole: list[str] = []
+    for stored in store.stored():
+        absent = frozenset() if stored.journal is not None else absent_columns(stored.path)
+        if stored.journal is not None or absent - {"per_block"}:
+            yield stored.table(), "*"
+            continue
+        names = [name for name in SCHEMA.names if name not in absent]
+        check_columns(stored.path, SCHEMA, names)
+        if stored.rows is None and not absent:
+            whole.append(str(stored.path))
+            continue
+        schema = pa.schema([SCHEMA.field(name) for name in names])
+        yield _on_disk(stored, schema), f"*, {_PER_BLOCK} AS per_block" if absent else "*"
+    yield ds.dataset(whole, schema=SCHEMA, format="parquet") if whole else SCHEMA.empty_table(), "*"
+
+
+def _on_disk(stored: CountingFile, schema: pa.Schema) -> Any:
+    """A part without the rows that do not count, read when a question asks for it."""
+    dataset = ds.dataset([str(stored.path)], schema=schema, format="parquet")
+    if stored.rows is None:
+        return dataset
+    keys = read_part(stored.path, ["key"])["key"]
+    kept = keys.take(pa.array(stored.rows))
+    gone = keys.filter(pc.invert(pc.is_in(keys, value_set=kept.combine_chunks())))
+    if len(kept) + len(gone) < len(keys):  # a key is twice in this part alone
+        return stored.table().select(schema.names)
+    return dataset.filter(~ds.field("key").isin(gone.combine_chunks()))
