@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import err, open_graph, open_graph_in, out
+from graph_net.api.graphs import open_graph, open_graph_in
+from graph_net.cli.common import err, out
 
 if TYPE_CHECKING:
     from graph_net.bisect import Cluster, Settings, Witness

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from graph_net.cli.bench import parse_seconds
-from graph_net.cli.common import err, out, short_bytes
-from graph_net.cli.progress import progress
+from graph_net.api.options import parse_seconds
+from graph_net.cli.common import err, out
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import counted
+from graph_net.display.progress import progress
+from graph_net.printable import counted, short_bytes
 from graph_net.rewrite.typical import LONGEST, SHORTEST
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import typer
 
 from graph_net.cli.common import err
 from graph_net.cli.import_ import SOME_REFUSED
-from graph_net.cli.progress import progress
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.corpus.query import select
+from graph_net.display.progress import progress
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import GraphError
 from graph_net.printable import counted

@@ -11,9 +11,9 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import err, out
-from graph_net.cli.progress import progress
 from graph_net.corpus.convert import Outcome, read_directories
 from graph_net.corpus.pack import PackError, PackWriter
+from graph_net.display.progress import progress
 from graph_net.formats.graphnet import find_samples
 
 SOME_REFUSED = 3

@@ -11,7 +11,7 @@ import typer
 
 from graph_net.cli.common import err
 from graph_net.cli.import_ import SOME_REFUSED
-from graph_net.cli.progress import progress
+from graph_net.display.progress import progress
 
 if TYPE_CHECKING:
     from graph_net.corpus.programs import Added

@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from graph_net.cli.common import err, short_bytes, short_count
+from graph_net.cli.common import err
 from graph_net.cli.long_table import Column, print_long
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.query import select
-from graph_net.corpus.shipped import mini as shipped_mini
-from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import counted
+from graph_net.corpus.shipped import mini_names, shipped_corpus
+from graph_net.printable import counted, short_bytes, short_count
 
 SHOWN = (
     Column("name", lambda row: row["name"]),
@@ -61,7 +60,7 @@ def list_pack(
         None if json else PRINTED,
     )
     if mini:
-        chosen = set(shipped_mini())
+        chosen = set(mini_names())
         rows = [row for row in rows if row["name"] in chosen][:limit]
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from graph_net.cli.bench import parse_seconds
+from graph_net.api.options import parse_seconds
 from graph_net.cli.common import err, out
 from graph_net.cli.programs_dataset import count_programs, describe_programs
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
-from graph_net.cli.progress import progress
 from graph_net.cli.verbs import Chapter, Verb
+from graph_net.display.progress import progress
 from graph_net.printable import counted
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graph_net.cli.bench import parse_seconds
-from graph_net.cli.board import Board
-from graph_net.cli.choose import chosen_graphs
+from graph_net.api.choose import chosen_graphs
+from graph_net.api.options import parse_seconds
 from graph_net.cli.common import err
 from graph_net.cli.list import WHERE_HELP
+from graph_net.display.board import Board
 
 if TYPE_CHECKING:
     from graph_net.measure import Task

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from graph_net.cli.common import GRAPH_HELP, err, open_graph, out
+from graph_net.api.graphs import open_graph
+from graph_net.cli.common import GRAPH_HELP, err, out
 from graph_net.cli.export import safe_path
-from graph_net.cli.terminal import lines
+from graph_net.display.terminal import lines
 
 NOT_SHOWN = 1
 

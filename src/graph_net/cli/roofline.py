@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from graph_net.api.confined import confined
+from graph_net.api.report import pack_at_hand
 from graph_net.cli.common import err, out
-from graph_net.cli.confined import confined
-from graph_net.cli.progress import progress
-from graph_net.cli.report import pack_at_hand
+from graph_net.display.progress import progress
 from graph_net.graph import GraphError
 
 if TYPE_CHECKING:

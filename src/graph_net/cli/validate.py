@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graph_net.cli.list import WHERE_HELP
-from graph_net.cli.progress import progress
 from graph_net.cli.verdicts import failure_table, summary, verdict_table
 from graph_net.corpus.open_sample import open_confined
 from graph_net.corpus.pack import Pack, PackError, is_pack
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
+from graph_net.display.progress import progress
 from graph_net.files import read_text
 from graph_net.formats.graphnet import find_samples
 from graph_net.graph import from_bytes

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graph_net.cli.bench import parse_seconds
-from graph_net.cli.common import GRAPH_HELP, err, open_graph, short_bytes
-from graph_net.cli.confined import confined
-from graph_net.printable import counted
+from graph_net.api.confined import confined
+from graph_net.api.graphs import open_graph
+from graph_net.api.options import parse_seconds
+from graph_net.cli.common import GRAPH_HELP, err
+from graph_net.printable import counted, short_bytes
 
 if TYPE_CHECKING:
     from graph_net.graph import Graph

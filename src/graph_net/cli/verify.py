@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graph_net.cli.progress import progress
 from graph_net.cli.reference import COMPILER_HELP
 from graph_net.cli.verify_table import show_environment, show_summary, show_table, tree_of
+from graph_net.display.progress import progress
 
 if TYPE_CHECKING:
     from graph_net.corpus.golden import GoldenStore

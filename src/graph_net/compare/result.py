@@ -14,6 +14,7 @@ from graph_net.compare.choose import Matched, matched
 from graph_net.compare.judge import Change, Judged, Reason, Settings, judge
 from graph_net.compare.read import read_run
 from graph_net.compare.rows import Row, rows_of
+from graph_net.printable import printable
 from graph_net.record import RecordError, short_name
 from graph_net.score.records import floats_of
 from graph_net.score.samples import Floats, Ints
@@ -47,6 +48,16 @@ class Comparison:
 
     def __len__(self) -> int:
         return len(self.pairs.first)
+
+    def __repr__(self) -> str:
+        from graph_net.compare.markdown import headline
+
+        return f"<Comparison {printable(headline(self))}>"
+
+    def _repr_html_(self) -> str:
+        from graph_net.compare.markdown import html
+
+        return html(self)
 
     def count(self, change: Change) -> int:
         """How many graphs changed so."""

@@ -1,0 +1,95 @@
+"""What ``import graph_net`` offers, and what it loads."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graph_net as gn
+
+NAMES = """
+Comparison Corpus Graph Record Records Scoreboard __version__ bench capture compare corpus load
+read_sample
+""".split()
+HEAVY = {"torch", "numpy", "pandas", "pyarrow", "duckdb", "rich", "typer"}
+
+
+def modules_after(program: str) -> set[str]:
+    """The modules that are loaded when a program ends."""
+    tell = "\nimport sys; print(*sys.modules)"
+    command = [sys.executable, "-c", program + tell]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(gn.__all__) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    found = getattr(gn, name)
+    assert name in dir(gn)
+    assert isinstance(found, str) or inspect.getdoc(found)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'lunch'"):
+        gn.lunch  # noqa: B018
+
+
+def test_importing_the_library_loads_no_library_and_no_room() -> None:
+    loaded = modules_after("import graph_net")
+    assert not loaded & HEAVY
+    assert {name for name in loaded if name.startswith("graph_net")} == {"graph_net"}
+
+
+def test_importing_the_library_loads_few_modules_more_than_python_itself() -> None:
+    assert len(modules_after("import graph_net") - modules_after("import typing")) < 10
+
+
+def test_a_corpus_is_chosen_from_without_torch() -> None:
+    loaded = modules_after("import graph_net; len(graph_net.corpus().mini())")
+    assert "torch" not in loaded
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n[0].islower()])
+def test_a_function_is_called_after_its_package_was_imported_too(name: str) -> None:
+    program = f"""
+import importlib, inspect, graph_net
+before = inspect.signature(graph_net.{name})
+try:
+    importlib.import_module("graph_net.{name}")
+except ModuleNotFoundError:
+    pass
+assert callable(graph_net.{name})
+assert inspect.signature(graph_net.{name}) == before
+"""
+    assert "graph_net" in modules_after(program)
+
+
+def test_a_package_with_the_name_of_a_function_calls_it(tmp_path: Path) -> None:
+
+    with pytest.raises(ValueError, match="nowhere does not exist"):
+        gn.compare(tmp_path / "nowhere", tmp_path)
+
+
+def test_the_types_are_known_to_a_type_checker(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    program = tmp_path / "uses.py"
+    program.write_text(
+        "import graph_net as gn\n"
+        "reveal_type(gn.load('a'))\n"
+        "reveal_type(gn.bench())\n"
+        "reveal_type(gn.compare('a', 'b').regressions)\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", str(program)]
+    root = Path(gn.__file__).parents[2]
+    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root).stdout
+    assert "graph_net.graph.graph.Graph" in said
+    assert "graph_net.api.records.Records" in said
+    assert re.search(r'type is "(builtins\.)?int"', said)
