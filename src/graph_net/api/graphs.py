@@ -7,7 +7,7 @@ from pathlib import Path
 from graph_net.corpus.near import near_names
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.pack import NoGraph, Pack, PackError, is_pack
-from graph_net.corpus.shipped import shipped_corpus
+from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand
 from graph_net.files import read_bytes, read_text
 from graph_net.formats.graphnet import find_samples
 from graph_net.graph import DEFAULT_LIMITS, Graph, from_bytes, from_json
@@ -64,19 +64,20 @@ _FILES = {
 
 
 def _from_corpus(name: str) -> tuple[str, Graph]:
-    """A graph of the shipped corpus, where there is one of that name."""
+    """A graph of the corpus at hand, where there is one of that name."""
     why = f"{name} does not exist: give a sample directory, PACK:NAME or a graph of the corpus"
     if Path(name).is_absolute():
         raise PackError(why)
     try:
-        corpus = Pack(shipped_corpus())
+        corpus = Pack(corpus_at_hand())
     except PackError as error:
         raise PackError(why) from error
     try:
         return name, corpus.graph(name)
     except NoGraph as error:
         near = near_names(name, corpus.names())
-        raise PackError(f"{why}{', such as ' * bool(near)}{', '.join(near)}") from error
+        lacks = f"; {MINI_ALONE}" if corpus.path == MINI else ""
+        raise PackError(f"{why}{', such as ' * bool(near)}{', '.join(near)}{lacks}") from error
 
 
 def _from_pack(pack: Pack, name: str) -> tuple[str, Graph]:

@@ -13,7 +13,7 @@ from graph_net.cli.long_table import Column, print_long
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.query import select
-from graph_net.corpus.shipped import mini_names, shipped_corpus
+from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand, mini_names
 from graph_net.printable import counted, short_bytes, short_count
 
 SHOWN = (
@@ -52,8 +52,9 @@ def list_pack(
     ] = False,
 ) -> None:
     """List the graphs of a pack, or those a condition chooses; no graph is read."""
+    place = pack or corpus_at_hand()
     rows = select(
-        Pack(pack or shipped_corpus()),
+        Pack(place),
         where,
         order,
         None if mini else limit,
@@ -67,4 +68,5 @@ def list_pack(
         return
     more = OF_SUBGRAPHS if rows and "occurrences" in rows[0] else ()
     print_long((*SHOWN, *more, ID), rows)
-    err.print(counted(len(rows), "graph"))
+    lacks = f"; {MINI_ALONE}" if place == MINI else ""
+    err.print(f"{counted(len(rows), 'graph')}{lacks}", highlight=False)

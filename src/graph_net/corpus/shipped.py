@@ -12,6 +12,7 @@ VARIABLE = "GRAPH_NET_CORPUS"
 DATA = "GRAPH_NET_DATA"
 MINI = Path(__file__).parent / "mini_pack"
 """The mini selection as a pack of its own, which an installed package has."""
+MINI_ALONE = f"only the mini selection is installed; set ${DATA} to a checkout of GraphNet for all"
 
 
 def shipped_data(name: str) -> Path:
