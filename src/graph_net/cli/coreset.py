@@ -44,7 +44,7 @@ def coreset_graphs(
         Path | None, typer.Option("--output", "-o", help="A new pack to write them to.")
     ] = None,
 ) -> None:
-    """Choose graphs whose score predicts the score of all, and say how wrong that will be.
+    """Choose few graphs whose score predicts that of all, with its error (`sample` is by kind).
 
     Measured records tell which features of a graph matter and how large the error is, by
     cross-validation; without records graphs are chosen by their features and no error is stated.

@@ -27,9 +27,10 @@ def import_samples(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Read GraphNet samples into a pack, by parsing: their source is never executed.
+    """Read GraphNet samples into a pack, by parsing alone (`ingest` adds measurements).
 
-    One with calls under vmap is traced, on tensors without values in a confined process.
+    Their source is never executed. One with calls under vmap is traced, on tensors without values
+    in a confined process.
     Samples that the pack has already are passed over, so a stopped import goes on where it was.
     Exit code: 0 all read, 3 some refused (the others are in the pack), 1 none read.
     """

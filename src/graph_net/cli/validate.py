@@ -58,11 +58,11 @@ def validate_graphs(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print every verdict as JSON.")] = False,
 ) -> None:
-    """Check the five requirements of GraphNet's paper, each graph in a process of its own.
+    """Check graphs by the five requirements of GraphNet's paper (`verify` checks a machine).
 
-    A graph is run on fake tensors, and on values where it is small enough; it is captured again
-    from what is stored and cut into pieces, and both must give the same outputs. Exit code 1 if a
-    graph fails.
+    Each graph is run in a process of its own, on fake tensors, and on values where it is small
+    enough; it is captured again from what is stored and cut into pieces, and both must give the
+    same outputs. Exit code 1 if a graph fails.
     """
     found = tasks(source or shipped_corpus(), where, names, limit)
     if keep is not None and not found.structures:

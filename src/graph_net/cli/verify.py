@@ -44,7 +44,7 @@ def verify_golden(
     timeout: Annotated[float, typer.Option(help="Time limit for one compilation.")] = 600.0,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Run the graphs of a golden run here: the same outputs, and as fast?
+    """Run a golden run again here: the same outputs, and as fast? (`validate` checks graphs.)
 
     Inputs are drawn from the same seeds. Exit code 1 if outputs differ, a graph fails or is surely
     slower; 2 if the golden run cannot be used or is damaged.
