@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graph_net.api.bench import bench as bench
+    from graph_net.api.bisect import bisect as bisect
     from graph_net.api.capture import capture as capture
     from graph_net.api.compare import compare as compare
     from graph_net.api.corpus import Corpus as Corpus
     from graph_net.api.corpus import corpus as corpus
     from graph_net.api.graphs import load as load
     from graph_net.api.graphs import read_sample as read_sample
+    from graph_net.api.programs import ProgramSet as ProgramSet
+    from graph_net.api.programs import programs as programs
     from graph_net.api.records import Records as Records
+    from graph_net.api.repro import repro as repro
+    from graph_net.api.roofline import Roofline as Roofline
+    from graph_net.api.roofline import roofline as roofline
+    from graph_net.api.subgraphs import subgraphs as subgraphs
+    from graph_net.api.validate import validate as validate
     from graph_net.compare import Comparison as Comparison
     from graph_net.graph import Graph as Graph
     from graph_net.record import Record as Record
@@ -29,15 +37,23 @@ _PLACES = {
     "Comparison": "graph_net.compare",
     "Corpus": "graph_net.api.corpus",
     "Graph": "graph_net.graph",
+    "ProgramSet": "graph_net.api.programs",
     "Record": "graph_net.record",
     "Records": "graph_net.api.records",
+    "Roofline": "graph_net.api.roofline",
     "Scoreboard": "graph_net.score",
     "bench": "graph_net.api.bench",
+    "bisect": "graph_net.api.bisect",
     "capture": "graph_net.api.capture",
     "compare": "graph_net.api.compare",
     "corpus": "graph_net.api.corpus",
     "load": "graph_net.api.graphs",
+    "programs": "graph_net.api.programs",
     "read_sample": "graph_net.api.graphs",
+    "repro": "graph_net.api.repro",
+    "roofline": "graph_net.api.roofline",
+    "subgraphs": "graph_net.api.subgraphs",
+    "validate": "graph_net.api.validate",
 }
 """Where each public name is defined."""
 __all__ = ["__version__", *_PLACES]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,8 @@ class Corpus(Mapping[str, "Graph"]):
     conditions: tuple[str, ...] = ()
     only_mini: bool = False
     most: int | None = None
+    keeps: object = field(default=None, compare=False)
+    """What must live as long as this does: a temporary pack."""
 
     def where(self, condition: str) -> Corpus:
         """Return those for which a condition in SQL holds: ``"nodes < 500"``."""

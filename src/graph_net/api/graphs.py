@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from graph_net.corpus.near import near_names
@@ -94,3 +95,9 @@ def _from_pack(pack: Pack, name: str) -> tuple[str, Graph]:
 def _some(path: Path, names: list[str]) -> str:
     more = " …" if len(names) > 3 else ""
     return ", ".join(f"{path}:{name}" for name in names[:3]) + more
+
+
+def safe_path(name: str) -> Path:
+    """A graph's name as a relative path that stays below where it is put."""
+    parts = [re.sub(r"[^\w.+=@-]", "_", part) for part in name.split("/")]
+    return Path(*[part for part in parts if part.strip(".")] or ["graph"])

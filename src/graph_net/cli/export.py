@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from graph_net.api.graphs import safe_path
 from graph_net.cli.common import err
 from graph_net.cli.import_ import SOME_REFUSED
 from graph_net.corpus.pack import Pack, PackError
@@ -58,9 +58,3 @@ def export_pack(
     err.print(f"{counted(len(names) - refused, 'sample')} written to {output}")
     if refused:
         raise typer.Exit(SOME_REFUSED if refused < len(names) else 1)
-
-
-def safe_path(name: str) -> Path:
-    """A graph's name as a relative path that stays below where it is put."""
-    parts = [re.sub(r"[^\w.+=@-]", "_", part) for part in name.split("/")]
-    return Path(*[part for part in parts if part.strip(".")] or ["graph"])

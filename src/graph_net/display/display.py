@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 from graph_net.display.board import Board
@@ -24,6 +24,10 @@ class Display:
         """Print a line."""
         if not self.quiet:
             err.print(line, highlight=False, soft_wrap=True)
+
+    def waiting(self, what: str) -> AbstractContextManager[object]:
+        """Say what is waited for, while it is."""
+        return nullcontext() if self.quiet else err.status(what)
 
     def progress(self, what: str, total: int) -> AbstractContextManager[Advance]:
         """Show a bar; call what it yields once per thing done."""
