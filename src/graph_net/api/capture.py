@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from graph_net.capture import Captured
     from graph_net.graph import Graph
 
 
@@ -50,6 +52,36 @@ def capture(
             "`from graph_net.capture import capture` has one that returns all of them"
         )
     return captured.graphs[0]
+
+
+def capture_file(
+    model: str,
+    output: Path,
+    inputs: Sequence[str] = (),
+    dynamic: Sequence[str] = (),
+    *,
+    name: str = "",
+    weights: bool = True,
+    mode: str = "inference",
+    dtype: str = "",
+) -> tuple[Captured, list[str]]:
+    """Add the graphs of ``file.py:name`` to a pack; return them with their names there.
+
+    The file, which is the user's own, is run. A model that cannot be captured whole gives its
+    pieces, ``name/0``, ``name/1``, …
+    """
+    from graph_net.capture import capture_own
+    from graph_net.corpus.pack import PackWriter
+
+    captured = capture_own(model, inputs, dynamic, weights=weights, mode=mode, dtype=dtype)
+    path, _, attribute = model.rpartition(":")
+    whole = name or f"{Path(path).stem}/{attribute}"
+    several = len(captured.graphs) > 1
+    names = [f"{whole}/{n}" if several else whole for n in range(len(captured.graphs))]
+    with PackWriter(output) as writer:
+        for each, graph in zip(names, captured.graphs, strict=True):
+            writer.add(each, graph)
+    return captured, names
 
 
 @contextmanager
