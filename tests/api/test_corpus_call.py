@@ -8,6 +8,7 @@ import pytest
 
 import graph_net as gn
 from corpus.some_graphs import some_graph
+from graph_net.api.choose import chosen_graphs
 from graph_net.corpus.pack import PackError, PackWriter
 
 
@@ -55,3 +56,23 @@ def test_a_sample_directory_is_read(tmp_path: Path) -> None:
 
     write_sample(some_graph(3), tmp_path / "sample")
     assert gn.read_sample(tmp_path / "sample").structure == some_graph(3).structure
+
+
+def test_a_call_takes_a_corpus_a_path_graphs_or_one_graph(pack: Path) -> None:
+    one = some_graph(3).with_provenance(library="l", model="m")
+    for given, names in (
+        (gn.corpus(pack).where("name != 'g4'"), {"g3", "g5"}),
+        (str(pack), {"g3", "g4", "g5"}),
+        ({"mine": one}, {"mine"}),
+        ([one, some_graph(4)], {"l/m", "test/m4"}),
+        (one, {"l/m"}),
+    ):
+        listed, source = chosen_graphs(given)
+        assert set(listed) == {subject.name for subject, _ in source} == names
+
+
+def test_conditions_and_limits_of_a_call_hold_for_a_corpus_too(pack: Path) -> None:
+    listed, _ = chosen_graphs(gn.corpus(pack), where="name > 'g3'", limit=1)
+    assert listed in (["g4"], ["g5"])
+    mini, _ = chosen_graphs(None, mini=True)
+    assert sorted(mini) == sorted(gn.corpus().mini())

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from graph_net.api.choose import Graphs, chosen_graphs
-from graph_net.api.options import configs_of, parse_seconds
+from graph_net.api.options import configs_of, limits_of, parse_seconds
 from graph_net.api.records import Records
 from graph_net.display.display import Display, display_of
 
@@ -46,7 +46,7 @@ def bench(
     returned object. ``budget`` is seconds or ``"10m"``. ``progress=False`` prints nothing.
     """
     from graph_net.corpus.records import RecordStore
-    from graph_net.measure import Limits, Protocol, measure
+    from graph_net.measure import Protocol, measure
     from graph_net.measure.device import describe, require_device
     from graph_net.measure.plan import default_jobs, tasks
 
@@ -55,7 +55,7 @@ def bench(
     until = None if budget is None else time.monotonic() + parse_seconds(budget)
     configs = configs_of(compilers)
     names, source = chosen_graphs(graphs, where, mini, limit)
-    limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
+    limits = limits_of(gigabytes, timeout)
     configs = usable_configs(configs, display)
     described = describe(device, threads or None)
     _tell_confinement(display)
@@ -102,12 +102,12 @@ def plan_bench(
     timeout: float = 600.0,
 ) -> tuple[int, int]:
     """Write a bundle that measures on another machine; how many graphs and compilers it holds."""
-    from graph_net.measure import Limits, Protocol
+    from graph_net.measure import Protocol
     from graph_net.measure.bundle import write_bundle
 
     configs = configs_of(compilers)
     _, source = chosen_graphs(graphs, where, mini, limit)
-    limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
+    limits = limits_of(gigabytes, timeout)
     count = write_bundle(bundle, source, configs, device, Protocol(seconds=seconds), limits)
     return count, len(configs)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph_net.api.choose import named_graphs
-from graph_net.api.graphs import open_graph, open_graph_in
-from graph_net.api.options import config_of
+from graph_net.api.choose import named_graph
+from graph_net.api.graphs import open_graph_in
+from graph_net.api.options import config_of, limits_of
 from graph_net.api.records import Records
 from graph_net.display.display import Display, display_of
 from graph_net.graph import Graph
@@ -55,7 +55,7 @@ def bisect_settings(
 ) -> Settings:
     """Return how trials are made, checked."""
     from graph_net.bisect import Problem, Settings
-    from graph_net.measure import Limits, Protocol
+    from graph_net.measure import Protocol
     from graph_net.measure.device import describe
     from graph_net.measure.plan import default_jobs
 
@@ -67,7 +67,7 @@ def bisect_settings(
         None if problem is None else Problem(problem),
         t,
         Protocol(seconds=seconds),
-        Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout),
+        limits_of(gigabytes, timeout),
         jobs or default_jobs(device),
     )
 
@@ -79,10 +79,7 @@ def bisect_one(
     from graph_net.bisect import bisect, trials
 
     config = config_of(compiler, ValueError, "one is bisected")
-    if isinstance(graph, Graph):
-        ((name, found),) = named_graphs(graph).items()
-    else:
-        name, found = open_graph(str(graph))
+    name, found = named_graph(graph)
     with trials([config], settings) as ask:
         return bisect(name, found, config, settings, ask, display.tell)
 

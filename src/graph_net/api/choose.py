@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graph_net.api.corpus import Corpus, corpus
+from graph_net.api.graphs import open_graph
 from graph_net.graph import Graph, to_bytes
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ def named_graphs(graphs: Graph | Sequence[Graph]) -> dict[str, Graph]:
             free = f"{name}/{len(found)}"
         found[free] = graph
     return found
+
+
+def named_graph(graph: Graph | str | Path) -> tuple[str, Graph]:
+    """Return a graph with its name, itself or found by its place."""
+    if not isinstance(graph, Graph):
+        return open_graph(str(graph))
+    ((name, found),) = named_graphs(graph).items()
+    return name, found
 
 
 def _given(graphs: Mapping[str, Graph], limit: int | None) -> _Selection:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graph_net.api.choose import Graphs, chosen_graphs
-from graph_net.api.options import configs_of, parse_seconds
+from graph_net.api.options import configs_of, limits_of, parse_seconds
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def make_reference(
     from graph_net.corpus.golden import GoldenError, GoldenStore
     from graph_net.corpus.golden_runs import Lanes, make_golden, stored_keys
     from graph_net.corpus.records import RecordStore
-    from graph_net.measure import Limits, Protocol
+    from graph_net.measure import Protocol
     from graph_net.measure.device import describe
     from graph_net.measure.plan import default_jobs, tasks
 
@@ -58,7 +58,7 @@ def make_reference(
     names, source = chosen_graphs(graphs, where, mini, limit)
     # What is compared is one run with another: nothing is compiled twice, nor run in float64.
     protocol = Protocol(seed=seed, seconds=seconds, exact=False, warm_compile=False)
-    limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
+    limits = limits_of(gigabytes, timeout)
     described, store = describe(device, threads or None), GoldenStore(output)
     board = display_of(progress).board(len(names), until)
     with RecordStore(output).locked():
@@ -92,10 +92,9 @@ def verify_reference(
 ) -> list[tuple[GoldenRun | None, Verified]]:
     """Run the graphs of a golden run here, and return what came of each beside its reference."""
     from graph_net.corpus.golden import GoldenStore
-    from graph_net.measure import Limits
     from graph_net.score.golden import judged
 
-    limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
+    limits = limits_of(gigabytes, timeout)
     config = None if compiler is None else configs_of(compiler)[0]
     store = GoldenStore(golden).require()
     found = _run_again(store, device, config, limits, threads, jobs, limit, display_of(progress))

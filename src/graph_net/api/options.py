@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from graph_net.measure import Limits
     from graph_net.record import Config
 
 
@@ -27,6 +28,13 @@ def configs_of(compilers: str | Config | Sequence[str | Config]) -> list[Config]
     if not isinstance(compilers, Sequence):
         return [compilers]
     return [config for each in compilers for config in configs_of(each)]
+
+
+def limits_of(gigabytes: float, compile_seconds: float) -> Limits:
+    """Return what one measurement may cost."""
+    from graph_net.measure import Limits
+
+    return Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(compile_seconds)
 
 
 def config_of(compiler: str | Config, error: type[ValueError], why: str) -> Config:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph_net.api.choose import named_graphs
-from graph_net.api.graphs import open_graph, safe_path
+from graph_net.api.choose import named_graph
+from graph_net.api.graphs import safe_path
 from graph_net.api.options import config_of
 from graph_net.display.display import Display, display_of
-from graph_net.graph import Graph
 
 if TYPE_CHECKING:
+    from graph_net.graph import Graph
     from graph_net.record import Config
     from graph_net.repro import Shown
 
@@ -57,10 +57,7 @@ def repro(
 
     require_device(device)
     config = config_of(compiler, ReproError, "a script is for one")
-    if isinstance(graph, Graph):
-        ((name, found),) = named_graphs(graph).items()
-    else:
-        name, found = open_graph(str(graph))
+    name, found = named_graph(graph)
     own = Path(config.name.partition(":")[0])
     source = read_text(own) if own.suffix == ".py" else None  # named by the user
     text = write_script(name, found, config, device, t, seconds, source=source)
