@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Sequence
+from html import escape
 
 _BYTES = range(0xDC80, 0xDD00)
 """How Python holds the bytes of a file's name that are not UTF-8."""
@@ -35,6 +37,24 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def short_count(number: float) -> str:
+    """A count with a unit: 11.7 M."""
+    for unit in ("", " k", " M", " G", " T"):
+        if abs(number) < 1000:
+            return f"{number:.0f}{unit}" if unit == "" else f"{number:.1f}{unit}"
+        number /= 1000
+    return f"{number:.1f} P"
+
+
+def short_bytes(number: float) -> str:
+    """A size with a unit: 44.7 MiB."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(number) < 1024:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} TiB"
+
+
 def is_utf8(name: str) -> bool:
     """Whether a file's name was UTF-8 on disk, so that it can be stored and sent."""
     try:
@@ -59,3 +79,20 @@ def _written_out(char: str) -> str:
     if ord(char) in _BYTES:
         return f"\\x{ord(char) - 0xDC00:02x}"
     return char.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def html_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], more: int = 0
+) -> str:
+    """Return an HTML table for a notebook; every text in it is escaped, names are strangers'."""
+    head = "".join(f"<th>{_html(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{_html(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    rest = f'<tr><td colspan="{len(columns)}">… {more:,} more</td></tr>' if more > 0 else ""
+    return (
+        f"<table><caption>{_html(title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}{rest}</tbody></table>"
+    )
+
+
+def _html(text: str) -> str:
+    return escape(printable(text))

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from cli.calling import Cli
 from graph_net.cli.main import app
-from graph_net.cli.verbs import VERBS, load
+from graph_net.cli.verbs import PANELS, VERBS, load
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -44,3 +44,28 @@ def test_no_bracket_and_no_word_of_a_help_is_lost(
 def test_the_line_of_a_verb_is_the_beginning_of_its_own_help(name: str) -> None:
     first = inspect.cleandoc(load(name).help).split("\n\n")[0]
     assert VERBS[name][1] == " ".join(first.split())
+
+
+def test_every_verb_is_in_one_panel_of_what_people_come_for() -> None:
+    assert sorted(" ".join(PANELS.values()).split()) == sorted(VERBS)
+
+
+def test_the_help_has_the_panels_in_order_with_their_verbs(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    printed = cli("--help").out
+    for panel, names in PANELS.items():
+        _, found, rest = printed.partition(f"─ {panel} ─")
+        assert found
+        shown = [line.split()[1] for line in rest.split("╰")[0].splitlines() if "│ " in line]
+        assert shown == names.split()
+        printed = rest
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("import", "ingest"), ("verify", "validate"), ("sample", "coreset")]
+)
+def test_verbs_that_are_easily_confused_name_each_other(first: str, second: str) -> None:
+    assert f"`{second}`" in VERBS[first][1]
+    assert f"`{first}`" in VERBS[second][1]

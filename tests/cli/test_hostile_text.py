@@ -14,11 +14,11 @@ from rich.text import Text
 
 from cli.calling import Answer, Cli
 from corpus.some_graphs import some_graph
-from graph_net.cli.progress import progress
-from graph_net.cli.terminal import Terminal, lines
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.corpus.subjects import subject_of
+from graph_net.display.progress import progress
+from graph_net.display.terminal import Terminal, lines
 from graph_net.formats.tuning import Place
 from graph_net.graph import Provenance
 from graph_net.record import Config, Device, Failure, Program, Record, Stage, Symptom, Task

@@ -9,7 +9,7 @@ import pytest
 
 from graph_net.cli import long_table
 from graph_net.cli.long_table import PAGE, Column, print_long
-from graph_net.cli.terminal import Terminal
+from graph_net.display.terminal import Terminal
 
 COLUMNS = (
     Column("name", lambda row: row["name"]),

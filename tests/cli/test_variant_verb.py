@@ -8,7 +8,8 @@ import pytest
 import typer
 
 from cli.calling import Cli
-from graph_net.cli.variant import eager_seconds, parse_bytes, parse_short, parse_size
+from graph_net.api.variant import eager_seconds
+from graph_net.cli.variant import parse_bytes, parse_short, parse_size
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.graph.execute import flat_outputs, run
 from graph_net.testing.models import case_graph

@@ -12,7 +12,7 @@ from corpus.some_graphs import some_graph
 from graph_net.corpus.mini import load, select_mini
 from graph_net.corpus.mini_time import eager_seconds
 from graph_net.corpus.pack import Pack, PackError, PackWriter
-from graph_net.corpus.shipped import mini
+from graph_net.corpus.shipped import mini_names
 
 
 def row(
@@ -89,10 +89,10 @@ def test_the_shipped_selection_lies_beside_the_parts(
         writer.add("g", some_graph(1))
     monkeypatch.setenv("GRAPH_NET_CORPUS", str(tmp_path))
     with pytest.raises(PackError, match="graph-net corpus mini"):
-        mini()
+        mini_names()
     chosen = select_mini([row("b", "x"), row("a", "y")], lambda name: 0.01, 2, "here")
     chosen.save(tmp_path / "mini.json")
-    assert mini() == ["a", "b"]
+    assert mini_names() == ["a", "b"]
     assert load(tmp_path / "mini.json") == chosen
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from graph_net.cli import score
 from graph_net.cli.main import main
-from graph_net.cli.terminal import Terminal
+from graph_net.display.terminal import Terminal
 from graph_net.record import Interval, Stage, Symptom
 from score.some_samples import CONFIG, DATA, record, timing
 from score.test_records_scored import stored

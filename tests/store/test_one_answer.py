@@ -19,13 +19,13 @@ from graph_net.cli.main import main
 from graph_net.compare.choose import matched
 from graph_net.compare.read import read_run
 from graph_net.corpus.record_query import query
-from graph_net.corpus.rooflines import Rooflines
 from graph_net.graph.work import Work
 from graph_net.record import Record, Stage, Symptom
 from graph_net.record.peaks import Peaks, identity
 from graph_net.report.page_rows import read_entries
+from graph_net.roofline.floor import headrooms
+from graph_net.roofline.store import Rooflines
 from graph_net.score.records import read_records
-from graph_net.score.roofline import headrooms
 from graph_net.store.counting import KEY, counting_records, counting_sql
 from graph_net.store.counting_rows import counting_rows
 from graph_net.store.record_columns import SCHEMA, row_of

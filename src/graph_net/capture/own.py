@@ -44,6 +44,11 @@ class _Function(nn.Module):
         self.forward = function  # its parameters' names are those of the inputs
 
 
+def module_of(model: nn.Module | Callable[..., Any]) -> nn.Module:
+    """Return a module as it is, and a function as a module."""
+    return model if isinstance(model, nn.Module) else _Function(model)
+
+
 def capture_own(
     place: str,
     inputs: Sequence[str] = (),
@@ -119,7 +124,7 @@ def _model_of(found: Any, place: str) -> OwnModel:
     if isinstance(found, type):
         why = f"{place} cannot be made: {_lacks(found)}; name a function that makes it"
         raise GraphError(why)
-    return OwnModel(_Function(found))
+    return OwnModel(module_of(found))
 
 
 def _lacks(function: Callable[..., Any]) -> str | None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import err, open_graph, open_graph_in, out
+from graph_net.cli.common import out
+from graph_net.display.display import Display
 
 if TYPE_CHECKING:
     from graph_net.bisect import Cluster, Settings, Witness
     from graph_net.bisect.stored import Stored
-    from graph_net.graph import Graph
-    from graph_net.record import Config
 
+DISPLAY = Display()
 NOT_SHOWN = 1
 
 
@@ -65,22 +63,9 @@ def bisect_graph(
     or with options that a file may not set, are taken if COMPILER names it again. Exits with 0 if
     there is a witness, with 1 if the problem does not show, with 2 if the question makes no sense.
     """
-    from graph_net.bisect import Problem, Settings
-    from graph_net.measure import Limits, Protocol
-    from graph_net.measure.device import describe
-    from graph_net.measure.plan import default_jobs
+    from graph_net.api.bisect import bisect_settings
 
-    known = [str(kind) for kind in Problem]
-    if problem is not None and problem not in known:
-        raise ValueError(f"{problem!r} is no problem; problems are {', '.join(known)}")
-    settings = Settings(
-        describe(device, threads or None),
-        None if problem is None else Problem(problem),
-        t,
-        Protocol(seconds=seconds),
-        Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout),
-        jobs or default_jobs(device),
-    )
+    settings = bisect_settings(problem, t, device, threads, jobs, seconds, gigabytes, timeout)
     if records is not None:
         _over_a_run(records, graph, compiler, settings, output, limit)
     elif graph is None or compiler is None:
@@ -89,31 +74,16 @@ def bisect_graph(
         _one(graph, compiler, settings, output)
 
 
-def _told(line: str) -> None:
-    err.print(line, highlight=False, soft_wrap=True)
-
-
 def _one(place: str, compiler: str, settings: Settings, output: Path) -> None:
-    from graph_net.bisect import BisectError, bisect, stored, trials
+    from graph_net.api.bisect import bisect_one
+    from graph_net.bisect import BisectError, stored
 
-    config = _config(compiler)
-    name, graph = open_graph(place)
     try:
-        with trials([config], settings) as ask:
-            witness = bisect(name, graph, config, settings, ask, _told)
+        witness = bisect_one(place, compiler, settings, DISPLAY)
     except BisectError as error:
-        _told(str(error))
+        DISPLAY.tell(str(error))
         raise typer.Exit(NOT_SHOWN) from error
     _report(witness, stored(witness, output, settings.level))
-
-
-def _config(compiler: str) -> Config:
-    from graph_net.measure.plan import parse_compilers
-
-    configs = parse_compilers(compiler)
-    if len(configs) != 1:
-        raise ValueError(f"{compiler!r} names {len(configs)} compilers; one is bisected")
-    return configs[0]
 
 
 def _report(witness: Witness, place: Stored) -> None:
@@ -122,17 +92,19 @@ def _report(witness: Witness, place: Stored) -> None:
         out.print(f"{node.name} = {node.target}({reads})", highlight=False)
     what = f"{witness.shown.problem} {witness.shown.detail}".strip()
     count = f"{len(witness.graph.nodes)} of {witness.calls} calls, {witness.trials} trials"
-    _told(f"{what}: {count}; {place.graph}")
+    DISPLAY.tell(f"{what}: {count}; {place.graph}")
     if place.script is None:
-        _told(f"no script: {place.reason}")
+        DISPLAY.tell(f"no script: {place.reason}")
     else:
-        _told(f"{place.script}: run it with `python {place.script.name}`")
+        DISPLAY.tell(f"{place.script}: run it with `python {place.script.name}`")
     if witness.held:
         name, reason = witness.held[0]
         more = f" ({len(witness.held)} such calls)" if len(witness.held) > 1 else ""
-        _told(f"{name} stays because the rest cannot be cut out without it: {reason}{more}")
+        DISPLAY.tell(f"{name} stays because the rest cannot be cut out without it: {reason}{more}")
     if not witness.imitated:
-        _told("inputs that the whole graph computes are noise here: its values were not to be had")
+        DISPLAY.tell(
+            "inputs that the whole graph computes are noise here: its values were not to be had"
+        )
 
 
 def _over_a_run(
@@ -143,39 +115,23 @@ def _over_a_run(
     output: Path,
     limit: int | None,
 ) -> None:
+    from graph_net.api.bisect import bisect_records, troubled_records
     from graph_net.bisect import clustered, stored
-    from graph_net.bisect.run import bisect_run, troubled
-    from graph_net.store.records import RecordStore
 
-    typed = None if compiler is None else _config(compiler)
-    store = RecordStore(records).require()
-    wanted = typed
-    if typed is not None and "[" not in (compiler or ""):
-        wanted = replace(typed, options={})  # of this compiler, whatever the options
-    kind = settings.device.kind
-    here = (record for record in store.records() if record.device.kind == kind)
-    todo = troubled(here, settings.problem, settings.level, wanted)[:limit]
+    todo = troubled_records(records, compiler, settings, limit)
     if not todo:
-        _told(f"no record in {records} shows {settings.problem or 'a problem'} on {kind}")
+        shows, kind = settings.problem or "a problem", settings.device.kind
+        DISPLAY.tell(f"no record in {records} shows {shows} on {kind}")
         raise typer.Exit(NOT_SHOWN)
     files: dict[str, Stored] = {}
     witnesses = []
-    named = () if typed is None else (typed,)
-    for witness in bisect_run(todo, _graphs(place), settings, _told, named):
+    for witness in bisect_records(todo, place, compiler, settings, DISPLAY):
         witnesses.append(witness)
         files[witness.graph.id] = stored(witness, output, settings.level)
     out.print(_table(clustered(witnesses), files))
-    _told(f"{len(witnesses)} of {len(todo)} have a witness; they are in {output}")
+    DISPLAY.tell(f"{len(witnesses)} of {len(todo)} have a witness; they are in {output}")
     if not witnesses:
         raise typer.Exit(NOT_SHOWN)
-
-
-def _graphs(place: str | None) -> Callable[[str], Graph]:
-    from graph_net.corpus.shipped import shipped_corpus
-
-    root = shipped_corpus() if place is None else Path(place)
-    # A record says which graph of the place it is of; the place is the user's.
-    return lambda name: open_graph_in(root, name)[1]
 
 
 def _table(clusters: list[Cluster], files: dict[str, Stored]) -> Table:

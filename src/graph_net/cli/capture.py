@@ -44,21 +44,14 @@ def capture_own_model(
     a pair (module, inputs), or a function of tensors, which is captured itself. A model that
     cannot be captured whole gives its pieces, NAME/0, NAME/1, …
     """
-    from graph_net.capture import capture_own
-    from graph_net.corpus.pack import PackWriter
+    from graph_net.api.capture import capture_file
 
-    captured = capture_own(
-        model, inputs or (), dynamic or (), weights=weights, mode=mode, dtype=dtype
-    )
-    path, _, attribute = model.rpartition(":")
-    whole = name or f"{Path(path).stem}/{attribute}"
-    several = len(captured.graphs) > 1
-    with PackWriter(output) as writer:
-        for number, graph in enumerate(captured.graphs):
-            writer.add(f"{whole}/{number}" if several else whole, graph)
+    captured, names = capture_file(
+        model, output, inputs or (), dynamic or (), name=name, weights=weights, mode=mode,
+        dtype=dtype,
+    )  # fmt: skip
     for reason in captured.refused:
         err.print(f"refused by {reason}", highlight=False, soft_wrap=True)
     nodes = sum(len(graph.nodes) for graph in captured.graphs)
-    pieces = counted(len(captured.graphs), "graph")
-    told = f"{pieces} with {counted(nodes, 'node')} in {output}"
-    err.print(f"{told}; `graph-net show {output}:{whole}{'/0' if several else ''}`")
+    told = f"{counted(len(names), 'graph')} with {counted(nodes, 'node')} in {output}"
+    err.print(f"{told}; `graph-net show {output}:{names[0]}`")

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import err, out
-from graph_net.cli.progress import progress
+from graph_net.display.progress import progress
 
 if TYPE_CHECKING:
     from graph_net.capture.worker import Result

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json as jsonlib
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -65,13 +64,15 @@ def compare_runs(
     with 0 if nothing regressed, with 1 if a graph is slower, newly fails or is less correct, and
     with 2 if the question makes no sense. Noise and the machine's own failures never count.
     """
-    from graph_net.compare import Settings, compare
+    from graph_net.api.compare import compare
     from graph_net.compare.markdown import markdown as markdown_of
 
-    settings = Settings(threshold, fdr, levels=levels)
-    found = compare(first, second, between, compilers or (), settings)
+    found = compare(
+        first, second, between=between, compilers=compilers or (), threshold=threshold, fdr=fdr,
+        levels=levels,
+    )  # fmt: skip
     if json:
-        typer.echo(jsonlib.dumps(as_json(found), indent=1))
+        typer.echo(jsonlib.dumps(found.as_json(), indent=1))
     elif markdown != "-":
         _show(found, every)
     if markdown == "-":
@@ -117,24 +118,3 @@ def _table(rows: list[Row]) -> Table:
             *("" if value is None else f"{value:.2f}×" for value in costs), row.sentence,
         )  # fmt: skip
     return table
-
-
-def as_json(found: Comparison) -> dict[str, Any]:
-    """All of a comparison as plain values."""
-    from graph_net.compare.judge import Change
-
-    return {
-        "a": found.names[0],
-        "b": found.names[1],
-        "settings": asdict(found.settings),
-        "regressions": found.regressions,
-        "counts": {change.word: found.count(change) for change in Change}
-        | {"less correct": found.worse, "more correct": found.better}
-        | {"only in a": found.pairs.only_first, "only in b": found.pairs.only_second},
-        "reasons": {reason.word: count for reason, count in found.reasons().items()},
-        "costs": {name: asdict(spread) for name, spread in found.spreads().items()},
-        "graphs": [
-            asdict(row) | {"change": row.change.word, "reason": row.reason.word}
-            for row in found.rows(found.order())
-        ],
-    }

@@ -18,10 +18,8 @@ from graph_net.corpus.shipped import shipped_corpus
 from graph_net.printable import printable
 
 if TYPE_CHECKING:
-    from graph_net.coreset import Expected, Measured, Transitions
+    from graph_net.coreset import Expected, Transitions
 
-EAGER = "eager"
-"""Against itself it tells nothing of compilers."""
 METHOD_HELP = (
     "coreset (graphs right on average, what matters learnt from records), features (the same "
     "without records), markov (cover operator transitions), random."
@@ -44,12 +42,12 @@ def coreset_graphs(
         Path | None, typer.Option("--output", "-o", help="A new pack to write them to.")
     ] = None,
 ) -> None:
-    """Choose graphs whose score predicts the score of all, and say how wrong that will be.
+    """Choose few graphs whose score predicts that of all, with its error (`sample` is by kind).
 
     Measured records tell which features of a graph matter and how large the error is, by
     cross-validation; without records graphs are chosen by their features and no error is stated.
     """
-    from graph_net.coreset import METHODS
+    from graph_net.coreset import METHODS, select_graphs
 
     if method not in METHODS:
         raise ValueError(f"Unknown method: {method!r}. Available: {', '.join(METHODS)}")
@@ -58,7 +56,7 @@ def coreset_graphs(
     if not rows:
         raise PackError("no graph to choose from")
     found = _transitions(source, rows) if transitions or method == "markov" else None
-    names, errors = _chosen(rows, records, found, method, count, seed)
+    names, errors = select_graphs(rows, records, found, method, count, seed)
     if errors:
         _table(errors, method, f"{len(names)} of {len(rows):,} graphs")
     else:
@@ -77,50 +75,6 @@ def _transitions(source: Pack, rows: list[dict[str, Any]]) -> Transitions:
     names = [row["name"] for row in rows]
     graphs = track(source.graphs(names), "operator transitions", len(rows), console=err)
     return transitions(graphs, names)
-
-
-def _chosen(
-    rows: list[dict[str, Any]],
-    records: list[Path],
-    found: Transitions | None,
-    method: str,
-    count: int,
-    seed: int,
-) -> tuple[list[str], list[Expected]]:
-    """The names of the chosen, and the errors to expect where records tell them."""
-    from graph_net.coreset import METHODS, expected_errors, features, learn
-    from graph_net.coreset.errors import Known, without
-
-    table = features(rows)
-    heavy = table
-    errors: list[Expected] = []
-    if measured := _measured(rows, records):
-        places, values = without(measured)
-        heavy = learn(table[places], values).emphasised(table)
-        errors = [e for e in expected_errors(table, measured, count, found, seed) if e.trials]
-    chosen = METHODS[method](Known(table, heavy, found), count, seed)
-    return sorted(rows[place]["name"] for place in chosen), errors
-
-
-def _measured(rows: list[dict[str, Any]], records: list[Path]) -> list[Measured]:
-    """The values of each compiler on the graphs of the pack that it was measured on."""
-    import numpy as np
-
-    from graph_net.coreset import Measured, values_of
-    from graph_net.score import load
-
-    place = {row["id"]: number for number, row in enumerate(rows)}
-    found: list[Measured] = []
-    for name, samples in load(records).items() if records else ():
-        if not len(samples) or name == EAGER:
-            continue
-        held = np.array([str(graph) in place for graph in samples.graph], np.bool_)
-        held &= ~samples.untimed  # what was too noisy has no value of its own
-        kept = samples.take(held)
-        if len(kept):
-            places = np.array([place[str(graph)] for graph in kept.graph], np.int64)
-            found.append(Measured(places, kept.family, values_of(kept)))
-    return found
 
 
 def _table(errors: list[Expected], method: str, what: str) -> None:

@@ -10,7 +10,6 @@ import typer
 
 from graph_net import __version__
 from graph_net.cli.common import err, out
-from graph_net.cli.terminal import lines
 from graph_net.corpus import card as cards
 from graph_net.corpus import croissant, mini, stats
 from graph_net.corpus.pack import Pack
@@ -20,6 +19,7 @@ from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
 from graph_net.corpus.verdict_stats import kept_verdicts, verdict_table, with_verdicts
+from graph_net.display.terminal import lines
 from graph_net.store.files import read_text
 
 

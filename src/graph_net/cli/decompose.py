@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,18 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from graph_net.cli.bench import parse_seconds
-from graph_net.cli.common import err, out, short_bytes
-from graph_net.cli.progress import progress
+from graph_net.api.subgraphs import KINDS, NOT_COMPOSED, decompose
+from graph_net.cli.common import err, out
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import counted
+from graph_net.printable import counted, short_bytes
 from graph_net.rewrite.typical import LONGEST, SHORTEST
 
 if TYPE_CHECKING:
     from graph_net.corpus.decompose import Decomposition
 
-EVERY = "sole_op,task,block,fusible,typical"
+EVERY = ",".join(KINDS)
 NOTHING = 1
 """The exit code where no subgraph was found at all."""
 
@@ -57,31 +55,15 @@ def decompose_pack(
     pack is made anew from all that lies there. A kind of which there is no subgraph is named with
     the reason; exits with 1 if there is none of any kind.
     """
-    # These load pyarrow's and numpy's larger parts, which no completion should wait for.
-    from graph_net.capture.worker import Budget
-    from graph_net.corpus.decompose import Decomposition
-    from graph_net.corpus.pieces import PieceSpool
-
-    source = Pack(pack or shipped_corpus())
-    if output.resolve() == source.path.resolve():
-        raise ValueError(f"{output} is the pack that is read; name another to write")
-    spend = parse_seconds(budget) if budget else None
-    names = [name for name in kinds.split(",") if name]
-    if not names:
-        raise ValueError(f"no kind is named; there are {EVERY}")
-    decomposition = Decomposition(source, names, PieceSpool(work))
-    missing = decomposition.missing(retry)
-    with progress("decompose", len(missing)) as advance:
-        cores = jobs or os.cpu_count() or 1
-        limits = Budget(seconds, gigabytes)
-        for _ in decomposition.run(missing, cores, limits, check, spend):
-            advance()
-    rows = decomposition.write(output)
+    decomposition, rows = decompose(
+        Pack(pack or shipped_corpus()), output, kinds, work=work, jobs=jobs, seconds=seconds,
+        gigabytes=gigabytes, check=check, retry=retry, budget=budget,
+    )  # fmt: skip
     _report(decomposition, output)
     size = sum(part.stat().st_size for part in output.glob("part-*"))
     err.print(f"{counted(rows, 'subgraph')} in {output}, {short_bytes(size)}")
     if any(notes.composed is False for notes in decomposition.notes()):
-        raise ValueError("pieces of some graphs do not compose to the whole")
+        raise ValueError(NOT_COMPOSED)
     if not rows:
         raise typer.Exit(NOTHING)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,15 +9,7 @@ import typer
 
 from graph_net.cli.common import err
 from graph_net.cli.import_ import SOME_REFUSED
-from graph_net.cli.progress import progress
-from graph_net.corpus.pack import Pack, PackError
-from graph_net.corpus.query import select
-from graph_net.formats.graphnet.write import write_sample
-from graph_net.graph import GraphError
 from graph_net.printable import counted
-
-_NO_SUCH_PLACE = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST}
-"""What a name is answered with that no directory can have, or not beside the others."""
 
 
 def export_pack(
@@ -37,30 +27,9 @@ def export_pack(
     Existing directories of the same name are replaced; each appears complete or not at all.
     Exit code: 0 all written, 3 some could not be (the others are there), 1 none.
     """
-    opened = Pack(pack)
-    names = [row["name"] for row in select(opened, where)]
-    places: dict[Path, str] = {}
-    for name in names:
-        other = places.setdefault(safe_path(name), name)
-        if other != name:
-            raise PackError(f"{other!r} and {name!r} would be written to the same directory")
-    refused = 0
-    with progress("writing", len(names)) as advance:
-        for name, graph in opened.graphs(names):
-            try:
-                write_sample(graph, output / safe_path(name), device)
-            except (GraphError, OSError) as error:
-                if isinstance(error, OSError) and error.errno not in _NO_SUCH_PLACE:
-                    raise
-                err.print(f"{name} is passed over: {error}", markup=False, highlight=False)
-                refused += 1
-            advance()
-    err.print(f"{counted(len(names) - refused, 'sample')} written to {output}")
+    from graph_net.api.samples import export_samples
+
+    written, refused = export_samples(pack, output, where, device)
+    err.print(f"{counted(written, 'sample')} written to {output}")
     if refused:
-        raise typer.Exit(SOME_REFUSED if refused < len(names) else 1)
-
-
-def safe_path(name: str) -> Path:
-    """A graph's name as a relative path that stays below where it is put."""
-    parts = [re.sub(r"[^\w.+=@-]", "_", part) for part in name.split("/")]
-    return Path(*[part for part in parts if part.strip(".")] or ["graph"])
+        raise typer.Exit(SOME_REFUSED if written else 1)

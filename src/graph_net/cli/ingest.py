@@ -11,7 +11,7 @@ import typer
 
 from graph_net.cli.common import err
 from graph_net.cli.import_ import SOME_REFUSED
-from graph_net.cli.progress import progress
+from graph_net.display.progress import progress
 
 if TYPE_CHECKING:
     from graph_net.corpus.programs import Added
@@ -39,9 +39,10 @@ def ingest_files(
     ] = True,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
 ) -> None:
-    """Add records, or tuners' programs, to a directory of records; what it has is passed over.
+    """Add records, or tuners' programs, from other machines (`import` reads graphs).
 
-    A file is known by its first lines. Lines that are damaged are counted and passed over.
+    What is there already is passed over. A file is known by its first lines. Lines that are damaged
+    are counted and passed over.
     Exit code: 0 all read, 3 some files of records hold no record (the others are in), 1 none does.
     """
     from graph_net.corpus.ingest import add_files

@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from graph_net.cli.common import err, short_bytes, short_count
+from graph_net.cli.common import err
 from graph_net.cli.long_table import Column, print_long
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.query import select
-from graph_net.corpus.shipped import mini as shipped_mini
-from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import counted
+from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand, mini_names
+from graph_net.printable import counted, short_bytes, short_count
 
 SHOWN = (
     Column("name", lambda row: row["name"]),
@@ -53,19 +52,21 @@ def list_pack(
     ] = False,
 ) -> None:
     """List the graphs of a pack, or those a condition chooses; no graph is read."""
+    place = pack or corpus_at_hand()
     rows = select(
-        Pack(pack or shipped_corpus()),
+        Pack(place),
         where,
         order,
         None if mini else limit,
         None if json else PRINTED,
     )
     if mini:
-        chosen = set(shipped_mini())
+        chosen = set(mini_names())
         rows = [row for row in rows if row["name"] in chosen][:limit]
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))
         return
     more = OF_SUBGRAPHS if rows and "occurrences" in rows[0] else ()
     print_long((*SHOWN, *more, ID), rows)
-    err.print(counted(len(rows), "graph"))
+    lacks = f"; {MINI_ALONE}" if place == MINI else ""
+    err.print(f"{counted(len(rows), 'graph')}{lacks}", highlight=False)

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.segment import Segment, Segments
 from rich.table import Table
 
-from graph_net.cli.terminal import out
+from graph_net.display.terminal import out
 from graph_net.printable import printable
 
 PAGE = 100

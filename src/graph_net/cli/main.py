@@ -9,8 +9,8 @@ import traceback
 import typer
 
 from graph_net import __version__
-from graph_net.cli.terminal import err
 from graph_net.cli.verbs import Verbs
+from graph_net.display.terminal import err
 from graph_net.isolate.sandbox import SWITCH
 from graph_net.printable import printable
 

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import os
-import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from graph_net.cli.bench import parse_seconds
-from graph_net.cli.common import err, out
+from graph_net.cli.common import out
 from graph_net.cli.programs_dataset import count_programs, describe_programs
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
-from graph_net.cli.progress import progress
 from graph_net.cli.verbs import Chapter, Verb
 from graph_net.printable import counted
-
-if TYPE_CHECKING:
-    from graph_net.programs.collect import Collection
-    from graph_net.programs.tasks import CollectedTask
 
 programs_app = typer.Typer(
     cls=Chapter,
@@ -75,61 +65,15 @@ def collect_programs(
     five seconds at most. Resumes: programs that are in --work are not measured again. Everything
     that is in --work is stored, whatever --where says this time.
     """
-    from graph_net.corpus.query import select
-    from graph_net.programs.collect import Collection, Wanted
-    from graph_net.programs.networks import networks as pack_of
-    from graph_net.programs.store import store
-    from graph_net.programs.tasks import Extraction, merged
-    from graph_net.store.lock import held
+    from graph_net.api import collect_programs as api
 
-    limit = parse_seconds(budget) if budget else None
-    cores = jobs or os.cpu_count() or 1
-    pack = pack_of(networks)
-    ids = {row["name"]: row["id"] for row in select(pack, where or None)}
-    with held(work):
-        collection = Collection(work, Wanted(per_task, seed, turn), cores)
-        extraction = Extraction(work / "tasks", os.cpu_count() or 1, ids)
-        if retry:
-            extraction.retry()
-        missing = extraction.missing()
-        with progress("tasks", len(missing)) as advance:
-            extraction.run(pack.blobs(missing), cores, advance)
-        for name, why in extraction.failures().items():
-            err.print(f"{name}: {why} (--retry asks again)")
-        tasks = merged(extraction.tasks(), every)
-        if quick is not None:
-            tasks = [task for task in tasks if collection.journal(task).seconds() <= quick]
-        if not tasks:
-            why = "" if quick is None else " that quick; without --quick all have programs first"
-            raise ValueError(f"these networks have no task{why}")
-        if retry:
-            collection.retry(tasks)
-        began = time.monotonic()
-        outcomes = _measure(collection, tasks, began + limit if limit else math.inf)
-        for why in collection.failures(tasks):
-            err.print(f"{why} (--retry asks again)")
-        for why in collection.lost:
-            err.print(f"{why}; the same command again goes on")
-        _report(outcomes, time.monotonic() - began)
-        known = merged(extraction.all_tasks(), every=True)
-        measured = [task for task in known if collection.journal(task).done]
-        stored = store(collection, measured, output)
-    networks_of = {network for task in measured for network in task.weights}
-    of = f"{counted(len(measured), 'task')} of {counted(len(networks_of), 'network')}"
-    out.print(f"{counted(stored, 'program')} of {of} in {output}")
-
-
-def _measure(collection: Collection, tasks: Sequence[CollectedTask], until: float) -> Counter[str]:
-    """How programs ended."""
-    outcomes = Counter[str]()
-    with progress("programs", collection.missing(tasks)) as advance:
-        for program in collection.run(tasks):
-            failure = program.failure
-            outcomes[f"{failure.stage}: {failure.symptom}" if failure else "success"] += 1
-            advance(failed=failure is not None)
-            if time.monotonic() > until:
-                break
-    return outcomes
+    made = api.collect_programs(
+        output, networks, where, per_task=per_task, work=work, jobs=jobs, seed=seed, turn=turn,
+        choice=api.TaskChoice(every, quick, retry), budget=budget,
+    )  # fmt: skip
+    _report(made.outcomes, made.seconds)
+    of = f"{counted(made.tasks, 'task')} of {counted(made.networks, 'network')}"
+    out.print(f"{counted(made.stored, 'program')} of {of} in {output}")
 
 
 def _report(outcomes: Counter[str], seconds: float) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from graph_net import __version__
 from graph_net.cli.common import err, out
-from graph_net.cli.terminal import lines
+from graph_net.display.terminal import lines
 from graph_net.store.files import read_text
 
 FOLDER = "A directory with a directory of records for each platform."

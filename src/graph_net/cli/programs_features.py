@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graph_net.cli.common import err, short_bytes
-from graph_net.cli.progress import progress
-from graph_net.printable import counted
+from graph_net.cli.common import err
+from graph_net.display.progress import progress
+from graph_net.printable import counted, short_bytes
 
 if TYPE_CHECKING:
     from graph_net.isolate import Pool

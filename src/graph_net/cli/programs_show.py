@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import out, short_count
-from graph_net.printable import counted
+from graph_net.cli.common import out
+from graph_net.printable import counted, short_count
 
 if TYPE_CHECKING:
     from graph_net.programs.listing import Listing

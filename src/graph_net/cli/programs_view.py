@@ -5,9 +5,9 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import out, short_count
-from graph_net.cli.terminal import lines
-from graph_net.printable import printable
+from graph_net.cli.common import out
+from graph_net.display.terminal import lines
+from graph_net.printable import printable, short_count
 from graph_net.programs.histogram import short_seconds, text_histogram
 from graph_net.programs.listing import Code, Listing
 from graph_net.programs.overview import TaskSummary

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from graph_net.cli.bench import parse_seconds
-from graph_net.cli.board import Board
-from graph_net.cli.choose import chosen_graphs
 from graph_net.cli.common import err
 from graph_net.cli.list import WHERE_HELP
-
-if TYPE_CHECKING:
-    from graph_net.measure import Task
 
 COMPILER_HELP = (
     "One compiler, options in brackets: inductor[mode=max-autotune]. A compiler of your own is "
@@ -54,37 +46,12 @@ def reference_graphs(
     `graph-net verify` holds another device, driver or version against it. Each graph is a set of
     files of its own. Stopped or killed, the same command goes on where it was.
     """
-    from graph_net.compilers import usable
-    from graph_net.golden.runs import Lanes, make_golden, stored_keys
-    from graph_net.golden.store import GoldenError, GoldenStore
-    from graph_net.measure import Limits, Protocol
-    from graph_net.measure.device import describe
-    from graph_net.measure.plan import default_jobs, parse_compilers, tasks
-    from graph_net.store.records import RecordStore
+    from graph_net.api.golden import make_reference
 
-    configs = parse_compilers(compiler)
-    if len(configs) != 1:
-        raise GoldenError("a golden run is of one compiler; `graph-net bench` takes several")
-    usable(configs[0].name)
-    until = None if budget is None else time.monotonic() + parse_seconds(budget)
-    names, source = chosen_graphs(graphs, where, mini, limit)
-    # What is compared is one run with another: nothing is compiled twice, nor run in float64.
-    protocol = Protocol(seed=seed, seconds=seconds, exact=False, warm_compile=False)
-    limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
-    described, store = describe(device, threads or None), GoldenStore(output)
-    board = Board(len(names), until)
-    with RecordStore(output).locked():
-        done = set() if again else stored_keys(store, configs[0], described, protocol.hash)
-        todo: Iterator[Task] = tasks(
-            source, configs, described, protocol, limits, done, board.passed
-        )
-        lanes = Lanes(
-            jobs or default_jobs(device), device, output / ".work",
-            board.watch, until,
-        )  # fmt: skip
-        with board.shown():
-            for record in make_golden(store, board.counted(todo), lanes, {}):
-                board.add(record)
-    board.report()
+    make_reference(
+        output, graphs, compiler, device=device, where=where, mini=mini, limit=limit,
+        budget=budget, jobs=jobs, threads=threads, seconds=seconds, seed=seed,
+        gigabytes=gigabytes, timeout=timeout, again=again,
+    )  # fmt: skip
     err.print(f"golden run in {output}; `graph-net verify {output}` holds a machine against it",
               highlight=False, soft_wrap=True)  # fmt: skip

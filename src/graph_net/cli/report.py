@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from graph_net.cli.common import err, out, short_bytes
+from graph_net.cli.common import err, out
 from graph_net.cli.score import INTERPRETATION_HELP
-from graph_net.printable import counted
-
-if TYPE_CHECKING:
-    from graph_net.corpus.pack import Pack
-    from graph_net.score import Parameters
+from graph_net.printable import counted, short_bytes
 
 
 def report_records(
@@ -41,40 +37,26 @@ def report_records(
     together, and for each graph its raw samples, operators and a drawing. Where there are programs:
     every task with its times, and the best and a typical schedule of those that take longest.
     """
-    from graph_net.report.page import write_page
-    from graph_net.score import Parameters
-    from graph_net.score import interpretation as interpretation_of
+    from graph_net.api.report import report
 
-    parameters = Parameters(p, b, interpretation_of(interpretation))
-    shown = write_page(records, output, pack_at_hand(corpus), parameters, title, tasks)
+    shown = report(
+        records, output, corpus=corpus, p=p, b=b, interpretation=interpretation, title=title,
+        tasks=tasks,
+    )  # fmt: skip
     size = short_bytes(output.stat().st_size)
     counts = counted(shown.measurements, "measurement")
     if shown.programs:
         counts += f", {counted(shown.programs, 'program')}"
     err.print(f"{output}: {counts}, {size}", highlight=False, soft_wrap=True)
     if shown.measurements:
-        _say(records, parameters, output)
+        _say(records, p, b, interpretation, output)
 
 
-def _say(records: Path, parameters: Parameters, page: Path) -> None:
+def _say(records: Path, p: float, b: float, interpretation: str, page: Path) -> None:
     """What it comes to, and where to read on."""
-    from graph_net.score import estimate, load, sentence
+    from graph_net.score import score_sources
 
-    scored = {name: samples for name, samples in load([records]).items() if len(samples)}
-    if scored:
-        estimates = {name: estimate(each, parameters) for name, each in scored.items()}
-        said = f"{sentence(scored, estimates)}: {page.absolute().as_uri()}"
+    board = score_sources([records], p, b, interpretation)
+    if board.scored:
+        said = f"{board.sentence}: {page.absolute().as_uri()}"
         out.print(said, highlight=False, soft_wrap=True)
-
-
-def pack_at_hand(named: Path | None) -> Pack | None:
-    """The pack that was named, or the shipped one where there is one."""
-    from graph_net.corpus.pack import Pack, PackError
-    from graph_net.corpus.shipped import shipped_corpus
-
-    if named is not None:
-        return Pack(named)
-    try:
-        return Pack(shipped_corpus())
-    except PackError:
-        return None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graph_net.cli.common import GRAPH_HELP, err, open_graph, out
-from graph_net.cli.export import safe_path
-from graph_net.cli.terminal import lines
+from graph_net.cli.common import GRAPH_HELP, err, out
+from graph_net.display.terminal import lines
 
 NOT_SHOWN = 1
 
@@ -44,32 +42,12 @@ def repro_graph(
     compiler, and times them in turns. It is run in a clean process before it is handed out. Exits
     with 0 if it shows a problem, with 1 if it does not, with 2 if none can be written.
     """
-    from graph_net.compilers import usable
-    from graph_net.measure.device import require_device
-    from graph_net.measure.plan import parse_compilers
-    from graph_net.record import short_name
-    from graph_net.repro import Outcome, ReproError, try_script, write_script
-    from graph_net.store.atomic import write_text
-    from graph_net.store.files import read_text
+    from graph_net.api.repro import repro
 
-    require_device(device)
-    configs = parse_compilers(compiler)
-    if len(configs) != 1:
-        raise ReproError(f"{compiler!r} names {len(configs)} compilers; a script is for one")
-    (config,) = configs
-    name, found = open_graph(graph)
-    own = Path(config.name.partition(":")[0])
-    source = read_text(own) if own.suffix == ".py" else None  # named on this command line
-    text = write_script(name, found, config, device, t, seconds, source=source)
-    usable(config.name, config.options)
-    words = (*safe_path(name).parts, re.sub(r"\W+", "_", short_name(config.name)))
-    place = output or Path(f"repro_{'_'.join(words)}.py")
-    with err.status("running the script in a clean process"):
-        shown = try_script(text, timeout, package=source is not None)
-    write_text(place, text)
+    made = repro(graph, compiler, output, device=device, t=t, seconds=seconds, timeout=timeout)
     if verbose:
-        err.print(lines(shown.printed), end="")
-    out.print(f"{shown.outcome}: {shown.sentence}", highlight=False, soft_wrap=True)
-    err.print(f"{place}: run it with `python {place.name}`", highlight=False)
-    if shown.outcome is not Outcome.SHOWN:
+        err.print(lines(made.shown.printed), end="")
+    out.print(f"{made.shown.outcome}: {made.shown.sentence}", highlight=False, soft_wrap=True)
+    err.print(f"{made.path}: run it with `python {made.path.name}`", highlight=False)
+    if not made.reproduced:
         raise typer.Exit(NOT_SHOWN)

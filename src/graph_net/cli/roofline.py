@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,19 +12,11 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import err, out
-from graph_net.cli.confined import confined
-from graph_net.cli.progress import progress
-from graph_net.cli.report import pack_at_hand
-from graph_net.graph import GraphError
 
 if TYPE_CHECKING:
-    from graph_net.corpus.pack import Pack
-    from graph_net.graph import Graph
-    from graph_net.graph.work import Work
-    from graph_net.record import Device
+    from graph_net.api.roofline import Roofline
     from graph_net.record.peaks import Peaks
     from graph_net.roofline.floor import Headroom
-    from graph_net.roofline.store import Rooflines
 
 MOST = 40
 """Rows that are printed; ``--json`` has all."""
@@ -48,101 +41,27 @@ def show_roofline(
     With RECORDS the least time of each measured graph follows, and how far above it every
     compiler is; the report shows both. A time below its floor is impossible, and flagged.
     """
-    from graph_net.measure.device import describe
+    from graph_net.api.roofline import roofline
 
-    described = describe(device, threads or None)
-    if records is None:
-        peaks = _peaks(described, again)
-        if json:
-            typer.echo(jsonlib.dumps(asdict(peaks), indent=1))
-        else:
-            _show_peaks(peaks)
-        return
-    found, above = _floors(records, described, again, pack_at_hand(corpus))
+    found = roofline(records, device=device, threads=threads, again=again, corpus=corpus)
     if json:
-        typer.echo(jsonlib.dumps({**asdict(found), "graphs": [_tree(each) for each in above]}))
+        typer.echo(_json(found, records is None))
         return
     for peaks in found.peaks.values():
         _show_peaks(peaks)
-    _show_floors(above)
+    if records is not None:
+        _show_floors(found.headrooms)
 
 
-def _peaks(device: Device, again: bool) -> Peaks:
-    from graph_net.record.peaks import identity
-    from graph_net.roofline.store import cached_peaks, keep_peaks
-
-    known = None if again else cached_peaks(identity(device))
-    if known is not None:
-        return known
-    from graph_net.measure.peaks import measure_peaks
-
-    err.print(f"measuring {device.name}, {device.threads} threads …")
-    found = measure_peaks(device)
-    keep_peaks(found)
-    return found
-
-
-def _floors(
-    records: Path, here: Device, again: bool, pack: Pack | None
-) -> tuple[Rooflines, list[Headroom]]:
-    """Peaks and work for records, kept beside them, and how far above their floors they are."""
-    from graph_net.measure.device import describe
-    from graph_net.record.peaks import identity
-    from graph_net.roofline.floor import headrooms
-    from graph_net.roofline.store import Rooflines, read_rooflines, write_rooflines
-    from graph_net.store.records import RecordStore
-
-    store = RecordStore(records).require()
-    known = Rooflines() if again else read_rooflines(records)
-    devices, graphs = {}, dict[str, str]()
-    for record in store.records():
-        devices[identity(record.device)] = record.device
-        if record.timing is not None:
-            graphs[record.subject.id] = record.subject.name
-    peaks = dict(known.peaks)
-    for name, device in devices.items():
-        # Peaks are this machine's: those of another must be measured there.
-        mine = device.kind == here.kind and identity(describe(here.kind, device.threads)) == name
-        if name not in peaks and mine:
-            peaks[name] = _peaks(describe(here.kind, device.threads), again)
-    missing = [device.name for name, device in devices.items() if name not in peaks]
-    if missing:
-        err.print(f"no peaks for {', '.join(missing)}: run this verb there, on these records")
-    work = {**known.work, **_counted(pack, set(graphs) - known.work.keys())}
-    found = Rooflines(peaks, {graph: work[graph] for graph in sorted(work)})
-    write_rooflines(records, found)
-    without = sum(graph not in work for graph in graphs)
-    if without:
-        err.print(f"{without} graphs are in no pack at hand and have no floor; --corpus names one")
-    above = sorted(headrooms(store.records(), found), key=_nearest)
-    return found, above
-
-
-def _counted(pack: Pack | None, wanted: set[str]) -> dict[str, Work]:
-    """The work of those graphs that a pack has."""
-    import torch  # noqa: F401 - once here, and not in each process
-
-    if pack is None or not wanted:
-        return {}
-    rows = pack.rows(["name", "id"]).to_pylist()
-    names = {row["name"]: row["id"] for row in rows if row["id"] in wanted}
-    found: dict[str, Work] = {}
-    with progress("count work", len(names)) as advance:
-        for name, graph in pack.graphs(sorted(names)) if names else ():
-            if names[name] not in found:
-                found[names[name]] = _work(graph)
-            advance()
-    return found
-
-
-def _work(graph: Graph) -> Work:
-    from graph_net.graph.work import Work, work_of
-
-    try:
-        counted = confined(lambda: asdict(work_of(graph)))
-    except GraphError as error:
-        return Work(0, reason=str(error))
-    return Work(**{**counted, "dtypes": tuple(counted["dtypes"])})
+def _json(found: Roofline, alone: bool) -> str:
+    """The peaks alone, or everything."""
+    if alone:
+        (peaks,) = found.peaks.values()
+        return jsonlib.dumps(asdict(peaks), indent=1)
+    peaks_of = {name: asdict(each) for name, each in found.peaks.items()}
+    work = {graph: asdict(each) for graph, each in found.work.items()}
+    graphs = [_tree(each) for each in found.headrooms]
+    return jsonlib.dumps({"peaks": peaks_of, "work": work, "graphs": graphs})
 
 
 def _show_peaks(peaks: Peaks) -> None:
@@ -165,12 +84,7 @@ def _show_peaks(peaks: Peaks) -> None:
         )
 
 
-def _nearest(each: Headroom) -> tuple[bool, float]:
-    """The nearest to its floor first; those whose floor lacks operations last."""
-    return each.ratio is None, each.ratio or 0.0
-
-
-def _show_floors(above: list[Headroom]) -> None:
+def _show_floors(above: Sequence[Headroom]) -> None:
     table = Table(title="nearest to their floors", title_justify="left")
     for name in ("graph", "compiler"):
         table.add_column(name, overflow="fold")

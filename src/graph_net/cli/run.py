@@ -9,9 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes
-from graph_net.cli.confined import SECONDS, confined
+from graph_net.api.confined import SECONDS, confined
+from graph_net.api.graphs import open_graph
+from graph_net.cli.common import GRAPH_HELP, out
 from graph_net.graph import Graph, GraphError, Level
+from graph_net.printable import short_bytes
 
 
 def run_graph(

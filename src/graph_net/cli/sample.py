@@ -30,9 +30,10 @@ def sample_pack(
         Path | None, typer.Option("--output", "-o", help="A new pack to write them to.")
     ] = None,
 ) -> None:
-    """Draw a reproducible, stratified subset: its names, or with -o a pack of them.
+    """Draw a reproducible, stratified subset of a pack (`coreset` goes by measured scores).
 
-    The same seed draws the same graphs on every machine, whatever order they are stored in.
+    Prints names, or with -o writes a pack. The same seed draws the same graphs on every machine,
+    whatever order they are stored in.
     """
     source = Pack(pack or shipped_corpus())
     columns = [column for column in by.split(",") if column]

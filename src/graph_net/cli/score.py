@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from rich.text import Text
 from graph_net.cli.common import err, out
 
 if TYPE_CHECKING:
-    from graph_net.score import Bounds, Estimate, Parameters, Ranking, Samples
+    from graph_net.score import Bounds, Ranking, Samples, Scoreboard
 
 SOURCES_HELP = "Records, GraphNet logs, JSON results, or directories of them."
 AGGREGATES = {"graphnet": "aggregate", "passbench": "AS"}
@@ -37,89 +38,63 @@ def score_sources(
     each measurement; eager against itself stands below as the control. Measurements that were too
     noisy count by their outputs, without a speedup; those that the machine broke are excluded.
     """
-    from graph_net.score import Parameters, control_of, estimate, load, rank
-    from graph_net.score import interpretation as interpretation_of
+    from graph_net.score import score_sources as score_all
 
-    if not 0.5 <= confidence < 1:
-        raise ValueError(f"--confidence is between 0.5 and 1, not {confidence}")
     if aggregate not in AGGREGATES:
         raise ValueError(f"Unknown aggregate: {aggregate!r}. Available: {', '.join(AGGREGATES)}")
-    parameters = Parameters(p, b, interpretation_of(interpretation))
-    curves = load(sources)
-    scored = {name: samples for name, samples in curves.items() if len(samples)}
+    board = score_all(sources, p, b, interpretation, confidence)
     if json:
-        found = {name: _levels(samples, parameters) for name, samples in scored.items()}
-        typer.echo(jsonlib.dumps(found, indent=4))
+        typer.echo(jsonlib.dumps(board.es(), indent=4))
         return
-    estimates = {
-        name: estimate(samples, parameters, confidence=confidence)
-        for name, samples in scored.items()
-    }
-    control = control_of(scored.values())
-    if control is not None:
-        estimates[CONTROL] = estimate(control, parameters, confidence=confidence)
-    _table(estimates, _title(scored, parameters, confidence), aggregate)
-    if len(scored) > 1:
-        _ranking(rank(scored, parameters, confidence))
-    _not_counted(curves)
-    _in_pieces(scored)
+    _table(board, _title(board), aggregate)
+    if len(board.scored) > 1:
+        _ranking(board.ranking)
+    _not_counted(board.curves)
+    _in_pieces(board.scored)
 
 
-def _levels(samples: Samples, parameters: Parameters) -> dict[str, float]:
-    from graph_net.score import score
-
-    curves = score(samples, parameters)
-    return {str(int(t)): float(value) for t, value in zip(curves.ts, curves.es[0], strict=True)}
-
-
-def _title(scored: dict[str, Samples], parameters: Parameters, confidence: float) -> str:
+def _title(board: Scoreboard) -> str:
     """What the numbers are: the parameters, which speedups, which doubts."""
-    kinds = " and ".join(sorted({str(samples.speedups) for samples in scored.values()}))
+    scored, parameters = board.scored.values(), board.parameters
+    kinds = " and ".join(sorted({str(samples.speedups) for samples in scored}))
     doubts = "model families"
-    if any(samples.doubt.any() for samples in scored.values()):
+    if any(samples.doubt.any() for samples in scored):
         doubts += " and measurements"
     return (
         f"p = {parameters.p:g}, b = {parameters.b:g}, {parameters.interpretation.name}; speedups: "
-        f"{kinds}; {confidence:.0%} intervals over {doubts}"
+        f"{kinds}; {board.confidence:.0%} intervals over {doubts}"
     )
 
 
-def _table(estimates: dict[str, Estimate], title: str, aggregate: str) -> None:
+def _table(board: Scoreboard, title: str, aggregate: str) -> None:
+    from graph_net.score.scoreboard import COLUMNS
+
     table = Table(title=title, title_justify="left")
     table.add_column("compiler", overflow="fold")
-    words = "graphs families α β λ η S(-5) S(0) ES(3)"
-    for name in [*words.split(), AGGREGATES[aggregate]]:
+    for name in ["graphs", "families", *COLUMNS, AGGREGATES[aggregate]]:
         table.add_column(name, justify="right")
-    for name, found in sorted(estimates.items(), key=_order):
+    control = {} if board.control is None else {CONTROL: board.control}
+    for name, found in {**board.estimates, **control}.items():
         if name == CONTROL:
             table.add_section()
-        columns = [("alpha", 0), ("beta", 0), ("correct_share", 0), ("slower_share", 0),
-                   ("s", -5), ("s", 0), ("es", 3)]  # fmt: skip
         last = found.graphnet if aggregate == "graphnet" else found.passbench
-        bounds = [*(found.at(which, t) for which, t in columns), last]
+        bounds = [*(found.at(which, t) for which, t in COLUMNS.values()), last]
         cells = [_cell(each, found.alone) for each in bounds]
         families = f"{found.families}{'!' if found.uncertain else ''}"
         table.add_row(name, f"{found.samples:,}", families, *cells)
     out.print(table)
-    compilers = {name: found for name, found in estimates.items() if name != CONTROL}
-    few = [name for name, found in compilers.items() if found.uncertain and not found.alone]
+    few = [name for name, found in board.estimates.items() if found.uncertain and not found.alone]
     if few:
         err.print(
             f"! fewer than 10 model families: failures that none of them shows are not in the "
             f"intervals of {', '.join(few)}"
         )
-    alone = [name for name, found in compilers.items() if found.alone]
+    alone = [name for name, found in board.estimates.items() if found.alone]
     if alone:
         err.print(
             f"! one model family: no interval over graphs for {', '.join(alone)}; what is shown is "
             "the doubt of measuring"
         )
-
-
-def _order(item: tuple[str, Estimate]) -> tuple[bool, float]:
-    """The best first, the control last."""
-    name, found = item
-    return name == CONTROL, -(found.graphnet.value if found.graphnet is not None else 0.0)
 
 
 def _cell(bounds: Bounds | None, alone: bool) -> Text:
@@ -156,7 +131,7 @@ def _ranking(ranking: Ranking) -> None:
     out.print(table)
 
 
-def _not_counted(curves: dict[str, Samples]) -> None:
+def _not_counted(curves: Mapping[str, Samples]) -> None:
     for name, samples in curves.items():
         if samples.too_noisy:
             err.print(f"{name}: {samples.too_noisy} too noisy: outputs count, without a speedup")
@@ -165,7 +140,7 @@ def _not_counted(curves: dict[str, Samples]) -> None:
             err.print(f"{name}: {sum(samples.blameless.values())} excluded ({kinds})")
 
 
-def _in_pieces(scored: dict[str, Samples]) -> None:
+def _in_pieces(scored: Mapping[str, Samples]) -> None:
     """Say which scores are partly eager's own."""
     for name, samples in scored.items():
         parts = []

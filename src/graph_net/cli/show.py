@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import GRAPH_HELP, open_graph, out, short_bytes, short_count
-from graph_net.cli.confined import confined
-from graph_net.cli.terminal import lines
+from graph_net.api.confined import confined
+from graph_net.api.graphs import open_graph
+from graph_net.cli.common import GRAPH_HELP, out
+from graph_net.display.terminal import lines
 from graph_net.graph import Graph, GraphError, Level, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
-from graph_net.printable import counted, printable
+from graph_net.printable import counted, printable, short_bytes, short_count
 
 
 def show_graph(

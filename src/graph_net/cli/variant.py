@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
-import time
-from base64 import b64decode, b64encode
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from graph_net.cli.bench import parse_seconds
-from graph_net.cli.common import GRAPH_HELP, err, open_graph, short_bytes
-from graph_net.cli.confined import confined
-from graph_net.printable import counted
-
-if TYPE_CHECKING:
-    from graph_net.graph import Graph
+from graph_net.api.graphs import open_graph
+from graph_net.api.options import parse_seconds
+from graph_net.cli.common import GRAPH_HELP, err
+from graph_net.printable import counted, short_bytes
 
 SET_HELP = (
     "A size: batch=8, sequence=256, image=384, INPUT:DIM=8 or SYMBOL=8; may be given several times."
 )
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-RUNS = 5
 
 
 def make_variant(
@@ -64,79 +58,19 @@ def make_variant(
     seconds = None if about is None else parse_short(about)
     if not (wanted or limit or seconds or dtype or training or device_free or public):
         raise typer.BadParameter("say what to change: --dtype, --set, --fits, --about, --training")
+    from graph_net.api import variant as api
     from graph_net.corpus.pack import PackWriter
-    from graph_net.graph import from_bytes, to_bytes
-    from graph_net.rewrite.variant import variant_of
 
     known, found = open_graph(graph)
-
-    def make() -> tuple[str, list[str]]:
-        made, words = _resized(found, wanted, limit, seconds, vary)
-        if dtype is not None:
-            from graph_net.rewrite.variant import with_dtype
-
-            made, words = with_dtype(made, dtype, cast), [*words, dtype]
-        if training is not None:
-            from graph_net.capture.training_graph import with_training
-
-            made, words = with_training(made, training), [*words, training]
-        if device_free:
-            from graph_net.rewrite.variant import device_free as freed
-
-            made, words = freed(made), [*words, "free"]
-        if public:
-            from graph_net.rewrite.public import to_public
-
-            made, words = to_public(made), [*words, "public"]
-        return b64encode(to_bytes(made)).decode(), words
-
-    data, words = confined(make, gigabytes=64.0)
-    made = from_bytes(b64decode(data))
+    changes = api.Changes(wanted, limit, seconds, vary, dtype, cast, training, device_free, public)
+    made, words = api.make_variant(found, changes)
     chosen = name or "@".join([known, *words])
     with PackWriter(output) as writer:
-        writer.add(chosen, variant_of(made, found))
+        writer.add(chosen, made)
     size = short_bytes(made.tensor_bytes)
     err.print(
         f"{output}:{chosen}: {counted(len(made.nodes), 'node')}, inputs of {size}", soft_wrap=True
     )
-
-
-def _resized(
-    graph: Graph,
-    wanted: list[tuple[str, int]],
-    limit: int | None,
-    seconds: float | None,
-    vary: str,
-) -> tuple[Graph, list[str]]:
-    from graph_net.rewrite.variant import that_fits, that_takes, with_sizes
-    from graph_net.rewrite.variant.sizes import size_of
-
-    words = [f"{word}={size}" for word, size in wanted]
-    graph = with_sizes(graph, dict(wanted))
-    if limit is not None:
-        graph = that_fits(graph, limit, vary)
-    if seconds is not None:
-        graph = that_takes(graph, seconds, eager_seconds, vary)
-    if limit is not None or seconds is not None:
-        words.append(f"{vary}={size_of(graph, vary)}")
-    return graph, words
-
-
-def eager_seconds(graph: Graph) -> float:
-    """The quickest of a few eager runs on this machine."""
-    import torch
-
-    from graph_net.graph.execute import make_inputs, run
-    from graph_net.graph.fx import to_fx
-
-    run(graph)  # guarded; what it lets pass may be timed without the guard
-    inputs, forward, best = make_inputs(graph), to_fx(graph).forward, float("inf")
-    with torch.inference_mode():
-        for _ in range(RUNS):
-            began = time.perf_counter()
-            forward(*inputs)
-            best = min(best, time.perf_counter() - began)
-    return best
 
 
 def parse_size(text: str) -> tuple[str, int]:

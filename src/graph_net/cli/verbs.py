@@ -26,7 +26,7 @@ VERBS = {
     ),
     "import": (
         "import_:import_samples",
-        "Read GraphNet samples into a pack, by parsing: their source is never executed.",
+        "Read GraphNet samples into a pack, by parsing alone (`ingest` adds measurements).",
     ),
     "export": ("export:export_pack", "Write the graphs of a pack as GraphNet sample directories."),
     "run": (
@@ -84,7 +84,7 @@ VERBS = {
     ),
     "verify": (
         "verify:verify_golden",
-        "Run the graphs of a golden run here: the same outputs, and as fast?",
+        "Run a golden run again here: the same outputs, and as fast? (`validate` checks graphs.)",
     ),
     "repro": (
         "repro:repro_graph",
@@ -97,19 +97,19 @@ VERBS = {
     ),
     "ingest": (
         "ingest:ingest_files",
-        "Add records, or tuners' programs, to a directory of records; what it has is passed over.",
+        "Add records, or tuners' programs, from other machines (`import` reads graphs).",
     ),
     "validate": (
         "validate:validate_graphs",
-        "Check the five requirements of GraphNet's paper, each graph in a process of its own.",
+        "Check graphs by the five requirements of GraphNet's paper (`verify` checks a machine).",
     ),
     "sample": (
         "sample:sample_pack",
-        "Draw a reproducible, stratified subset: its names, or with -o a pack of them.",
+        "Draw a reproducible, stratified subset of a pack (`coreset` goes by measured scores).",
     ),
     "coreset": (
         "coreset:coreset_graphs",
-        "Choose graphs whose score predicts the score of all, and say how wrong that will be.",
+        "Choose few graphs whose score predicts that of all, with its error (`sample` is by kind).",
     ),
     "corpus": (
         "corpus:corpus_files",
@@ -125,6 +125,16 @@ VERBS = {
     ),
 }
 """Name: (module:object in ``graph_net.cli``, the first paragraph of its docstring)."""
+PANELS = {
+    "Graphs": (
+        "show list run import export capture collect variant decompose sample validate corpus"
+    ),
+    "Measure": "bench compilers roofline reference verify ingest query",
+    "Score": "score compare plot report coreset",
+    "Programs": "programs",
+    "Debug": "bisect repro doctor",
+}
+"""What people come for, and the verbs that do it, in the order of the help."""
 
 
 class Verb(TyperCommand):
@@ -151,7 +161,11 @@ class Verbs(Chapter):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        titles = {name: Verb(name, help=title) for name, (_, title) in VERBS.items()}
+        titles = {
+            name: Verb(name, help=VERBS[name][1], rich_help_panel=panel)
+            for panel, names in PANELS.items()
+            for name in names.split()
+        }
         self.commands = {**titles, **self.commands}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -18,7 +19,7 @@ FEW = 40
 """So many graphs are listed one by one, more are counted by library."""
 
 
-def verdict_table(verdicts: list[Verdict], libraries: dict[str, str]) -> None:
+def verdict_table(verdicts: list[Verdict], libraries: Mapping[str, str]) -> None:
     """Print a column for each requirement; a row for each graph, or library if they are many."""
     from graph_net.validate.report import Requirement
 

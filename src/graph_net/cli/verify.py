@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from graph_net.cli.progress import progress
 from graph_net.cli.reference import COMPILER_HELP
 from graph_net.cli.verify_table import show_environment, show_summary, show_table, tree_of
-
-if TYPE_CHECKING:
-    from graph_net.golden.runs import Again
-    from graph_net.golden.store import GoldenStore
-    from graph_net.measure import Limits
-    from graph_net.record import Config
 
 HOLDS, WORSE, UNUSABLE = 0, 1, 2
 """Exit codes: all as it was; something regressed; something could not be read or compared."""
@@ -44,22 +36,18 @@ def verify_golden(
     timeout: Annotated[float, typer.Option(help="Time limit for one compilation.")] = 600.0,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Run the graphs of a golden run here: the same outputs, and as fast?
+    """Run a golden run again here: the same outputs, and as fast? (`validate` checks graphs.)
 
     Inputs are drawn from the same seeds. Exit code 1 if outputs differ, a graph fails or is surely
     slower; 2 if the golden run cannot be used or is damaged.
     """
-    from graph_net.golden.store import GoldenStore
-    from graph_net.golden.verdict import Standing, judged
-    from graph_net.measure import Limits
-    from graph_net.measure.plan import parse_compilers
+    from graph_net.api.golden import verify_reference
+    from graph_net.golden.verdict import Standing
 
-    limits = Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(timeout)
-    config = None if compiler is None else parse_compilers(compiler)[0]
-    store = GoldenStore(golden).require()
-    found = _run(store, device, config, limits, threads, jobs, limit)
-    results = [(again.run, judged(again, t, margin)) for again in found]
-    results.sort(key=lambda pair: (pair[1].compiler, pair[1].name))
+    results = verify_reference(
+        golden, device=device, compiler=compiler, t=t, margin=margin, limit=limit, jobs=jobs,
+        threads=threads, gigabytes=gigabytes, timeout=timeout,
+    )  # fmt: skip
     if json:
         typer.echo(jsonlib.dumps([tree_of(run, each) for run, each in results], indent=1))
     else:
@@ -70,26 +58,3 @@ def verify_golden(
     if Standing.DAMAGED in standings or standings <= {Standing.NO_REFERENCE, Standing.NOT_JUDGED}:
         raise typer.Exit(UNUSABLE)
     raise typer.Exit(WORSE if any(each.worse for _, each in results) else HOLDS)
-
-
-def _run(
-    store: GoldenStore,
-    device: str | None,
-    config: Config | None,
-    limits: Limits,
-    threads: int,
-    jobs: int,
-    limit: int | None,
-) -> Iterator[Again]:
-    """Every graph of a golden run, run again, with a bar that shows how far it is."""
-    from graph_net.golden.runs import Lanes, device_like, run_again
-    from graph_net.measure.plan import default_jobs
-
-    names = store.names()[:limit]
-    first = next((run for _, run in store.runs()), None)
-    kind = device or (first.record.device.kind if first is not None else "cpu")
-    lanes = Lanes(jobs or default_jobs(kind), kind)
-    with progress("verify", len(names)) as advance:
-        for again in run_again(store, names, device_like(kind, threads), limits, lanes, config):
-            yield again
-            advance()

@@ -9,7 +9,7 @@ import numpy as np
 from graph_net.compare.judge import Change
 from graph_net.compare.result import Comparison, Spread
 from graph_net.compare.rows import Row
-from graph_net.printable import counted
+from graph_net.printable import counted, html_table
 
 MOST = 50
 """So many rows of a kind are written; a comment on a pull request has an end."""
@@ -74,6 +74,19 @@ def markdown(found: Comparison) -> str:
     lines += [f"- {words}" for words in [*(f"{words}, B / A" for words in spreads),
                                          settings_words(found)]]  # fmt: skip
     return "\n".join([*lines, "", "</details>", ""])
+
+
+def html(found: Comparison) -> str:
+    """The changes that matter as an HTML table for a notebook."""
+    order = found.order()
+    places = order[found.telling[order]]
+    rows = [
+        (row.graph, row.compiler, _change(row), speedups(row), ratio(row), row.sentence)
+        for row in found.rows(places[:MOST])
+    ]
+    columns = ("graph", "compiler", "change", "A → B", "B / A", "why")
+    title = f"{headline(found)}. {summary(found)}"
+    return html_table(title, columns, rows, more=len(places) - len(rows))
 
 
 def _table(rows: list[Row], count: int) -> list[str]:

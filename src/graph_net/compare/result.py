@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from graph_net.compare.choose import Matched, matched
 from graph_net.compare.judge import Change, Judged, Reason, Settings, judge
 from graph_net.compare.read import read_run
 from graph_net.compare.rows import Row, rows_of
+from graph_net.printable import printable
 from graph_net.record import RecordError, short_name
 from graph_net.score.records import floats_of
 from graph_net.score.samples import Floats, Ints
@@ -47,6 +49,16 @@ class Comparison:
 
     def __len__(self) -> int:
         return len(self.pairs.first)
+
+    def __repr__(self) -> str:
+        from graph_net.compare.markdown import headline
+
+        return f"<Comparison {printable(headline(self))}>"
+
+    def _repr_html_(self) -> str:
+        from graph_net.compare.markdown import html
+
+        return html(self)
 
     def count(self, change: Change) -> int:
         """How many graphs changed so."""
@@ -108,6 +120,24 @@ class Comparison:
     def rows(self, places: Sequence[int] | Ints) -> list[Row]:
         """Some of the pairs in words."""
         return rows_of(self, places)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "a": self.names[0],
+            "b": self.names[1],
+            "settings": asdict(self.settings),
+            "regressions": self.regressions,
+            "counts": {change.word: self.count(change) for change in Change}
+            | {"less correct": self.worse, "more correct": self.better}
+            | {"only in a": self.pairs.only_first, "only in b": self.pairs.only_second},
+            "reasons": {reason.word: count for reason, count in self.reasons().items()},
+            "costs": {name: asdict(spread) for name, spread in self.spreads().items()},
+            "graphs": [
+                asdict(row) | {"change": row.change.word, "reason": row.reason.word}
+                for row in self.rows(self.order())
+            ],
+        }
 
 
 def compare(

@@ -4,6 +4,7 @@ from graph_net.coreset.choose import choose
 from graph_net.coreset.errors import METHODS, Expected, Measured, expected_errors
 from graph_net.coreset.features import Relevance, features, learn, values_of
 from graph_net.coreset.markov import Transitions, cover, transitions
+from graph_net.coreset.select import select_graphs
 
 __all__ = [
     "METHODS",
@@ -16,6 +17,7 @@ __all__ = [
     "expected_errors",
     "features",
     "learn",
+    "select_graphs",
     "transitions",
     "values_of",
 ]

@@ -133,6 +133,16 @@ class Graph:
     def __post_init__(self) -> None:
         check_graph(self)
 
+    def __repr__(self) -> str:
+        from graph_net.graph.summary import title_of
+
+        return f"<Graph {title_of(self)}>"
+
+    def _repr_html_(self) -> str:
+        from graph_net.graph.summary import html_of
+
+        return html_of(self)
+
     @cached_property
     def bindings(self) -> dict[str, int]:
         """The example value of every symbol."""

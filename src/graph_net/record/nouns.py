@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from graph_net.printable import printable
 from graph_net.record.canonical import Json, RecordError, canonical, digest, plain
 from graph_net.record.names import short_name
 from graph_net.record.protocol import ProtocolSettings
@@ -224,6 +225,16 @@ class Record:
             raise RecordError(f"{what} has samples and compared outputs")
         if any(output.t is None for output in self.outputs):
             raise RecordError(f"{what} has outputs that pass at some tolerance")
+
+    def __repr__(self) -> str:
+        from graph_net.record.summary import line_of
+
+        return f"<Record {printable(line_of(self))}>"
+
+    def _repr_html_(self) -> str:
+        from graph_net.record.summary import html_of
+
+        return html_of(self)
 
     @property
     def key(self) -> str:

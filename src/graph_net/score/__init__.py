@@ -13,6 +13,7 @@ from graph_net.score.faults import (
 )
 from graph_net.score.ranking import Pair, Ranking, rank
 from graph_net.score.samples import Sample, Samples, Speedup, columns, control_of, sample_of
+from graph_net.score.scoreboard import Scoreboard, score_sources
 from graph_net.score.scores import LADDER, Curves, Parameters, combine, score
 from graph_net.score.sentence import sentence
 from graph_net.score.sources import load
@@ -33,6 +34,7 @@ __all__ = [
     "Ranking",
     "Sample",
     "Samples",
+    "Scoreboard",
     "Speedup",
     "columns",
     "combine",
@@ -45,5 +47,6 @@ __all__ = [
     "rank",
     "sample_of",
     "score",
+    "score_sources",
     "sentence",
 ]

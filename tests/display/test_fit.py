@@ -9,7 +9,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from graph_net.cli.terminal import Terminal
+from graph_net.display.terminal import Terminal
 
 NUMBER = re.compile(r"-?\d\.\d{3}…-?\d\.\d{3}|\d,\d{3},\d{3}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.live import Live
 from rich.table import Table
 
-from graph_net.cli.common import err, out
+from graph_net.display.terminal import err, out
 from graph_net.printable import counted
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ NAMED = 5
 class Board:
     """What is done, what failed and where, how fast it goes, how long it will take."""
 
-    def __init__(self, total: int, until: float | None) -> None:
-        self.total, self.before, self.until = total, 0, until
+    def __init__(self, total: int, until: float | None, quiet: bool = False) -> None:
+        self.total, self.before, self.until, self.quiet = total, 0, until, quiet
         self.began = time.monotonic()
         self.results: dict[str, Counter[str]] = {}
         self.pieces = Counter[str]()
@@ -63,6 +63,7 @@ class Board:
     def add(self, record: Record) -> None:
         """Count a record."""
         from graph_net.record.pieces import pieces_text
+        from graph_net.record.summary import line_of
 
         counts = self.results.setdefault(record.config.label, Counter())
         self.pieces[record.config.label] += bool(pieces_text(record))
@@ -74,13 +75,13 @@ class Board:
             counts["ambiguous"] += 1
         else:
             counts[f"failed: {record.failure.stage} {record.failure.symptom}"] += 1
-        if self.live is None:
-            err.print(_line(record), highlight=False, soft_wrap=True)
+        if self.live is None and not self.quiet:
+            err.print(line_of(record), highlight=False, soft_wrap=True)
         self._draw()
 
     def shown(self) -> Live | _Quiet:
         """Draws the board while something runs, where there is a terminal."""
-        if not err.is_terminal:
+        if self.quiet or not err.is_terminal:
             return _Quiet()
         self.live = Live(self.table(), console=err, auto_refresh=False, transient=True)
         return self.live
@@ -124,6 +125,8 @@ class Board:
 
     def report(self) -> None:
         """What came of it, and what did not fit."""
+        if self.quiet:
+            return
         left = self.total - self.before - self.records
         if self.results:
             out.print(self.table())
@@ -147,18 +150,3 @@ class _Quiet:
 
     def __exit__(self, *_: object) -> None:
         return None
-
-
-def _line(record: Record) -> str:
-    from graph_net.record.pieces import pieces_text
-    from graph_net.record.signature import headline_of
-
-    words = f"{record.config.label} {record.subject.name}: "
-    if record.failure is not None:
-        failure = record.failure
-        return f"{words}{failure.stage} {failure.symptom}: {headline_of(failure.message)}"
-    timing = record.timing
-    assert timing is not None
-    speedup = f"{timing.speedup.value:.3f}× [{timing.speedup.low:.3f}, {timing.speedup.high:.3f}]"
-    pieces = pieces_text(record)
-    return f"{words}{speedup} {timing.verdict}{f' ({pieces})' if pieces else ''}"

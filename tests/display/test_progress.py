@@ -7,13 +7,13 @@ import io
 import pytest
 from rich.console import Console
 
-from graph_net.cli import progress as module
+from graph_net.display import progress as module
 
 
 def said(monkeypatch: pytest.MonkeyPatch, terminal: bool, fails: tuple[bool, ...]) -> str:
     """What is printed while things are done, half a second each."""
     clock = iter(range(1000))
-    monkeypatch.setattr("graph_net.cli.progress.time.monotonic", lambda: next(clock) / 2)
+    monkeypatch.setattr("graph_net.display.progress.time.monotonic", lambda: next(clock) / 2)
     text = io.StringIO()
     monkeypatch.setattr(module, "err", Console(file=text, force_terminal=terminal, width=100))
     with module.progress("things", 7210) as advance:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from graph_net.cli.common import err
+from graph_net.display.terminal import err
 
 EVERY = 30.0
 """Seconds between two lines where there is no terminal to draw on."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graph_net.cli.board import Board
+from graph_net.display.board import Board
 from measure.asking import small_graph, task
 from score.some_samples import record
 
@@ -15,7 +15,7 @@ NOW = 1000.0
 
 @pytest.fixture(autouse=True)
 def _a_clock_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graph_net.cli.board.time", SimpleNamespace(monotonic=lambda: NOW))
+    monkeypatch.setattr("graph_net.display.board.time", SimpleNamespace(monotonic=lambda: NOW))
 
 
 def title(board: Board) -> str:

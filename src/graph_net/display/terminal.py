@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from graph_net.cli.fit import fitted
+from graph_net.display.fit import fitted
 from graph_net.printable import printable
 
 HIGHLIGHTED = 2000

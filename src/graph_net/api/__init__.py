@@ -1,0 +1,1 @@
+"""What ``import graph_net`` offers, a file for each function; the command line calls the same."""

@@ -1,0 +1,129 @@
+"""Find the smallest subgraph that still shows what a compiler does wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graph_net.api.choose import named_graph
+from graph_net.api.graphs import open_graph_in
+from graph_net.api.options import config_of, limits_of
+from graph_net.api.records import Records
+from graph_net.display.display import Display, display_of
+from graph_net.graph import Graph
+
+if TYPE_CHECKING:
+    from graph_net.bisect import Settings, Witness
+    from graph_net.record import Config, Record
+
+
+def bisect(
+    graph: Graph | str | Path,
+    compiler: str | Config,
+    problem: str | None = None,
+    *,
+    t: float = -3.0,
+    device: str = "cpu",
+    threads: int = 0,
+    jobs: int = 0,
+    seconds: float = 5.0,
+    gigabytes: float = 8.0,
+    timeout: float = 600.0,
+    progress: Display | bool = True,
+) -> Witness:
+    """Return the smallest subgraph that still crashes, mismatches or is slower.
+
+    ``problem`` is ``"crash"``, ``"mismatch"`` or ``"slower"``, whatever the graph shows if None;
+    outputs that pass only above level ``t`` are a mismatch. Every trial runs in a confined process
+    of its own. Raises ``BisectError`` if the graph does not show the problem.
+    """
+    settings = bisect_settings(problem, t, device, threads, jobs, seconds, gigabytes, timeout)
+    return bisect_one(graph, compiler, settings, display_of(progress))
+
+
+def bisect_settings(
+    problem: str | None,
+    t: float,
+    device: str,
+    threads: int,
+    jobs: int,
+    seconds: float,
+    gigabytes: float,
+    timeout: float,
+) -> Settings:
+    """Return how trials are made, checked."""
+    from graph_net.bisect import Problem, Settings
+    from graph_net.measure import Protocol
+    from graph_net.measure.device import describe
+    from graph_net.measure.plan import default_jobs
+
+    known = [str(kind) for kind in Problem]
+    if problem is not None and problem not in known:
+        raise ValueError(f"{problem!r} is no problem; problems are {', '.join(known)}")
+    return Settings(
+        describe(device, threads or None),
+        None if problem is None else Problem(problem),
+        t,
+        Protocol(seconds=seconds),
+        limits_of(gigabytes, timeout),
+        jobs or default_jobs(device),
+    )
+
+
+def bisect_one(
+    graph: Graph | str | Path, compiler: str | Config, settings: Settings, display: Display
+) -> Witness:
+    """Return the witness of one graph and one compiler."""
+    from graph_net.bisect import bisect, trials
+
+    config = config_of(compiler, ValueError, "one is bisected")
+    name, found = named_graph(graph)
+    with trials([config], settings) as ask:
+        return bisect(name, found, config, settings, ask, display.tell)
+
+
+def troubled_records(
+    records: str | Path | Records,
+    compiler: str | None,
+    settings: Settings,
+    limit: int | None = None,
+) -> list[Record]:
+    """Return the records of a run on this kind of device that show a problem.
+
+    A ``compiler`` without options in brackets stands for all of its options.
+    """
+    from graph_net.bisect.run import troubled
+    from graph_net.store.records import RecordStore
+
+    place = records.path if isinstance(records, Records) else Path(records)
+    wanted = None if compiler is None else config_of(compiler, ValueError, "one is bisected")
+    if wanted is not None and "[" not in (compiler or ""):
+        wanted = replace(wanted, options={})
+    kind = settings.device.kind
+    store = RecordStore(place).require()
+    here = (record for record in store.records() if record.device.kind == kind)
+    return troubled(here, settings.problem, settings.level, wanted)[:limit]
+
+
+def bisect_records(
+    todo: list[Record],
+    graphs: str | Path | None,
+    compiler: str | None,
+    settings: Settings,
+    display: Display,
+) -> Iterator[Witness]:
+    """Yield a witness per record that can be shown again; say of the others why not."""
+    from graph_net.bisect.run import bisect_run
+
+    named = () if compiler is None else (config_of(compiler, ValueError, "one is bisected"),)
+    yield from bisect_run(todo, _graphs(graphs), settings, display.tell, named)
+
+
+def _graphs(place: str | Path | None) -> Callable[[str], Graph]:
+    from graph_net.corpus.shipped import corpus_at_hand
+
+    root = corpus_at_hand() if place is None else Path(place)
+    # A record says which graph of the place it is of; the place is the user's.
+    return lambda name: open_graph_in(root, name)[1]

@@ -1,0 +1,105 @@
+"""The graphs of a pack, chosen by conditions and read one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graph_net.printable import counted, html_table, short_bytes, short_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from graph_net.corpus.pack import Pack
+    from graph_net.graph import Graph
+
+SHOWN = 10
+"""Graphs that a notebook lists."""
+
+
+@dataclass(frozen=True)
+class Corpus(Mapping[str, "Graph"]):
+    """Graphs by name; choosing reads no graph, and a graph is read when it is asked for.
+
+    ``path`` is a pack, None the one that comes with GraphNet, of which a wheel has the mini
+    selection alone; each of ``conditions`` is SQL over its columns.
+    """
+
+    path: Path | None = None
+    conditions: tuple[str, ...] = ()
+    only_mini: bool = False
+    most: int | None = None
+    keeps: object = field(default=None, compare=False)
+    """What must live as long as this does: a temporary pack."""
+
+    def where(self, condition: str) -> Corpus:
+        """Return those for which a condition in SQL holds: ``"nodes < 500"``."""
+        return replace(self, conditions=(*self.conditions, condition))
+
+    def mini(self) -> Corpus:
+        """Return the mini selection: few graphs, quick to measure, of every kind."""
+        return replace(self, only_mini=True)
+
+    def limit(self, most: int) -> Corpus:
+        """Return the first so many, in an order of which every beginning is a fair sample."""
+        return replace(self, most=most)
+
+    @cached_property
+    def pack(self) -> Pack:
+        """The pack that holds them."""
+        from graph_net.corpus.pack import Pack
+        from graph_net.corpus.shipped import corpus_at_hand, shipped_corpus
+
+        if self.path is not None:
+            return Pack(self.path)
+        return Pack(corpus_at_hand() if self.only_mini else shipped_corpus())
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """All columns of the chosen graphs, in an order of which every beginning is fair."""
+        from graph_net.corpus.query import select
+        from graph_net.corpus.shipped import mini_names
+        from graph_net.corpus.subjects import stratified
+
+        where = "\n) AND (".join(self.conditions)  # select puts the whole in brackets
+        rows = {row["name"]: row for row in select(self.pack, where or None)}
+        if self.only_mini:
+            rows = {name: rows[name] for name in mini_names() if name in rows}
+        return [rows[name] for name in stratified(list(rows.values()))[: self.most]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (row["name"] for row in self.rows)
+
+    def __getitem__(self, name: str) -> Graph:
+        if name not in set(self):
+            raise KeyError(name)
+        return self.pack.graph(name)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns of the chosen graphs as a data frame."""
+        from graph_net.api.frames import data_frame
+
+        return data_frame(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Corpus {self.pack.path.name}: {counted(len(self), 'graph')}>"
+
+    def _repr_html_(self) -> str:
+        cells = [
+            (row["name"], row["category"] or "", f"{row['nodes']:,}",
+             short_count(row["parameters"]), short_bytes(row["tensor_bytes"]))
+            for row in self.rows[:SHOWN]
+        ]  # fmt: skip
+        columns = ("graph", "category", "nodes", "parameters", "tensors")
+        return html_table(counted(len(self), "graph"), columns, cells, more=len(self) - len(cells))
+
+
+def corpus(path: str | Path | None = None) -> Corpus:
+    """Return the graphs of a pack; without a path those that come with GraphNet."""
+    return Corpus(None if path is None else Path(path))

@@ -1,0 +1,182 @@
+"""Check whether graphs are what GraphNet's paper asks of a sample."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graph_net.api.choose import Graphs, named_graphs
+from graph_net.api.corpus import Corpus, corpus
+from graph_net.corpus.open_sample import open_confined
+from graph_net.corpus.pack import Pack, PackError, is_pack
+from graph_net.display.display import Display, display_of
+from graph_net.formats.graphnet import find_samples
+from graph_net.graph import Graph, from_bytes, to_bytes
+from graph_net.printable import utf8_name
+
+if TYPE_CHECKING:
+    from graph_net.capture.zoo.zoo import Zoo
+    from graph_net.validate.pool import Task
+    from graph_net.validate.report import Verdict
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Graphs to validate: the library of each, and how to get at those that are not known yet.
+
+    ``structures`` are those a pack lists; samples have none before they are read.
+    """
+
+    libraries: Mapping[str, str]
+    tasks: Callable[[Collection[str]], Iterator[Task]]
+    structures: Mapping[str, str] = field(default_factory=dict)
+
+
+def validate(
+    graphs: Graphs = None,
+    *,
+    where: str | None = None,
+    names: Collection[str] | None = None,
+    limit: int | None = None,
+    jobs: int = 0,
+    seconds: int = 120,
+    gigabytes: float = 8.0,
+    real_bytes: int = 200_000_000,
+    real_flops: int = 20_000_000_000,
+    against_models: bool = False,
+    keep: str | Path | None = None,
+    progress: Display | bool = True,
+) -> list[Verdict]:
+    """Check the five requirements of GraphNet's paper and return a verdict per graph, by name.
+
+    Each graph is run in a confined process of its own: on fake tensors, and on values where its
+    tensors and its cost are within ``real_bytes`` and ``real_flops``. ``against_models`` builds
+    each model again and compares. ``keep`` names a file of verdicts that a second call resumes.
+    """
+    return validate_candidates(
+        candidates(graphs, where, names, limit),
+        jobs=jobs, seconds=seconds, gigabytes=gigabytes, real_bytes=real_bytes,
+        real_flops=real_flops, against_models=against_models, keep=keep, progress=progress,
+    )  # fmt: skip
+
+
+def validate_candidates(
+    found: Candidates,
+    *,
+    jobs: int,
+    seconds: int,
+    gigabytes: float,
+    real_bytes: int,
+    real_flops: int,
+    against_models: bool,
+    keep: str | Path | None,
+    progress: Display | bool = True,
+) -> list[Verdict]:
+    """Return the verdicts on chosen graphs; those that ``keep`` holds are not made again."""
+    if keep is not None and not found.structures:
+        raise PackError("--keep goes by the structures that a pack lists; samples have none")
+    from graph_net.capture.worker import Budget
+    from graph_net.validate.checks import Limits
+    from graph_net.validate.kept import Kept
+    from graph_net.validate.pool import validate_all
+    from graph_net.validate.report import with_redundancy
+
+    kept = None if keep is None else Kept(Path(keep))
+    before = [] if kept is None else kept.verdicts(dict(found.structures))
+    verdicts = [verdict for verdict in before if verdict.ok]  # what failed is tried again
+    known = {verdict.name for verdict in verdicts}
+    running = validate_all(
+        found.tasks(known),
+        jobs or os.cpu_count() or 1,
+        Budget(seconds, gigabytes),
+        Limits(real_bytes, real_flops),
+        _zoos(set(found.libraries.values())) if against_models else None,
+    )
+    bar = display_of(progress).progress("validate", len(found.libraries) - len(known))
+    with bar as advance, kept or nullcontext():
+        for verdict in running:
+            verdicts.append(verdict)
+            if kept is not None:
+                kept.add(verdict)
+            advance(not verdict.ok)
+    return with_redundancy(verdicts)
+
+
+def candidates(
+    graphs: Graphs = None,
+    where: str | None = None,
+    names: Collection[str] | None = None,
+    limit: int | None = None,
+) -> Candidates:
+    """Return the graphs that were asked for: those of memory, of a pack or of samples."""
+    if isinstance(graphs, Graph | list | tuple):
+        return _in_memory(named_graphs(graphs))
+    if isinstance(graphs, Mapping) and not isinstance(graphs, Corpus):
+        return _in_memory(graphs)
+    chosen = graphs if isinstance(graphs, Corpus) else corpus(graphs)  # type: ignore[arg-type]
+    if chosen.path is not None and not is_pack(chosen.path):
+        return _of_samples(chosen.path, where, names, limit)
+    chosen = chosen.where(where) if where else chosen
+    rows = sorted(chosen.rows, key=lambda row: str(row["name"]))
+    rows = [row for row in rows if names is None or row["name"] in names][:limit]
+    libraries = {row["name"]: row["library"] or "" for row in rows}
+    return Candidates(
+        libraries,
+        lambda known: _from_pack(chosen.pack, [name for name in libraries if name not in known]),
+        {row["name"]: row["structure"] for row in rows},
+    )
+
+
+def _in_memory(graphs: Mapping[str, Graph]) -> Candidates:
+    from graph_net.validate.pool import Task
+
+    def tasks(known: Collection[str]) -> Iterator[Task]:
+        for name, graph in graphs.items():
+            if name not in known:
+                yield Task(name, partial(from_bytes, to_bytes(graph)))
+
+    libraries = {name: graph.provenance.library for name, graph in graphs.items()}
+    return Candidates(libraries, tasks, {name: each.structure for name, each in graphs.items()})
+
+
+def _of_samples(
+    source: Path, where: str | None, names: Collection[str] | None, limit: int | None
+) -> Candidates:
+    if where is not None:
+        raise PackError(f"{source} is no pack; --where asks a pack")
+    samples = {utf8_name(str(path.relative_to(source))): path for path in find_samples(source)}
+    if names is not None:
+        samples = {name: path for name, path in samples.items() if name in names}
+    samples = dict(list(samples.items())[:limit])
+    if not samples:
+        raise PackError(f"{source} is neither a pack nor a sample directory, and holds no sample")
+    return Candidates(dict.fromkeys(samples, ""), lambda known: _from_samples(samples))
+
+
+def _from_pack(pack: Pack, names: list[str]) -> Iterator[Task]:
+    from graph_net.validate.pool import Task
+
+    # A graph is decoded in the process that may die of it.
+    for name, data in pack.blobs(names):
+        yield Task(name, partial(from_bytes, data, pack.limits))
+
+
+def _from_samples(samples: dict[str, Path]) -> Iterator[Task]:
+    from graph_net.validate.pool import Task
+
+    for name, path in samples.items():
+        yield Task(name, partial(open_confined, path), path)
+
+
+def _zoos(libraries: set[str]) -> Callable[[str], Zoo]:
+    from graph_net.capture.zoo import load
+
+    zoos = {library: load(library) for library in sorted(libraries)}
+    for zoo in zoos.values():
+        next(iter(zoo.entries()), None)  # imports its library, here rather than in each process
+    return zoos.__getitem__

@@ -1,0 +1,1 @@
+"""What people see of a long call: tables and progress, in a terminal, a notebook or a log."""

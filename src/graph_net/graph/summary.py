@@ -1,0 +1,52 @@
+"""A graph in a line, and as a table for a notebook."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from graph_net.graph.spec import TensorSpec
+from graph_net.printable import counted, html_table, printable, short_bytes, short_count
+
+if TYPE_CHECKING:
+    from graph_net.graph.graph import Graph, Input
+
+SHOWN = 8
+"""Inputs and operators that are listed."""
+
+
+def title_of(graph: Graph) -> str:
+    """Return its model, its level and its size."""
+    origin = graph.provenance
+    name = "/".join(filter(None, (origin.library, origin.model))) or "graph"
+    parameters = f"{short_count(graph.parameters)} parameters"
+    return printable(
+        f"{name}: {counted(len(graph.nodes), 'node')}, {parameters}, level {graph.level.value}"
+    )
+
+
+def html_of(graph: Graph) -> str:
+    """Return the facts of a graph as an HTML table."""
+    calls = Counter(node.target for node in graph.nodes)
+    operators = [f"{target} × {count:,}" for target, count in calls.most_common(SHOWN)]
+    inputs = [_shape(graph, entry) for entry in graph.inputs if entry.role.value == "input"]
+    rows = [
+        ("id", graph.id),
+        ("category", graph.provenance.category),
+        ("inputs", _listed(inputs, len(inputs))),
+        ("tensors", short_bytes(graph.tensor_bytes)),
+        ("operators", _listed(operators, len(calls))),
+    ]
+    return html_table(title_of(graph), ("", ""), rows)
+
+
+def _listed(words: list[str], count: int) -> str:
+    more = f", … {count - SHOWN:,} more" if count > SHOWN else ""
+    return ", ".join(words[:SHOWN]) + more
+
+
+def _shape(graph: Graph, entry: Input) -> str:
+    if not isinstance(entry.spec, TensorSpec):
+        return entry.name
+    sizes = ", ".join(str(getattr(dim, "text", dim)) for dim in entry.spec.shape)
+    return f"{entry.name} {entry.spec.dtype}[{sizes}]"
