@@ -15,7 +15,7 @@ from graph_net.rewrite.lower import to_aten
 
 
 def make_sample(directory: Path) -> Path:
-    """Write a graph of the corpus as a sample directory, for who has none at hand."""
+    """Write a graph of the corpus as a sample directory, for readers without one."""
     write_sample(Pack(shipped_corpus()).graph("monai/Classifier"), directory)
     return directory
 

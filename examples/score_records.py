@@ -22,6 +22,5 @@ for compiler, samples in curves.items():
 
 control = control_of(curves.values())  # eager against itself in the same measurements
 if control is not None:
-    print(
-        f"eager against eager: S(-3) = {estimate(control).at('s', -3).value:.3f}; 1 without noise"
-    )
+    value = estimate(control).at("s", -3).value
+    print(f"eager against eager: S(-3) = {value:.3f}, 1.000 if nothing is noise")

@@ -26,7 +26,7 @@ def slow_down(record: Record, factor: float) -> Record:
 
 
 def make_after(before: Path, after: Path) -> Path:
-    """Write the records of ``before`` with every tenth graph 1.5 times as slow, for who has one."""
+    """Write the records of ``before`` again, every tenth graph 1.5 times as slow."""
     store = RecordStore(after)
     with store.journal() as journal:
         for number, record in enumerate(RecordStore(before).records()):

@@ -86,7 +86,7 @@ def test_every_format_is_stored_as_it_was_read(tmp_path: Path) -> None:
         ProgramStore(tmp_path).part(path).unlink()
 
 
-BYTES_A_PROGRAM = {"slice": 160, "whole": 24}
+BYTES_PER_PROGRAM = {"slice": 160, "whole": 24}
 """The footer of a Parquet file is shared by few programs in a slice."""
 
 
@@ -99,7 +99,7 @@ def test_real_files_are_stored_as_they_were_read(
     assert stored == [(place.line, what) for place, what in read_ansor(source)]
     assert added is not None
     (part,) = ProgramStore(tmp_path).parts()
-    assert part.stat().st_size < BYTES_A_PROGRAM[extent] * added.programs
+    assert part.stat().st_size < BYTES_PER_PROGRAM[extent] * added.programs
     written = io.BytesIO()
     write_ansor([program for _, program in stored[:50]], written)
     again = tmp_path / "again"

@@ -88,7 +88,7 @@ def test_a_tutorial_can_be_pasted_block_by_block(page: str, checkout: Path) -> N
                 call(words)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
 def test_every_command_of_a_page_is_one_the_program_takes(page: str) -> None:
     for snippet in read_snippets(page):
         if snippet.kind in ("", "console", "sh"):
