@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,9 @@ def read_commands(snippet: Snippet) -> Iterator[list[str]]:
     for line in _whole_lines(snippet.text):
         words = shlex.split(line.removeprefix("$ "), comments=True)
         for command in _split(words, ("&&", "|", ";")):
-            plain = [word for word in command if "=" not in word or not word.isupper()]
-            yield next(iter(_split(plain, (">", "2>", "<"))), [])
+            plain = list(dropwhile(re.compile(r"[A-Z_]+=").match, command))
+            if plain:
+                yield next(_split(plain, (">", "2>", "<")))
 
 
 def _whole_lines(text: str) -> Iterator[str]:

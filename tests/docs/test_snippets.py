@@ -84,7 +84,8 @@ def test_a_tutorial_can_be_pasted_block_by_block(page: str, checkout: Path) -> N
         elif snippet.kind == "python":
             run_python(page, snippet, names)
         else:
-            for _, *words in read_commands(snippet):
+            for program, *words in read_commands(snippet):
+                assert program == "graph-net"
                 call(words)
 
 
@@ -120,7 +121,7 @@ def test_a_command_that_does_not_exist_is_not_taken(words: str) -> None:
 
 
 def test_a_command_over_several_lines_is_one() -> None:
-    text = '$ A=1 graph-net query "SELECT 1\n   FROM records" -r x > out  # why\n'
+    text = '$ PYTHONPATH=src graph-net query "SELECT 1\n   FROM records" -r x > out  # why\n'
     text += "graph-net list \\\n a\n"
     found = list(read_commands(Snippet("console", text, 1)))
     assert found == [
