@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from real_files import extent as extent
+from real_files import real_files as real_files
 from skips import pytest_terminal_summary as pytest_terminal_summary
 
 # Whoever starts the tests in the background may ignore interrupts, and every child would too: one

@@ -28,8 +28,9 @@ from graph_net.graph import (
 )
 from graph_net.graph.execute import make_inputs, run
 from graph_net.graph.resolve import resolve
+from real_files import SHARED, SLICES
 
-CENSUS = Path(__file__).parents[3] / "shared" / "data" / "graphnet" / "call_targets.json"
+CENSUS = "graphnet/call_targets.json"
 BINARY = {
     "Add": ("+", "add"), "Sub": ("-", "sub"), "Mult": ("*", "mul"), "Div": ("/", "truediv"),
     "FloorDiv": ("//", "floordiv"), "Mod": ("%", "mod"), "Pow": ("**", "pow"),
@@ -151,8 +152,10 @@ def test_imports_give_the_names_that_python_gives() -> None:
 # -- the census of the public samples -----------------------------------------------------------
 
 
-def census() -> list[str]:
-    return sorted(json.loads(CENSUS.read_text())) if CENSUS.exists() else []
+def read_census() -> list[str]:
+    """Return the spellings of the slice, and of the whole census where it is there."""
+    files = [folder / CENSUS for folder in (SLICES, SHARED / "data")]
+    return sorted(set().union(*(json.loads(path.read_text()) for path in files if path.exists())))
 
 
 def statement_for(spelling: str) -> str:
@@ -179,8 +182,7 @@ def function_named(path: str) -> object:
     return found
 
 
-@pytest.mark.skipif(not CENSUS.exists(), reason=f"no census at {CENSUS}")
-@pytest.mark.parametrize("spelling", census())
+@pytest.mark.parametrize("spelling", read_census())
 def test_every_call_target_of_the_census(spelling: str) -> None:
     source = source_of(f"{statement_for(spelling)}\nreturn y")
     if "_functorch" in spelling:

@@ -1,4 +1,4 @@
-"""The real files beside the repository: every line of a sample of them, and back."""
+"""Real files of tuners: every line of a slice, more of the whole file, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.tuning_samples import DATA, damages, programs
+from formats.tuning_samples import damages, programs
 from graph_net.formats.tuning import (
     Format,
     Workload,
@@ -23,65 +23,71 @@ from graph_net.formats.tuning import (
 )
 
 SOME = 300
-"""Lines of a file; that all of them are read is what `graph-net ingest` shows."""
-FILES = {
-    "ansor/k80/elementwise.json.gz": (Format.ANSOR, 402, 19),
-    "ansor/v100/reduction.json.gz": (Format.ANSOR, 240, 0),
-    "kernel_tuner/convolution_A100_T4.json.gz": (Format.T4, 4362, 161),
+"""Lines of a whole file; that all of them are read is what `graph-net ingest` shows."""
+COUNTS = {
+    "ansor/k80/elementwise.json.gz": (Format.ANSOR, {"slice": (134, 6), "whole": (402, 19)}),
+    "ansor/v100/reduction.json.gz": (Format.ANSOR, {"slice": (120, 0), "whole": (240, 0)}),
+    "kernel_tuner/convolution_A100_T4.json.gz": (
+        Format.T4,
+        {"slice": (97, 2), "whole": (4362, 161)},
+    ),
 }
+"""Programs and failures of a file, counted with jq (slices/README.md)."""
 
 
-def real(name: str) -> Path:
-    path = DATA / name
-    if not path.is_file():
-        pytest.skip(f"needs shared/data/{name} beside the repository")
-    return path
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_line_is_read(name: str) -> None:
-    path = real(name)
-    kind, count, failed = FILES[name]
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_line_is_read(name: str, real_files: Path, extent: str) -> None:
+    path = real_files / name
+    kind, counts = COUNTS[name]
     assert detect(path) is kind
     found = list(read_programs(path, kind))
     assert damages(found) == []
-    assert len(programs(found)) == count
-    assert sum(program.failure is not None for program in programs(found)) == failed
+    failed = sum(program.failure is not None for program in programs(found))
+    assert (len(programs(found)), failed) == counts[extent]
 
 
-def test_platforms_share_tasks_and_schedules() -> None:
+def test_platforms_share_tasks_and_schedules(real_files: Path, extent: str) -> None:
     ours, theirs = (
         {
             (program.task.workload, program.schedule)
-            for program in programs(list(read_ansor(real(f"ansor/{name}/elementwise.json.gz"))))
+            for program in programs(
+                list(read_ansor(real_files / f"ansor/{name}/elementwise.json.gz"))
+            )
         }
         for name in ("k80", "v100")
     )
-    assert ours & theirs
+    assert len(ours & theirs) == {"slice": 44, "whole": 402}[extent]
 
 
-def test_a_database_is_read_with_its_workloads() -> None:
-    path = real("metaschedule/a100_resnet34_database_tuning_record.json.gz")
+DATABASE = "metaschedule/a100_resnet34_database_tuning_record.json.gz"
+DATABASE_COUNTS = {"slice": (3, 83, 30), "whole": (20, SOME, 257)}
+"""Workloads, records read and failures among them."""
+
+
+def test_a_database_is_read_with_its_workloads(real_files: Path, extent: str) -> None:
+    path = real_files / DATABASE
     assert detect(path) is Format.METASCHEDULE
     beside = path.with_name(path.name.replace("tuning_record", "workload"))
     assert detect(beside) is Format.WORKLOADS
     known = {what.hash for _, what in read_workloads(beside) if isinstance(what, Workload)}
-    assert len(known) == 20
     found = programs(list(islice(read_metaschedule(path), SOME)))
-    assert len(found) == SOME
+    failed = sum(program.failure is not None for program in found)
+    assert (len(known), len(found), failed) == DATABASE_COUNTS[extent]
     assert {program.task.workload for program in found} <= known
     assert all(len(program.costs) == 3 for program in found if program.failure is None)
 
 
-def test_real_records_come_back(tmp_path: Path) -> None:
-    first = programs(list(islice(read_ansor(real("ansor/k80/matmul.json.gz")), SOME)))
+def test_real_records_come_back(real_files: Path, tmp_path: Path) -> None:
+    matmul = real_files / "ansor/k80/matmul.json.gz"
+    first = programs(list(islice(read_ansor(matmul), SOME)))
+    assert first
     lines = io.BytesIO()
     write_ansor(first, lines)
     (tmp_path / "a").write_bytes(lines.getvalue())
     assert programs(list(read_ansor(tmp_path / "a"))) == first
-    whole = programs(
-        list(islice(read_t4(real("kernel_tuner/convolution_W6600_T4.json.gz"), "c"), SOME))
-    )
+    convolution = real_files / "kernel_tuner/convolution_W6600_T4.json.gz"
+    whole = programs(list(islice(read_t4(convolution, "c"), SOME)))
+    assert whole
     document = io.BytesIO()
     write_t4(whole, document)
     (tmp_path / "t").write_bytes(document.getvalue())

@@ -13,7 +13,6 @@ from graph_net.formats.tuning import Block, Damage, Place
 from graph_net.formats.tuning.numbered import filled
 from graph_net.record import Program
 
-DATA = Path(__file__).resolve().parents[3] / "shared/data"
 STEPS: list[Any] = [["SP", 0, 0, 64, [4, 2], 1], ["AN", 0, 1, 2], ["PR", 0, 0, "auto_unroll$16"]]
 TRACE = [[["GetBlock", [], ["C", "main"], ["b0"]], ["Fuse", ["l1", "l2"], [1], ["l3"]]], [[1, [4]]]]
 Found = list[tuple[Place, Program | Damage]]

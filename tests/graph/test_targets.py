@@ -16,7 +16,7 @@ from graph_net.graph.targets import (
     is_overload,
 )
 
-CENSUS = Path(__file__).parents[3] / "shared/data/graphnet/call_targets.json"
+CENSUS = "graphnet/call_targets.json"
 SYNTAX = ("op:", "cmp:", "slice", "subscript", "device")
 """What the census counts that is no call: operators and brackets, which the reader spells out."""
 VMAP = ("torch._C._functorch.", "torch._functorch.")
@@ -46,26 +46,20 @@ aten..default aten.add. aten.1add.default aten.add-Tensor method: method:a.b ope
 """.split()  # noqa: E501
 
 
-def census() -> list[str]:
-    if not CENSUS.exists():
-        return []
-    return sorted(json.loads(CENSUS.read_text("utf-8")))
+def read_census(real_files: Path) -> list[str]:
+    return sorted(json.loads((real_files / CENSUS).read_text("utf-8")))
 
 
-needs_census = pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS} is not here")
-
-
-@needs_census
-def test_every_call_of_the_public_samples_is_allowed() -> None:
-    calls = [name for name in census() if not name.startswith((*SYNTAX, *VMAP))]
-    assert len(calls) > 200
+def test_every_call_of_the_public_samples_is_allowed(real_files: Path, extent: str) -> None:
+    names = read_census(real_files)
+    calls = [name for name in names if not name.startswith((*SYNTAX, *VMAP))]
+    assert len(calls) == {"slice": 167, "whole": 237}[extent]
     assert [name for name in calls if not is_allowed(canonical_target(name))] == []
 
 
-@needs_census
-def test_vmap_internals_are_refused_with_the_reason() -> None:
-    internals = [name for name in census() if name.startswith(VMAP)]
-    assert internals
+def test_vmap_internals_are_refused_with_the_reason(real_files: Path) -> None:
+    internals = [name for name in read_census(real_files) if name.startswith(VMAP)]
+    assert len(internals) == 10
     for name in internals:
         with pytest.raises(UnknownTarget, match=r"vmap internal.*interpreter state.*line 7"):
             check_target(canonical_target(name), line=7)

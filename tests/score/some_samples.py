@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -23,7 +22,6 @@ from graph_net.record import (
 )
 from graph_net.score import Fault, Sample
 
-DATA = Path(__file__).resolve().parents[3] / "shared/data/graphnet"
 DEVICE = Device("cpu", "a processor", 2, 2, 1 << 30, "Linux", "3.11", {"torch": "2.13.0"})
 CONFIG = Config("compiler", "inductor", "2.13", {})
 

@@ -13,7 +13,7 @@ from graph_net.cli import score
 from graph_net.cli.main import main
 from graph_net.display.terminal import Terminal
 from graph_net.record import Interval, Stage, Symptom
-from score.some_samples import CONFIG, DATA, record, timing
+from score.some_samples import CONFIG, record, timing
 from score.test_records_scored import stored
 
 TVM = replace(CONFIG, name="tvm")
@@ -61,13 +61,14 @@ def test_json_is_es_by_curve_and_t(two: Path, capsys: pytest.CaptureFixture[str]
     assert found["inductor"]["0"] == pytest.approx(2.0)
 
 
-def test_a_log_is_scored_as_upstream_does(capsys: pytest.CaptureFixture[str]) -> None:
-    log = DATA / "inductor_h200.log"
-    if not log.is_file():
-        pytest.skip("needs shared/data/graphnet beside the repository")
-    assert call("score", log, "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out).values()
-    assert found == pytest.approx(json.loads((DATA / "inductor_h200.es_p0_b0.1.json").read_text()))
+def test_a_log_is_scored_as_upstream_does(
+    real_files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = real_files / "graphnet"
+    assert call("score", folder / "inductor_h200.log", "--json") == 0
+    (scores,) = json.loads(capsys.readouterr().out).values()
+    expected = json.loads((folder / "inductor_h200.es_p0_b0.1.json").read_text())
+    assert scores == pytest.approx(expected)
 
 
 def test_the_interpretation_is_an_option(
@@ -109,12 +110,9 @@ def test_of_one_graph_there_is_no_interval_over_graphs(
 
 
 def test_of_a_log_the_table_says_what_its_speedups_are(
-    capsys: pytest.CaptureFixture[str],
+    real_files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log = DATA / "inductor_h200.log"
-    if not log.is_file():
-        pytest.skip("needs shared/data/graphnet beside the repository")
-    assert call("score", log) == 0
+    assert call("score", real_files / "graphnet/inductor_h200.log") == 0
     said = capsys.readouterr().out
     assert "speedups: ratios of medians" in said
     assert "intervals over model families " in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,20 +27,17 @@ from graph_net.score import (
     score,
 )
 from graph_net.score.samples import SLACK
-from score.some_samples import DATA, some_samples
+from score.some_samples import some_samples
 
 
 def test_the_published_components_give_the_published_score() -> None:
     assert combine(1.028, 0.815, 0.887, 0.473) == pytest.approx(0.790, abs=5e-4)
 
 
-def test_a_log_scores_as_upstream_scores_it() -> None:
-    log = DATA / "inductor_h200.log"
-    if not log.is_file():
-        pytest.skip("needs shared/data/graphnet beside the repository")
-    (samples,) = load([log]).values()
+def test_a_log_scores_as_upstream_scores_it(real_files: Path) -> None:
+    (samples,) = load([real_files / "graphnet/inductor_h200.log"]).values()
     found = score(samples, Parameters(p=0.0, b=0.1))
-    expected = json.loads((DATA / "inductor_h200.es_p0_b0.1.json").read_text("utf-8"))
+    expected = json.loads((real_files / "graphnet/inductor_h200.es_p0_b0.1.json").read_text())
     assert [str(int(t)) for t in found.ts] == list(expected)
     assert found.es[0] == pytest.approx(list(expected.values()), abs=1e-9)
 
