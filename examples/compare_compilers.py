@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.records import RecordStore
+from graph_net.store.records import RecordStore
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subjects import subjects
 from graph_net.measure import Limits, Protocol, measure

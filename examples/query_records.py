@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from graph_net.corpus.record_query import query
-from graph_net.corpus.records import RecordStore
+from graph_net.store.records import RecordStore
 
 SHIPPED = Path(__file__).parents[1] / "records/h200"
 store = RecordStore(Path(sys.argv[1]) if len(sys.argv) > 1 else SHIPPED)
