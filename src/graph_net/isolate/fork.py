@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from graph_net.isolate.privileges import die_with_parent
 from graph_net.isolate.tree import children_of, end_all, kill_all
 
 _FORKED: set[int] = set()
@@ -21,25 +23,51 @@ A confined child that is none of them is the orphan of one.
 def fork(live: Callable[[], None]) -> int:
     """Fork a process that does ``live`` and exits, whatever happens in it; return its id.
 
-    An interrupt from the terminal is for the parent to answer, which ends its children.
+    When this returns, the kernel will kill the child together with its parent: a child that is
+    stopped before it has asked for that would stay behind for ever. An interrupt from the terminal
+    is for the parent to answer, which ends its children.
     """
     sys.stdout.flush()
     sys.stderr.flush()
+    parent = os.getpid()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    reads, writes = os.pipe()
     try:
-        child = os.fork()
-        if child == 0:
-            try:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-                _FORKED.clear()
-                live()
-            finally:
-                os._exit(0)
+        with _garbage_left_alone() as collecting:
+            child = os.fork()
+            if child == 0:
+                try:
+                    gc.freeze()
+                    die_with_parent(parent)
+                    os.close(reads)
+                    os.close(writes)
+                    signal.signal(signal.SIGINT, signal.SIG_IGN)
+                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                    _FORKED.clear()
+                    if collecting:
+                        gc.enable()
+                    live()
+                finally:
+                    os._exit(0)
         _FORKED.add(child)
     finally:
+        os.close(writes)
+        os.read(reads, 1)
+        os.close(reads)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return child
+
+
+@contextmanager
+def _garbage_left_alone() -> Iterator[bool]:
+    """Collect nothing: among a parent's garbage may be a pool that waits for threads it lost."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield collecting
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def end(child: int) -> int:

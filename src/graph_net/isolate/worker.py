@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import select
@@ -208,10 +207,8 @@ def _is_readable(descriptor: int) -> bool:
 def enter(limits: Limits, sandbox: Sandbox, parent: int, *pipes: int) -> Confinement:
     """Begin the life of a forked process: it dies with its parent, confined, within limits.
 
-    Of the descriptors it was forked with it keeps these. Garbage that its parent left stays: a
-    pool of threads among it would wait for its threads, which a fork does not copy, for ever.
+    Of the descriptors it was forked with it keeps these.
     """
-    gc.freeze()
     die_with_parent(parent)
     keep_only(pipes)
     confinement = confine(sandbox)
