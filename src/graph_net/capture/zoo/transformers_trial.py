@@ -73,14 +73,13 @@ class Trial:
         """What the function returns for fake tensors like those given."""
         if self.mode is None:
             self.mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
-            with_fake_weights(self.model, self.mode)
         fake = {name: self._fake(value) for name, value in given.items()}
         flags = torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag
         torch.compiler._is_compiling_flag = torch.compiler._is_exporting_flag = True
         quiet = logging.root.manager.disable
         logging.disable(logging.CRITICAL)
         try:
-            with _outside_building(), torch.no_grad(), self.mode:
+            with _faked(self.model, self.mode), _outside_building(), torch.no_grad(), self.mode:
                 return function(**fake)
         finally:
             logging.disable(quiet)
@@ -99,6 +98,19 @@ class Trial:
         except Exception:
             return False
         return True
+
+
+@contextmanager
+def _faked(model: nn.Module, mode: FakeTensorMode) -> Iterator[None]:
+    """Give a model fake weights for a call; afterwards it has those its initialisers wrote to."""
+    before = [(module, {**module._parameters}, {**module._buffers}) for module in model.modules()]
+    with_fake_weights(model, mode)
+    try:
+        yield
+    finally:
+        for module, parameters, buffers in before:
+            module._parameters.update(parameters)
+            module._buffers.update(buffers)
 
 
 @contextmanager
