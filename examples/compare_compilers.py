@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from graph_net.corpus.pack import Pack
-from graph_net.store.records import RecordStore
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subjects import subjects
 from graph_net.measure import Limits, Protocol, measure
 from graph_net.measure.device import describe
 from graph_net.measure.plan import parse_compilers, tasks
 from graph_net.score import estimate, load
+from graph_net.store.records import RecordStore
 
 GRAPHS = ["monai/Classifier", "monai/FullyConnectedNet"]
 TRACED = Path(__file__).with_name("add_a_compiler.py")
