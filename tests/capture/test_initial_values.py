@@ -88,10 +88,15 @@ class Residual(nn.Module):
         return x
 
 
-def test_a_hundred_residual_branches_stay_in_range() -> None:
-    with without_weights():
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_hundred_residual_branches_stay_in_range(heard: bool) -> None:
+    with without_weights() as watch:
         model = Residual(100).eval()
-    (graph,) = capture(model, (torch.zeros(1, 8, 9, 9),)).graphs
+        for layer in model.modules():
+            if isinstance(layer, nn.Conv2d):
+                nn.init.kaiming_normal_(layer.weight)
+    initial = watch.recipes(model) if heard else None
+    (graph,) = capture(model, (torch.zeros(1, 8, 9, 9),), initial=initial).graphs
     (out,) = flat_outputs(interpret(graph, make_inputs(graph), torch.device("cpu")))
     assert 0.1 < float(out.std()) < 1000
 

@@ -55,6 +55,7 @@ class Roles:
         self._made = {node.name: node for node in graph.nodes}
         sums = sum(base_name(node.target) in _SUMS for node in graph.nodes)
         self._branch = min(_BRANCH, 1 / math.sqrt(max(1, sums)))
+        self._unbounded = any(base_name(node.target) in _BATCH_NORMS for node in graph.nodes)
         for node in graph.nodes:
             for position, value in enumerate(node.args):
                 for ref in refs(value):
@@ -73,6 +74,13 @@ class Roles:
     def carries(self, entry: Input) -> bool:
         """Whether zeros would silence a graph: in a scale, a matrix or a kernel, not in a bias."""
         return entry.role is Role.PARAMETER and self._rule(entry)[0] not in _BESIDE
+
+    def ends_branch(self, entry: Input) -> bool:
+        """Whether it ends a residual branch of a model whose norms do not normalise yet."""
+        if not self._unbounded or not isinstance(entry.spec, TensorSpec):
+            return False
+        uses = self._uses(entry.name, entry.spec.sizes(self._bindings))
+        return any(use.position == 1 and use.gain <= _BRANCH for use in uses)
 
     def _rule(self, entry: Input) -> tuple[Rule | None, Recipe | None]:
         assert isinstance(entry.spec, TensorSpec)

@@ -23,8 +23,9 @@ def with_initial_values(graph: Graph, initial: Mapping[str, Recipe] | None = Non
 
     ``initial`` are the recipes a model's own initialisers were heard to write, by the names of its
     parameters and buffers; the others go by role. So does a layer or a scale that a model begins
-    with at zero or nearly so: whatever came before it would not be seen in the outputs. Structure,
-    id and names stay.
+    with at zero or nearly so: whatever came before it would not be seen in the outputs. And so does
+    what ends a residual branch of a model with batch norms: they do not normalise before they have
+    seen data, and a hundred branches would grow beyond all bounds. Structure, id and names stay.
     """
     roles = Roles(graph)
     sources: set[str] = set()
@@ -33,8 +34,8 @@ def with_initial_values(graph: Graph, initial: Mapping[str, Recipe] | None = Non
         if not _is_without_values(entry):
             return entry
         heard = (initial or {}).get(entry.original or "")
-        mute = _is_nearly_zero(heard) and roles.carries(entry)
-        if heard is not None and not mute and _fits(graph, entry, heard):
+        unfit = roles.ends_branch(entry) or (_is_nearly_zero(heard) and roles.carries(entry))
+        if heard is not None and not unfit and _fits(graph, entry, heard):
             sources.add("model")
             return replace(entry, recipe=heard)
         guess = roles.recipe(entry)
