@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CODE = ("graph", "rewrite")
+MODULES = ("__init__.py", "printable.py", "user_file.py")
 _MAIN = (
     "import sys\n\nsys.dont_write_bytecode = True\nfrom check_stability import check\n\ncheck()\n"
 )
@@ -43,7 +44,8 @@ def make(pack: Path, output: Path) -> None:
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("__main__.py", _MAIN)
         bundle.write(__file__, "check_stability.py")
-        bundle.write(source / "__init__.py", "graph_net/__init__.py")
+        for module in MODULES:
+            bundle.write(source / module, f"graph_net/{module}")
         for package in CODE:
             for file in sorted((source / package).rglob("*")):
                 if file.suffix in (".py", ".txt"):
