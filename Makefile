@@ -13,12 +13,12 @@ bench: $(STAMP)            ## measure compilers on the mini corpus; the same com
 	$(BIN)/graph-net report $(RECORDS) -o build/report.html
 
 test: $(STAMP) lint        ## everything that must hold
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $$(($$(nproc) + 1))
 
 lint: $(STAMP)             ## types, style, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 docs: $(STAMP)             ## rewrite the pages that are made from the program, check the others
