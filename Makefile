@@ -13,7 +13,7 @@ bench: $(STAMP)            ## measure compilers on the mini corpus; the same com
 	$(BIN)/graph-net report $(RECORDS) -o build/report.html
 
 test: $(STAMP) lint        ## everything that must hold
-	$(BIN)/python -m pytest -n $$(($$(nproc) + 1))
+	$(BIN)/python -m pytest -n auto
 
 lint: $(STAMP)             ## types, style, layers
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -28,10 +29,12 @@ class Inbox:
     most_blob: int = 1 << 33
     _held: bytearray = field(default_factory=bytearray)
 
-    def feed(self, data: bytes) -> list[tuple[dict[str, Any], bytes]]:
-        """The messages that are complete now."""
+    def feed(self, data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+        """Return the messages that are complete now, those before a bad one first."""
         self._held += data
-        found = []
+        return self._complete()
+
+    def _complete(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         while len(self._held) >= 12:
             text = int.from_bytes(self._held[:4], "little")
             blob = int.from_bytes(self._held[4:12], "little")
@@ -40,10 +43,12 @@ class Inbox:
             end = 12 + text + blob
             if len(self._held) < end:
                 break
-            tree = _tree(bytes(self._held[12 : 12 + text]))
-            found.append((tree, bytes(self._held[12 + text : end])))
+            tree, rest = (
+                _tree(bytes(self._held[12 : 12 + text])),
+                bytes(self._held[12 + text : end]),
+            )
             del self._held[:end]
-        return found
+            yield tree, rest
 
 
 def _tree(text: bytes) -> dict[str, Any]:
