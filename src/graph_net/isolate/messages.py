@@ -43,12 +43,10 @@ class Inbox:
             end = 12 + text + blob
             if len(self._held) < end:
                 break
-            tree, rest = (
-                _tree(bytes(self._held[12 : 12 + text])),
-                bytes(self._held[12 + text : end]),
-            )
+            message = bytes(self._held[12 : 12 + text])
+            rest = bytes(self._held[12 + text : end])
             del self._held[:end]
-            yield tree, rest
+            yield _tree(message), rest
 
 
 def _tree(text: bytes) -> dict[str, Any]:

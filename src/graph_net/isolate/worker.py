@@ -28,7 +28,6 @@ from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.fork import end, fork
 from graph_net.isolate.limits import Limits
 from graph_net.isolate.messages import MOST_TEXT, BadMessage, Inbox, encode, text_of
-from graph_net.isolate.privileges import die_with_parent
 from graph_net.isolate.sandbox import Confinement, Needs, Sandbox, confine
 
 MOST_ANSWER = 256 << 20
@@ -91,10 +90,9 @@ class ForkedWorker(Generic[Item]):
     def _fork(self, sandbox: Sandbox) -> None:
         self._reads, tells = os.pipe()
         listens, self._gives = os.pipe()
-        parent = os.getpid()
 
         def prepare() -> Work[Item]:
-            enter(self.limits, sandbox, parent, listens, tells)
+            enter(self.limits, sandbox, listens, tells)
             signal.alarm(self.limits.seconds + self.starting)
             return self.batch.prepare()
 
@@ -204,12 +202,8 @@ def _is_readable(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def enter(limits: Limits, sandbox: Sandbox, parent: int, *pipes: int) -> Confinement:
-    """Begin the life of a forked process: it dies with its parent, confined, within limits.
-
-    Of the descriptors it was forked with it keeps these.
-    """
-    die_with_parent(parent)
+def enter(limits: Limits, sandbox: Sandbox, *pipes: int) -> Confinement:
+    """Begin the life of a forked process: confined, within limits, with these descriptors only."""
     keep_only(pipes)
     confinement = confine(sandbox)
     limits.impose()

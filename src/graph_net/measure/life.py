@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import mmap
 import os
 import resource
@@ -17,7 +16,7 @@ from graph_net.isolate import confine
 from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.limits import address_space, lower
 from graph_net.isolate.messages import encode
-from graph_net.isolate.privileges import adopt_orphans, die_with_parent
+from graph_net.isolate.privileges import adopt_orphans
 from graph_net.measure.audit import respond
 from graph_net.measure.task import Answer, Surroundings, Work
 from graph_net.record import Json, Stage
@@ -27,9 +26,7 @@ AT_ONCE = 4
 """Times the limit of memory that a worker may ask for at once, between two looks at what it has."""
 
 
-def live(
-    task: Work, workdir: Path, listens: int, tells: int, paused: mmap.mmap, parent: int
-) -> None:
+def live(task: Work, workdir: Path, listens: int, tells: int, paused: mmap.mmap) -> None:
     """The life of a worker; never returns."""
     status = 1
 
@@ -39,8 +36,6 @@ def live(
             data = data[os.write(tells, data) :]
 
     try:
-        gc.freeze()  # its parent's garbage may wait for threads that a fork does not copy
-        die_with_parent(parent)
         with suppress(OSError):  # if memory runs out, it goes first and not who holds it
             Path("/proc/self/oom_score_adj").write_text("500", "ascii")
         adopt_orphans()  # what its own processes leave behind stays below it, and is counted

@@ -114,8 +114,7 @@ class Server:
         listens, writes = os.pipe()
         workdir = self.root / task.key
         paused = mmap.mmap(-1, 8)
-        parent = os.getpid()
-        pid = fork(lambda: live(task, workdir, listens, tells, paused, parent))
+        pid = fork(lambda: live(task, workdir, listens, tells, paused))
         os.close(tells)
         os.close(listens)
         os.set_blocking(reads, False)

@@ -98,8 +98,8 @@ class Collection:
         turn = Turn(task, start, count, self._samples(task), journal.done, self.jobs)
         place = self._clean_place()
         reads, writes = os.pipe()
-        parent, kills = os.getpid(), oom_kills()
-        child = fork(lambda: turn.live(place, writes, parent))
+        kills = oom_kills()
+        child = fork(lambda: turn.live(place, writes))
         os.close(writes)
         death = None
         try:

@@ -7,7 +7,6 @@ stranger's schedules can change no journal.
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,12 +47,11 @@ class Turn:
         each = sum(seconds[stage] for stage in (Stage.COMPILE, Stage.MEASURE))
         return PATIENCE + self.count + int(self.count * each)
 
-    def live(self, place: Path, writes: int, parent: int) -> None:
+    def live(self, place: Path, writes: int) -> None:
         """The life of a turn's process, which writes to ``place`` alone."""
         # It holds the workers of its trials, and looks after them in /proc.
         needs = Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
-        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(place, needs), parent, writes)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the collecting process decides
+        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(place, needs), writes)
         try:
             space = space_of(self.task.workload)
             trials = self._trials(space, writes)
