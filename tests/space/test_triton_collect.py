@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,30 @@ def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
 
 
 def test_workloads_take_turns() -> None:
-    places = [piece.place for piece in plan(WORKS, H200.text, TURN + 1, set())]
+    pieces = plan(WORKS, H200.text, TURN + 1, Counter())
+    places = [piece.place for piece in pieces if not piece.again]
     assert places == [place for place in range(6) for _ in range(TURN)] + [*range(6)]
+
+
+def test_some_programs_come_twice_when_all_others_had_their_turns() -> None:
+    pieces = list(plan(WORKS, H200.text, 12 * TURN, Counter()))
+    first = {
+        (piece.place, piece.schedule): at for at, piece in enumerate(pieces) if not piece.again
+    }
+    twice = [(at, piece) for at, piece in enumerate(pieces) if piece.again]
+    assert 3 <= len(twice) <= 40
+    assert len({(piece.place, piece.schedule) for _, piece in twice}) == len(twice)
+    for at, piece in twice:
+        between = {other.place for other in pieces[first[piece.place, piece.schedule] + 1 : at]}
+        assert between == set(range(len(WORKS)))
+
+
+def test_what_was_measured_twice_does_not_come_a_third_time() -> None:
+    every = list(plan(WORKS, H200.text, 12 * TURN, Counter()))
+    keys = [(WORKS[piece.place].workload.hash, piece.schedule) for piece in every]
+    assert list(plan(WORKS, H200.text, 12 * TURN, Counter(keys))) == []
+    once = list(plan(WORKS, H200.text, 12 * TURN, Counter(set(keys))))
+    assert once == [piece for piece in every if piece.again]
 
 
 def test_a_compiler_that_hangs_costs_one_program(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ They run in real processes, which hang and die as the real ones do.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def collect(
     parts = lane(compile, 2), lane(measure, 1)
     collector = Collector(WORKS, *parts, writer, Tally(WORKS))
     try:
-        pieces = plan(WORKS, H200.text, each, known)
+        pieces = (one for one in plan(WORKS, H200.text, each, known) if not one.again)
         collector.run(pieces, time.monotonic() + seconds)
     finally:
         writer.close()
@@ -76,4 +77,4 @@ def failures(path: Path) -> list[Failure]:
 
 def is_first(piece: Piece) -> bool:
     """Whether a piece is the first program of the first workload."""
-    return piece == next(plan(WORKS, H200.text, 1, set()))
+    return piece == next(plan(WORKS, H200.text, 1, Counter()))

@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -22,7 +22,7 @@ from typing import Any
 from graph_net.isolate import INHERITED, Ending, Finished, Limits, Sandbox
 from graph_net.isolate.lane import Lane
 from graph_net.isolate.place import temporary_place
-from graph_net.record import RETRIED, Failure, Stage, Symptom
+from graph_net.record import RETRIED, Failure, Stage, Symptom, digest
 from graph_net.record.death import failure_from
 from graph_net.space.triton.lines import Outcomes, Writer, begun
 from graph_net.space.triton.space import TritonSpace
@@ -37,21 +37,42 @@ WAITING = 4
 """Compiled programs that wait to be measured, for each process that compiles."""
 TURN = 10
 """Programs of a workload in a row."""
+REPEATED, APART = 50, 2
+"""One program in so many is measured twice, so many turns of all workloads apart."""
 HOPELESS = 5
 """Measuring processes that may end one after the other without a result."""
 
 
 def plan(works: Sequence[Collected], target: str, each: int, done: Outcomes) -> Iterator[Piece]:
-    """The programs to measure, a turn of each workload after the other; the same in every run."""
+    """Yield the programs to measure, a turn of each workload after the other, always the same.
+
+    A few come again some turns later, when all other workloads have had theirs.
+    """
     samples = []
     for work in works:
         seed = int(work.workload.hash[:8], 16)
         samples.append(TritonSpace(work.workload, target).sample(each, seed))
+    due: deque[list[Piece]] = deque()
     for _ in range(0, each, TURN):
+        again = []
         for place, sample in enumerate(samples):
             for schedule in islice(sample, TURN):
-                if (works[place].workload.hash, schedule) not in done:
-                    yield Piece(place, schedule)
+                piece = Piece(place, schedule)
+                times = done[works[place].workload.hash, schedule]
+                if not times:
+                    yield piece
+                if times < 2 and is_repeated(works[place], schedule):
+                    again.append(replace(piece, again=True))
+        due.append(again)
+        if len(due) > APART:
+            yield from due.popleft()
+    for again in due:
+        yield from again
+
+
+def is_repeated(work: Collected, schedule: str) -> bool:
+    """Return whether a program is one of those that are measured twice; the same in every run."""
+    return int(digest(work.workload.hash, schedule)[:8], 16) % REPEATED == 0
 
 
 @dataclass
@@ -108,6 +129,8 @@ class Collector:
 
     def _write(self, piece: Piece, failure: Failure | None, result: dict[str, Any]) -> None:
         extra = {**piece.extra, **result.get("details", {})}
+        if piece.again:
+            extra["again"] = True
         if "loaded" in result:
             extra["loaded"] = round(result["loaded"], 4)
         if "baseline" in result:
@@ -203,7 +226,7 @@ def _collect(
         return 2
     target = found.answer["target"]
     works = [work for work in tasks if given.only in work.workload.name]
-    first = next(plan(works, target, 1, set()), None)
+    first = next(plan(works, target, 1, Counter()), None)
     if first is None:
         print(f"no workload has {given.only!r} in its name", file=sys.stderr)
         return 2

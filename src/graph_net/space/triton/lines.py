@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ from graph_net.space.triton.workloads import Collected
 from graph_net.store.atomic import replacing
 from graph_net.store.files import open_regular
 
-Outcomes = set[tuple[str, str]]
-"""Workload and schedule of programs that have one."""
+Outcomes = Counter[tuple[str, str]]
+"""How often each program, a workload and a schedule, has been measured."""
 EVERY = 5.0
 """Seconds between flushes."""
 
@@ -111,13 +112,13 @@ def begun(out: Path, done: Sequence[Path]) -> tuple[Outcomes, bool]:
 
 
 def already(paths: Sequence[Path]) -> Outcomes:
-    """Workload and schedule of every program that earlier files have."""
-    return {
+    """Count the outcomes that earlier files have of each program."""
+    return Counter(
         (program.task.workload, program.schedule)
         for path in paths
         for _, program in read_collected(path)
         if isinstance(program, Program)
-    }
+    )
 
 
 def _mend(path: Path) -> None:

@@ -36,6 +36,8 @@ class Piece:
     place: int
     schedule: str
     best: float | None = None
+    again: bool = False
+    """Whether it has been measured before: what the two times differ by is the noise."""
     extra: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
