@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.common import show, verdict
 from graph_net.measure.protocol import Protocol
 from graph_net.measure.timing import timing_of
-from graph_net.record import Config, Device, Output, Record, Samples, Subject
-from graph_net.score import Sample, columns, estimate, sample_of
+from graph_net.results import Config, Device, Output, Record, Samples, Subject
+from graph_net.score import ScoredGraph, columns, estimate, sample_of
 from graph_net.score.samples import Floats
 
 RUNS = 200
@@ -102,7 +102,7 @@ def load_of(random: np.random.Generator, noise: Noise) -> Floats:
 
 def measured(
     random: np.random.Generator, name: str, family: str, log: float, noise: Noise
-) -> Sample:
+) -> ScoredGraph:
     """What a measurement of a graph with this speedup comes to."""
     load = load_of(random, noise)
     eager, control, candidate = (

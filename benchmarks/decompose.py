@@ -10,7 +10,7 @@ from functools import partial
 import torch
 
 from benchmarks.common import seconds, show, verdict
-from graph_net.corpus.pieces import pieces_of
+from graph_net.corpus.subgraph_spool import pieces_of
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, Role, TensorSpec
 from graph_net.rewrite.carve import Carver
 from graph_net.rewrite.fusible import fusible

@@ -23,11 +23,11 @@ ALONE = """
 import json, sys, zipfile
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from graph_net.measure.bundle import planned, read_plan
+from graph_net.measure.bundle import bundle_tasks, read_plan
 from graph_net.measure.worker import Worker
 import torch
 with zipfile.ZipFile(sys.argv[1]) as bundle:
-    tasks = list(planned(bundle, read_plan(bundle)))
+    tasks = list(bundle_tasks(bundle, read_plan(bundle)))
 task = tasks[int(sys.argv[2])]
 record = Worker(task, Path(sys.argv[3])).run()
 print(record.subject.name, record.failure or record.timing.verdict, file=sys.stderr)

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import console, seconds, show, verdict
-from graph_net.corpus.programs import ProgramStore
-from graph_net.learn.per_store import extractor
-from graph_net.space import Workload
-from graph_net.space.ansor_steps import CPU_LENGTH, GPU_LENGTH, encode_steps, steps_of
-from graph_net.space.metaschedule import MetaScheduleSpace, workload_of
-from graph_net.space.primitives import LENGTH, TraceEncoder
+from graph_net.programs.features.per_store import extractor
+from graph_net.programs.spaces import Workload
+from graph_net.programs.spaces.ansor_steps import CPU_LENGTH, GPU_LENGTH, encode_steps, steps_of
+from graph_net.programs.spaces.metaschedule import MetaScheduleSpace, workload_of
+from graph_net.programs.spaces.primitives import LENGTH, TraceEncoder
+from graph_net.programs.store.program_store import ProgramStore
 
 LEAST_RATE = 5000
 LEAST_RATIO = 50

@@ -22,7 +22,7 @@ import torch
 from benchmarks.common import show, verdict
 from graph_net.measure.protocol import Protocol
 from graph_net.measure.timing import CpuClock, compare
-from graph_net.record import Verdict
+from graph_net.results import Verdict
 
 BURN = """
 import time

@@ -20,9 +20,9 @@ import torch
 
 from benchmarks.common import show, verdict
 from graph_net.graph import Graph, from_bytes, to_bytes
-from graph_net.measure import Protocol, Task, measure
+from graph_net.measure import Measurement, Protocol, measure
 from graph_net.measure.device import describe
-from graph_net.record import Config, Subject
+from graph_net.results import Config, Subject
 from graph_net.testing.models import graph_of
 
 QUICK = Protocol(seconds=0.02, warm_seconds=0.01, min_blocks=2, max_blocks=2, noise_limit=1e9)
@@ -42,13 +42,13 @@ def small_graph(size: int) -> Graph:
     return graph_of(model, (torch.randn(4, size),), name=f"small{size}")
 
 
-def task_of(graph: Graph) -> Task:
+def task_of(graph: Graph) -> Measurement:
     subject = Subject(graph.id, graph.structure, graph.provenance.model)
     config = Config("compiler", "eager", torch.__version__)
-    return Task(subject, config, describe("cpu"), to_bytes(graph), QUICK)
+    return Measurement(subject, config, describe("cpu"), to_bytes(graph), QUICK)
 
 
-def tasks(place: Path, count: int) -> Iterator[Task]:
+def tasks(place: Path, count: int) -> Iterator[Measurement]:
     for size in range(1, count + 1):
         yield task_of(from_bytes((place / str(size)).read_bytes()))
 

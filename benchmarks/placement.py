@@ -19,7 +19,7 @@ from graph_net.compilers.tvm_ready import load_intrinsics
 from graph_net.isolate import Limits
 from graph_net.isolate.call import call
 from graph_net.measure.placement import Placement
-from graph_net.space.metaschedule import MetaScheduleSpace, cores, workload_of
+from graph_net.programs.spaces.metaschedule import MetaScheduleSpace, cores, workload_of
 
 SECOND_MODE, CLOSER = 1.5, 1.3
 LIMITS = Limits(120, 8 << 30)

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from benchmarks.common import console, show, verdict
 from graph_net.corpus.query import select
-from graph_net.programs.collect import Collection, Wanted
-from graph_net.programs.networks import networks
-from graph_net.programs.tasks import CollectedTask, Extraction, merged
-from graph_net.record import Program
-from graph_net.space import repeats_of
-from graph_net.space.metaschedule import MetaScheduleSpace
+from graph_net.programs.collection.collect import Collection, Wanted
+from graph_net.programs.collection.networks import networks
+from graph_net.programs.collection.tasks import CollectedTask, Extraction, merge_tasks
+from graph_net.programs.spaces import repeats_of
+from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
+from graph_net.results import Program
 
 LEAST = 5_000
 NETWORKS = ("tenset/resnet18-1x224", "tenset/mobilenet_v2-1x224", "tenset/bert_tiny-1x128")
@@ -36,7 +36,7 @@ def tasks_of(names: tuple[str, ...], work: Path, most: int) -> list[CollectedTas
         work / "tasks", os.cpu_count() or 1, {row["name"]: row["id"] for row in rows}
     )
     extraction.run(pack.blobs(names), os.cpu_count() or 1, lambda: None)
-    found = merged(extraction.tasks())
+    found = merge_tasks(extraction.tasks())
     return found[:: max(1, len(found) // most)][:most]
 
 

@@ -30,8 +30,8 @@ import pyarrow.parquet as pq
 from benchmarks.common import console, show, verdict
 from benchmarks.memory import peak_of_this, used_by
 from benchmarks.tenset_like import shards, write_shard
-from graph_net.corpus.program_questions import batches, best_by_task, top_k
-from graph_net.corpus.programs import ProgramStore
+from graph_net.programs.store.program_store import ProgramStore
+from graph_net.programs.store.questions import batches, best_by_task, top_k
 from graph_net.store.sql import Sql
 
 TENSET = 51_577_248

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.common import seconds, show, verdict
 from benchmarks.material import deep_graphs, small_graphs
-from graph_net.corpus.convert import read_directories
+from graph_net.corpus.import_samples import read_directories
 from graph_net.formats.graphnet import read_sample
 from graph_net.formats.graphnet.write import write_sample
 

@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from benchmarks.common import show, verdict
-from graph_net.corpus.record_query import query
-from graph_net.record import (
+from graph_net.api.query import query
+from graph_net.results import (
     Config,
     Device,
     Interval,
@@ -41,7 +41,7 @@ from graph_net.record import (
     Verdict,
     canonical,
 )
-from graph_net.record.limits import check_depth, check_limits
+from graph_net.results.limits import check_depth, check_limits
 from graph_net.score.records import COLUMNS, read_records, samples_of_table
 from graph_net.store.record_columns import SCHEMA, summary_of
 from graph_net.store.record_journal import RecordJournal

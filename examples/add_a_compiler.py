@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported
-from graph_net.compilers.forms import exported, program_of
+from graph_net.compilers.export import export_program, pure_function_of
 
 
 class Traced(Compiler):
@@ -20,8 +20,8 @@ class Traced(Compiler):
     defaults: ClassVar = {"freeze": True}  # every option; other names and types are refused
 
     def compile(self, job: Job) -> Runner:
-        program = program_of(job)  # a pure function of tensors
-        module = exported(job, program).module()
+        program = pure_function_of(job)  # a pure function of tensors
+        module = export_program(job, program).module()
         try:
             traced = torch.jit.trace(module, program.examples(job), check_trace=False)
         except RuntimeError as error:

@@ -6,7 +6,7 @@ python examples/query_records.py [RECORDS]
 import sys
 from pathlib import Path
 
-from graph_net.corpus.record_query import query
+from graph_net.api.query import query
 from graph_net.store.records import RecordStore
 
 SHIPPED = Path(__file__).parents[1] / "records/h200"

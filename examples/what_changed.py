@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graph_net.compare import Change, compare
-from graph_net.record import Interval, Record, Samples
+from graph_net.results import Interval, Record, Samples
 from graph_net.store.records import RecordStore
 
 SHIPPED = Path(__file__).parents[1] / "records/h200"

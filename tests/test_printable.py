@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.printable import counted, error_line, first_line, is_utf8, printable, utf8_name
+from graph_net.printable import count_phrase, error_line, first_line, is_utf8, printable, utf8_name
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_only_names_that_are_not_utf8_are_written_out() -> None:
 
 
 def test_one_thing_is_not_many() -> None:
-    assert counted(1, "graph") == "1 graph"
-    assert counted(0, "graph") == "0 graphs"
-    assert counted(4228, "graph") == "4,228 graphs"
-    assert counted(2, "box", "boxes") == "2 boxes"
+    assert count_phrase(1, "graph") == "1 graph"
+    assert count_phrase(0, "graph") == "0 graphs"
+    assert count_phrase(4228, "graph") == "4,228 graphs"
+    assert count_phrase(2, "box", "boxes") == "2 boxes"
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from graph_net.graph.allow_list import allowed_overloads
 from graph_net.graph.guard import guarded_call
-from graph_net.graph.listed import listed
 from graph_net.graph.targets import allowed_functions
 from tools.hostile_arguments import arguments_for, exists
 
@@ -60,7 +60,7 @@ class Death:
 
 def targets() -> list[str]:
     """Everything of this torch that a graph may call."""
-    overloads = [f"aten.{name}" for name in listed("aten")]
+    overloads = [f"aten.{name}" for name in allowed_overloads("aten")]
     names = {*overloads, *allowed_functions()} - SKIPPED
     return sorted(name for name in names if exists(name))
 

@@ -20,11 +20,11 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from graph_net.capture.listen import Heard, listen
+from graph_net.capture.initialiser_store import InitialiserStore, listen
 from graph_net.capture.worker import Budget
 from graph_net.capture.zoo import available, load
 from graph_net.capture.zoo.variant import model_name
-from graph_net.corpus.outputs import Kind, look_at_all, looks, summary
+from graph_net.corpus.outputs import OutputKind, look_at_all, looks, summary
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.revalue import revalue
 from graph_net.corpus.sample import sample
@@ -39,7 +39,7 @@ def listen_to(pack: Pack, given: argparse.Namespace) -> None:
     """Listen to the models of a pack whose libraries are installed."""
     rows = pack.rows(["library", "model"]).to_pylist()
     named = {(row["library"], row["model"]) for row in rows}
-    heard = Heard(given.work)
+    heard = InitialiserStore(given.work)
     libraries = given.zoos.split(",") if given.zoos else sorted({name for name, _ in named})
     for library in libraries:
         if not available().get(library):
@@ -57,7 +57,7 @@ def listen_to(pack: Pack, given: argparse.Namespace) -> None:
 
 def apply(pack: Pack, given: argparse.Namespace) -> None:
     """Write the pack anew with what was heard."""
-    heard = Heard(given.work)
+    heard = InitialiserStore(given.work)
     total: Counter[str] = Counter()
     for found in revalue(pack, given.output, heard.recipes):
         total += found
@@ -74,7 +74,7 @@ def count(pack: Pack, given: argparse.Namespace) -> None:
     memory = None if given.device == "cuda" else int(given.gigabytes * 2**30)
     limits = Limits(given.seconds, memory)
     for seen in look_at_all(pack, names, given.keep, given.jobs, limits, given.device):
-        if seen.kind is not Kind.LIVELY:
+        if seen.kind is not OutputKind.LIVELY:
             print(seen, flush=True)
     chosen = [seen for seen in looks(given.keep) if seen.name in set(names)]
     print(summary(chosen, len(drawn)))

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from graph_net.graph.listed import overloads_in
+from graph_net.graph.allow_list import overloads_in
 from tools.operator_families import (
     ARGUMENTS,
     FAMILIES,

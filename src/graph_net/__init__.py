@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from graph_net.api.validate import validate as validate
     from graph_net.compare import Comparison as Comparison
     from graph_net.graph import Graph as Graph
-    from graph_net.record import Record as Record
+    from graph_net.results import Record as Record
     from graph_net.score import Scoreboard as Scoreboard
 
 __version__ = "0.1.0"
@@ -38,7 +38,7 @@ _PLACES = {
     "Corpus": "graph_net.api.corpus",
     "Graph": "graph_net.graph",
     "ProgramSet": "graph_net.api.programs",
-    "Record": "graph_net.record",
+    "Record": "graph_net.results",
     "Records": "graph_net.api.records",
     "Roofline": "graph_net.api.roofline",
     "Scoreboard": "graph_net.score",

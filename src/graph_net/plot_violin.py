@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graph_net.report.plots import Kind
+from graph_net.report.plots import PlotKind
 from graph_net.report.plots_door import main as door
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw the picture; its files are printed."""
-    return door(Kind.VIOLIN, "plot_violin", arguments)
+    return door(PlotKind.VIOLIN, "plot_violin", arguments)
 
 
 if __name__ == "__main__":

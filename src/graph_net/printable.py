@@ -32,7 +32,7 @@ def printable(text: str, lines: bool = False) -> str:
     return "".join(char if _seen(char, lines) else _written_out(char) for char in text)
 
 
-def counted(number: int, noun: str, many: str = "") -> str:
+def count_phrase(number: int, noun: str, many: str = "") -> str:
     """A number of things in words: ``1 graph``, ``4,228 graphs``."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 

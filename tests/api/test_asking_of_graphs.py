@@ -12,8 +12,8 @@ from graph_net.bisect import BisectError
 from graph_net.corpus.pack import Pack
 from graph_net.graph import GraphError
 from graph_net.measure import peaks
-from graph_net.record import Device, RecordError
-from graph_net.record.peaks import Peaks, identity
+from graph_net.results import Device, RecordError
+from graph_net.results.peaks import Peaks, identity
 from graph_net.testing.models import case_graph
 from measure.asking import measured, small_graph, task
 from report.synthetic import stored

@@ -14,7 +14,7 @@ import graph_net as gn
 from corpus.some_graphs import some_graph
 from graph_net.corpus.pack import PackWriter
 from graph_net.printable import html_table
-from graph_net.record import Stage, Symptom
+from graph_net.results import Stage, Symptom
 from graph_net.store.records import RecordStore
 from score.some_samples import record
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from graph_net.bisect import (
     BisectError,
+    BisectSettings,
     Problem,
-    Settings,
     Witness,
     bisect,
-    clustered,
-    stored,
+    cluster_witnesses,
     trials,
+    write_witness,
 )
 from graph_net.graph import Graph, Input, Literal, Node, Normal, Ref, TensorSpec, from_json
 from graph_net.graph.graph import Level
@@ -44,7 +44,7 @@ def chain(*operators: str) -> Graph:
     return Graph((Input("x", SPEC, Normal(0.0, 1.0)),), tuple(nodes), (Ref(before),), Level.ATEN)
 
 
-HOW = Settings(describe("cpu", 1), jobs=2, timing=QUICK)
+HOW = BisectSettings(describe("cpu", 1), jobs=2, timing=QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -203,14 +203,14 @@ def test_equal_witnesses_of_several_graphs_are_one_cluster(found: Found) -> None
         ("neg", "relu", "exp"), ("relu", "exp", "cos"),
     ))  # fmt: skip
     other = found(chain("exp", "sin"), "WrongOnSinOfExp")
-    clusters = clustered([other, first, second])
+    clusters = cluster_witnesses([other, first, second])
     assert [len(cluster.witnesses) for cluster in clusters] == [2, 1]
     assert clusters[0].example is first
 
 
 def test_a_witness_is_stored_as_a_graph(tmp_path: Path, found: Found) -> None:
     witness = found(PATTERN, "RaisesOnExpOfRelu")
-    place = stored(witness, tmp_path / "new")
+    place = write_witness(witness, tmp_path / "new")
     assert from_json(place.graph.read_text("utf-8")) == witness.graph
     assert place.script is None
     assert "not possible yet" in place.reason
@@ -222,7 +222,7 @@ def test_the_script_of_a_witness_compares_at_the_level_it_was_found_at(
     witness = replace(found(PATTERN, "RaisesOnExpOfRelu"), config=config_of("inductor"))
     texts = []
     for level in (-3.0, -7.0):
-        script = stored(witness, tmp_path, level).script
+        script = write_witness(witness, tmp_path, level).script
         assert script is not None
         texts.append(script.read_text("utf-8"))
     levels = [re.search(r"torch.float64: (.*),", text) for text in texts]

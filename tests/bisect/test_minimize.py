@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.bisect.minimize import First, Members, minimize, narrowed
+from graph_net.bisect.minimize import First, Members, minimize, narrow_range
 
 
 def first_of(test: Callable[[Members], bool], asked: list[Members] | None = None) -> First:
@@ -51,7 +51,7 @@ def test_a_range_takes_as_many_tests_as_there_are_halvings(size: int, data: st.D
     low = data.draw(st.integers(0, size - 1))
     high = data.draw(st.integers(low, size - 1))
     asked: list[Members] = []
-    found = narrowed(tuple(range(size)), first_of(needs(low, high), asked))
+    found = narrow_range(tuple(range(size)), first_of(needs(low, high), asked))
     assert found == tuple(range(low, high + 1))
     assert len(asked) <= 2 * size.bit_length()
 
@@ -67,7 +67,7 @@ def test_halving_never_decides_by_what_cannot_be_cut(
     def can_cut(members: Members) -> bool:
         return members[0] % step == 0 and (members[-1] + 1) % step in (0, size % step)
 
-    found = narrowed(tuple(range(size)), first_of(needs(wanted), asked), can_cut)
+    found = narrow_range(tuple(range(size)), first_of(needs(wanted), asked), can_cut)
     low = wanted - wanted % step
     assert set(found) <= set(range(low, min(low + step, size)))
     assert wanted in found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graph_net.bisect import Problem, Shown, shown
-from graph_net.bisect.run import troubled
-from graph_net.record import Config, Device, Failure, Record, Stage, Subject, Symptom
+from graph_net.bisect import Defect, Problem, find_defect
+from graph_net.bisect.run import select_troubled
+from graph_net.results import Config, Device, Failure, Record, Stage, Subject, Symptom
 
 DEVICE = Device("cpu", "some", 1, 1, 1 << 30, "Linux", "3.11")
 
@@ -25,23 +25,23 @@ def failed(stage: Stage, symptom: Symptom, words: str = "Error: no", **more: int
         (failed(Stage.VERIFY, Symptom.NONDETERMINISTIC), None),
         (
             failed(Stage.COMPILE, Symptom.EXCEPTION),
-            Shown(Problem.CRASH, "compile exception Error: no"),
+            Defect(Problem.CRASH, "compile exception Error: no"),
         ),
         (
             failed(Stage.FIRST_RUN, Symptom.CRASH, signal=11),
-            Shown(Problem.CRASH, "first_run crash signal 11"),
+            Defect(Problem.CRASH, "first_run crash signal 11"),
         ),
         (
             failed(Stage.COMPILE, Symptom.UNSUPPORTED, "a, b"),
-            Shown(Problem.CRASH, "compile unsupported"),
+            Defect(Problem.CRASH, "compile unsupported"),
         ),
-        (failed(Stage.VERIFY, Symptom.NUMERIC), Shown(Problem.MISMATCH, "values")),
-        (failed(Stage.VERIFY, Symptom.NON_FINITE), Shown(Problem.MISMATCH, "values")),
-        (failed(Stage.VERIFY, Symptom.SHAPE), Shown(Problem.MISMATCH, "shape_mismatch")),
+        (failed(Stage.VERIFY, Symptom.NUMERIC), Defect(Problem.MISMATCH, "values")),
+        (failed(Stage.VERIFY, Symptom.NON_FINITE), Defect(Problem.MISMATCH, "values")),
+        (failed(Stage.VERIFY, Symptom.SHAPE), Defect(Problem.MISMATCH, "shape_mismatch")),
     ],
 )
-def test_what_a_record_shows(record: Record, wanted: Shown | None) -> None:
-    assert shown(record) == wanted
+def test_what_a_record_shows(record: Record, wanted: Defect | None) -> None:
+    assert find_defect(record) == wanted
 
 
 def test_records_are_chosen_by_problem_and_compiler() -> None:
@@ -49,11 +49,11 @@ def test_records_are_chosen_by_problem_and_compiler() -> None:
     wrong = failed(Stage.VERIFY, Symptom.NUMERIC)
     fine = failed(Stage.EAGER, Symptom.EXCEPTION)
     every = [crash, wrong, fine]
-    assert troubled(every, None, -3.0) == [crash, wrong]
-    assert troubled(every, Problem.MISMATCH, -3.0) == [wrong]
-    assert troubled(every, None, -3.0, Config("compiler", "inductor")) == [crash, wrong]
+    assert select_troubled(every, None, -3.0) == [crash, wrong]
+    assert select_troubled(every, Problem.MISMATCH, -3.0) == [wrong]
+    assert select_troubled(every, None, -3.0, Config("compiler", "inductor")) == [crash, wrong]
     default = Config("compiler", "inductor", "", {"mode": "default"})
-    assert troubled(every, None, -3.0, default) == [crash, wrong]
+    assert select_troubled(every, None, -3.0, default) == [crash, wrong]
     other = Config("compiler", "inductor", "", {"mode": "max-autotune"})
-    assert troubled(every, None, -3.0, other) == []
-    assert troubled(every, None, -3.0, Config("compiler", "tvm")) == []
+    assert select_troubled(every, None, -3.0, other) == []
+    assert select_troubled(every, None, -3.0, Config("compiler", "tvm")) == []

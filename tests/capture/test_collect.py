@@ -16,11 +16,11 @@ from torch import Tensor, nn
 
 from graph_net.capture.collect import collect
 from graph_net.capture.worker import Budget, Spool
-from graph_net.capture.zoo import Call, Entry, ZooError, available, load
-from graph_net.corpus.gather import gather
+from graph_net.capture.zoo import Call, ZooEntry, ZooError, available, load
 from graph_net.corpus.pack import Pack
+from graph_net.corpus.pack_collected import gather
 from graph_net.graph import Normal, Role
-from graph_net.record.signature import signature_of
+from graph_net.results.signature import signature_of
 
 
 class Hangs(nn.Module):
@@ -62,10 +62,10 @@ class MadeUpZoo:
         }
         self.models |= {f"sized{i}": nn.Linear(4, 5 + i) for i in range(more)}
 
-    def entries(self) -> Iterator[Entry]:
-        return (Entry(self.library, name, "other", "made up") for name in self.models)
+    def entries(self) -> Iterator[ZooEntry]:
+        return (ZooEntry(self.library, name, "other", "made up") for name in self.models)
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         model = self.models[entry.name]
         assert isinstance(model, nn.Module)
         return Call(model, (torch.zeros(2, 4),))

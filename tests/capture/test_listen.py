@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from graph_net.capture.listen import Heard, listen
+from graph_net.capture.initialiser_store import InitialiserStore, listen
 from graph_net.capture.worker import Budget
-from graph_net.capture.zoo import Call, Entry
+from graph_net.capture.zoo import Call, ZooEntry
 from graph_net.graph import Constant, Uniform
 from graph_net.graph.json_codec import recipe_to_json
 
@@ -38,15 +38,15 @@ class MadeUpZoo:
             "killed": _killed,
         }
 
-    def entries(self) -> Iterator[Entry]:
-        return (Entry(self.library, name, "other") for name in self.models)
+    def entries(self) -> Iterator[ZooEntry]:
+        return (ZooEntry(self.library, name, "other") for name in self.models)
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         return Call(self.models[entry.name](), (torch.zeros(1, 64),))
 
 
 def test_what_is_heard_is_kept_and_failures_say_why(tmp_path: Path) -> None:
-    zoo, heard = MadeUpZoo(), Heard(tmp_path)
+    zoo, heard = MadeUpZoo(), InitialiserStore(tmp_path)
     told = {entry.name: why for entry, why in listen(zoo, zoo.entries(), heard, 2, Budget(60, 8))}
     assert told["linear"] == ""
     assert told["refused"] == "ValueError: no such model"
@@ -57,7 +57,7 @@ def test_what_is_heard_is_kept_and_failures_say_why(tmp_path: Path) -> None:
 
 
 def test_models_that_were_listened_to_are_passed_over(tmp_path: Path) -> None:
-    zoo, heard = MadeUpZoo(), Heard(tmp_path)
+    zoo, heard = MadeUpZoo(), InitialiserStore(tmp_path)
     for name in ("refused", "killed"):
         heard.put("testing", name, {}, "known to fail")
     heard.put("testing", "linear", {"weight": recipe_to_json(Constant(2.0))})

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from graph_net.capture import capture_own
-from graph_net.capture.own_sizes import OwnInput, OwnSize, parse_dynamic, parse_input
+from graph_net.capture import capture_user_model
+from graph_net.capture.user_inputs import OwnInput, OwnSize, parse_dynamic, parse_input
 from graph_net.graph import Graph, GraphError, Role, TensorSpec
 
 SOURCE = """
@@ -71,7 +71,7 @@ def file(tmp_path: Path) -> Path:
 
 def own(file: Path, name: str, *inputs: str, dynamic: tuple[str, ...] = ()) -> Graph:
     """The only graph of a captured model."""
-    (graph,) = capture_own(f"{file}:{name}", inputs, dynamic).graphs
+    (graph,) = capture_user_model(f"{file}:{name}", inputs, dynamic).graphs
     return graph
 
 
@@ -127,7 +127,7 @@ def test_the_path_of_imports_is_as_it_was(file: Path) -> None:
 
 def test_without_weights_parameters_have_only_shapes(file: Path) -> None:
     real = own(file, "pair")
-    (empty,) = capture_own(f"{file}:pair", weights=False).graphs
+    (empty,) = capture_user_model(f"{file}:pair", weights=False).graphs
     assert empty.structure == real.structure
 
 
@@ -143,18 +143,18 @@ def test_without_weights_parameters_have_only_shapes(file: Path) -> None:
 )
 def test_what_is_no_model_is_named(file: Path, name: str, words: str) -> None:
     with pytest.raises(GraphError, match=words):
-        capture_own(f"{file}:{name}")
+        capture_user_model(f"{file}:{name}")
 
 
 @pytest.mark.parametrize("place", ["models", "models.py", "models.py:", "models.txt:make"])
 def test_a_place_is_a_file_and_a_name(place: str) -> None:
     with pytest.raises(GraphError, match=r"write path/to/file\.py:name"):
-        capture_own(place)
+        capture_user_model(place)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"there is no file .*none\.py"):
-        capture_own(f"{tmp_path / 'none.py'}:make")
+        capture_user_model(f"{tmp_path / 'none.py'}:make")
 
 
 def test_inputs_are_written_by_dtype_and_sizes() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from graph_net.capture.collect import collect
 from graph_net.capture.worker import Budget, Spool
 from graph_net.capture.zoo.variant import Variant
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 from graph_net.testing.models import case
 
 
@@ -17,10 +17,10 @@ class Small:
 
     library = "small"
 
-    def entries(self) -> Iterator[Entry]:
-        yield Entry("small", "decoder", "nlp", "causal LM", ("tiny",))
+    def entries(self) -> Iterator[ZooEntry]:
+        yield ZooEntry("small", "decoder", "nlp", "causal LM", ("tiny",))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         assert entry == next(self.entries())
         chosen = case(entry.name)
         return Call(chosen.build(), chosen.inputs())

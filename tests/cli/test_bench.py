@@ -12,7 +12,7 @@ from cli.calling import Cli
 from graph_net.api.options import parse_seconds
 from graph_net.corpus.pack import PackWriter
 from graph_net.display.board import Board
-from graph_net.record import Failure, Stage, Symptom
+from graph_net.results import Failure, Stage, Symptom
 from graph_net.store.records import RecordStore
 from graph_net.testing.models import case_graph
 from measure.asking import small_graph

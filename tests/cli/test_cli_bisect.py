@@ -12,7 +12,7 @@ from graph_net.corpus.pack import PackWriter
 from graph_net.graph import Graph, Input, Node, Normal, Ref, TensorSpec, from_json
 from graph_net.graph.graph import Level
 from graph_net.measure.device import describe
-from graph_net.record import Config, Failure, Record, Stage, Subject, Symptom, to_json
+from graph_net.results import Config, Failure, Record, Stage, Subject, Symptom, to_json
 
 FILE = Path(__file__).parents[1] / "bisect" / "defects.py"
 RAISES = f"{FILE}:RaisesOnExpOfRelu"

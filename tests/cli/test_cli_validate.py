@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.calling import NAMES, Cli
-from graph_net.corpus.mini import Chosen, Mini
+from graph_net.corpus.mini import Mini, MiniGraph
 from graph_net.corpus.pack import Pack
 from graph_net.torch.validate import main as front_door
 
@@ -76,7 +76,7 @@ def test_a_sample_is_names_or_a_pack(pack: Path, cli: Cli, tmp_path: Path) -> No
 
 
 def test_list_mini(pack: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = Chosen("residual", "", "", 1, 0.1, 1)
+    chosen = MiniGraph("residual", "", "", 1, 0.1, 1)
     Mini((chosen,), 1, 1, "").save(pack / "mini.json")
     monkeypatch.setenv("GRAPH_NET_CORPUS", str(pack))
     rows = json.loads(cli("list", "--mini", "--json").out)

@@ -8,7 +8,7 @@ from pathlib import Path
 from cli.calling import Cli
 from corpus.some_graphs import some_graph
 from graph_net.corpus.pack import Pack, PackWriter
-from graph_net.record import Failure, Stage, Subject, Symptom
+from graph_net.results import Failure, Stage, Subject, Symptom
 from graph_net.store.records import RecordStore
 from score.some_samples import record
 

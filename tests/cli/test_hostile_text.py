@@ -15,13 +15,13 @@ from rich.text import Text
 from cli.calling import Answer, Cli
 from corpus.some_graphs import some_graph
 from graph_net.corpus.pack import PackWriter
-from graph_net.corpus.programs import Labels, ProgramStore
 from graph_net.corpus.subjects import subject_of
 from graph_net.display.progress import progress
 from graph_net.display.terminal import Terminal, lines
-from graph_net.formats.tuning import Place
 from graph_net.graph import Provenance
-from graph_net.record import Config, Device, Failure, Program, Record, Stage, Symptom, Task
+from graph_net.programs.formats import Place
+from graph_net.programs.store.program_store import Labels, ProgramStore
+from graph_net.results import Config, Device, Failure, Program, Record, Stage, Symptom, Task
 from graph_net.store.records import RecordStore
 
 NASTY = "\x1b]0;x\x07[/foo][red]\nb\u202e\x9b"

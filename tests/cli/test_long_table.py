@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from graph_net.cli import long_table
-from graph_net.cli.long_table import PAGE, Column, print_long
+from graph_net.cli.long_table import PAGE, TableColumn, print_long
 from graph_net.display.terminal import Terminal
 
 COLUMNS = (
-    Column("name", lambda row: row["name"]),
-    Column("nodes", lambda row: f"{row['nodes']:,}", number=True),
+    TableColumn("name", lambda row: row["name"]),
+    TableColumn("nodes", lambda row: f"{row['nodes']:,}", number=True),
 )
 
 

@@ -11,8 +11,8 @@ from cli.calling import Cli
 from graph_net.corpus.pack import PackWriter
 from graph_net.measure import peaks
 from graph_net.measure.device import describe
-from graph_net.record import Device
-from graph_net.record.peaks import Peaks, identity
+from graph_net.results import Device
+from graph_net.results.peaks import Peaks, identity
 from graph_net.roofline.store import read_rooflines
 from measure.asking import measured, small_graph, task
 from report.synthetic import stored

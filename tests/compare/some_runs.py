@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graph_net.record import Interval, Record, Samples, Timing, Verdict
+from graph_net.results import Interval, Record, Samples, Timing, Verdict
 from graph_net.store.records import RecordStore
 from score.some_samples import record
 

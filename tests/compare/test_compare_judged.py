@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from compare.some_runs import blocks, stored, timed, timing
-from graph_net.compare import Change, Comparison, Reason, Settings, compare
+from graph_net.compare import Change, CompareSettings, Comparison, Reason, compare
 from graph_net.compare.blocks import block_logs
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.measure.stats import block_logs as one_by_one
-from graph_net.record import BLAMELESS, Failure, Record, RecordError, Stage, Symptom
+from graph_net.results import BLAMELESS, Failure, Record, RecordError, Stage, Symptom
 from graph_net.store.records import RecordStore
 from score.some_samples import CONFIG, DEVICE, output, record
 
@@ -27,7 +27,7 @@ def between(
     tmp_path: Path, a: Iterable[Record], b: Iterable[Record], **settings: Any
 ) -> Comparison:
     first, second = stored(tmp_path / "a", a), stored(tmp_path / "b", b)
-    return compare(first, second, settings=Settings(**settings))
+    return compare(first, second, settings=CompareSettings(**settings))
 
 
 def only(found: Comparison) -> tuple[Change, Reason]:
@@ -300,4 +300,4 @@ def test_nothing_in_common_is_said(tmp_path: Path) -> None:
 )
 def test_settings_that_make_no_sense(settings: dict[str, float]) -> None:
     with pytest.raises(RecordError, match=next(iter(settings))):
-        Settings(**settings)
+        CompareSettings(**settings)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.compare.ranks import LARGEST, Ragged, adjusted, lower_tail, shifts
+from graph_net.compare.ranks import LARGEST, Ragged, adjust_p_values, lower_tail, shifts
 
 Matrix = npt.NDArray[np.float64]
 
@@ -93,7 +93,7 @@ def test_adjusted_values_are_the_step_up_rule(p_values: list[float], q: float) -
     ordered = np.sort(p)
     steps = np.flatnonzero(ordered * len(p) / np.arange(1, len(p) + 1) <= q)
     limit = ordered[steps[-1]] if len(steps) else -1.0
-    assert (adjusted(p) <= q).tolist() == (p <= limit).tolist()
+    assert (adjust_p_values(p) <= q).tolist() == (p <= limit).tolist()
 
 
 def simulated(runs: int, shifted: int, heavy: bool, margin: float, seed: int) -> Matrix:
@@ -114,7 +114,7 @@ def simulated(runs: int, shifted: int, heavy: bool, margin: float, seed: int) ->
         return Ragged(np.repeat(moved * number, counts) + noise * np.repeat(scale, counts), counts)
 
     p = shifts(side(0), side(1), np.full(graphs, margin), 0.95).p
-    return np.stack([adjusted(row) for row in p.reshape(runs, 60)])
+    return np.stack([adjust_p_values(row) for row in p.reshape(runs, 60)])
 
 
 @pytest.mark.parametrize("heavy", [False, True])

@@ -9,7 +9,7 @@ import pytest
 
 from compare.some_runs import stored, timed
 from graph_net.cli.main import main
-from graph_net.record import Config, Stage, Subject, Symptom
+from graph_net.results import Config, Stage, Subject, Symptom
 from score.some_samples import record
 
 HOSTILE = "a|b`</details>\n# heading [red]x[/red] @everyone\x1b[31m"

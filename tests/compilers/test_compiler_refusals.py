@@ -9,8 +9,8 @@ import torch
 
 from compilers import some_breaks
 from graph_net.compilers import Job, Unsupported, create
-from graph_net.compilers.forms import copies
-from graph_net.compilers.refused import refused
+from graph_net.compilers.export import copies
+from graph_net.compilers.unsupported import find_unsupported
 from graph_net.graph import Graph
 from graph_net.graph.execute import make_inputs, run
 
@@ -60,7 +60,7 @@ def test_an_operator_that_cannot_be_tried_alone_is_not_blamed() -> None:
         if any("nonzero" in str(node.target) for node in program.graph.nodes):
             raise ValueError("no such operator here")
 
-    assert refused(source, attempt) == ["aten.nonzero.default(float32)"]
+    assert find_unsupported(source, attempt) == ["aten.nonzero.default(float32)"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from graph_net.compilers import CompilerError, Job, Unsupported, available, create, known
+from graph_net.compilers import CompilerError, Job, Unsupported, available, compiler_names, create
 from graph_net.compilers.registry import parse_options
 from graph_net.graph.execute import make_inputs, run
 from graph_net.testing.compiler import check_compiler
@@ -20,7 +20,7 @@ OWN = '''
 import torch
 
 from graph_net.compilers import Compiler, Unsupported
-from graph_net.compilers.forms import exported, program_of
+from graph_net.compilers.export import export_program, pure_function_of
 
 
 class Traced(Compiler):
@@ -31,8 +31,8 @@ class Traced(Compiler):
     defaults = {"freeze": True}
 
     def compile(self, job):
-        program = program_of(job)
-        module = exported(job, program).module()
+        program = pure_function_of(job)
+        module = export_program(job, program).module()
         try:
             traced = torch.jit.trace(module, program.examples(job), check_trace=False)
         except RuntimeError as error:
@@ -85,7 +85,7 @@ def test_graphnets_names_all_lead_to_a_compiler(name: str) -> None:
 
 def test_an_absent_compiler_says_how_to_get_it() -> None:
     reasons = available()
-    assert list(reasons) == known()
+    assert list(reasons) == compiler_names()
     assert reasons["eager"] is None
     assert "torch-tensorrt" in (reasons["tensorrt"] or "torch-tensorrt")
 
@@ -95,7 +95,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         create("gcc")
 
 
-@pytest.mark.parametrize("name", known())
+@pytest.mark.parametrize("name", compiler_names())
 def test_an_unknown_option_is_refused_by_name(name: str) -> None:
     if name == "tensorrt":
         pytest.skip("hands its options on")
@@ -141,8 +141,8 @@ class Absent:
             raise ModuleNotFoundError(name)
         return None
 sys.meta_path.insert(0, Absent())
-from graph_net.compilers import create, known
-for name in known():
+from graph_net.compilers import create, compiler_names
+for name in compiler_names():
     assert create(name).missing() or name in ("eager", "inductor"), name
 import graph_net.testing.compiler
 """

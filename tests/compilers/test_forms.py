@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from graph_net.compilers import Job, Unsupported
-from graph_net.compilers.forms import cached, copies, exported, program_of
+from graph_net.compilers.export import copies, export_program, form_path, pure_function_of
 from graph_net.compilers.indices import plain_indices
-from graph_net.compilers.refused import refused
+from graph_net.compilers.unsupported import find_unsupported
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.store.atomic import caching
 from graph_net.testing.compiler_graphs import GRAPHS
@@ -25,8 +25,8 @@ def job_of(name: str, workdir: Path) -> Job:
 @pytest.mark.parametrize("name", [*GRAPHS, "residual", "recurrent", "windows"])
 def test_a_program_computes_what_its_graph_does(name: str, tmp_path: Path) -> None:
     job = job_of(name, tmp_path)
-    program = program_of(job)
-    module = exported(job, program).module()
+    program = pure_function_of(job)
+    module = export_program(job, program).module()
     runner = program.runner(job, lambda tensors: module(*tensors))
     given, reference = copies(job.inputs), copies(job.inputs)
     with torch.inference_mode(), torch.random.fork_rng():
@@ -39,30 +39,30 @@ def test_a_program_computes_what_its_graph_does(name: str, tmp_path: Path) -> No
 
 
 def test_only_what_is_computed_leaves_the_program(tmp_path: Path) -> None:
-    program = program_of(job_of("nested", tmp_path))
+    program = pure_function_of(job_of("nested", tmp_path))
     assert len(program.outputs) == 2
     assert program.changed == ()
 
 
 def test_a_changed_input_comes_out_once_more(tmp_path: Path) -> None:
-    assert program_of(job_of("mutation", tmp_path)).changed == ("state",)
+    assert pure_function_of(job_of("mutation", tmp_path)).changed == ("state",)
 
 
 def test_a_number_among_the_inputs_is_fixed(tmp_path: Path) -> None:
-    assert program_of(job_of("number", tmp_path)).inputs == ("x",)
+    assert pure_function_of(job_of("number", tmp_path)).inputs == ("x",)
 
 
 def test_the_exported_program_is_made_once_and_holds_no_values(tmp_path: Path) -> None:
     job = job_of("matmul", tmp_path)
-    exported(job, program_of(job))
+    export_program(job, pure_function_of(job))
     (file,) = tmp_path.iterdir()
     written = file.stat().st_mtime_ns
-    assert exported(job, program_of(job)).example_inputs is None
+    assert export_program(job, pure_function_of(job)).example_inputs is None
     assert file.stat().st_mtime_ns == written
 
 
 def test_another_graph_in_the_same_directory_has_a_file_of_its_own(tmp_path: Path) -> None:
-    assert cached(job_of("matmul", tmp_path), "x") != cached(job_of("conv", tmp_path), "x")
+    assert form_path(job_of("matmul", tmp_path), "x") != form_path(job_of("conv", tmp_path), "x")
 
 
 def test_a_file_that_was_not_finished_is_never_seen(tmp_path: Path) -> None:
@@ -89,8 +89,8 @@ def test_copies_keep_layout_and_kind() -> None:
 
 def test_indices_become_plain(tmp_path: Path) -> None:
     job = job_of("views", tmp_path)
-    program = program_of(job)
-    source = plain_indices(exported(job, program).run_decompositions())
+    program = pure_function_of(job)
+    source = plain_indices(export_program(job, program).run_decompositions())
     for node in source.graph.nodes:
         if node.op == "call_function":
             numbers = [value for value in node.args[1:] if isinstance(value, int)]
@@ -101,14 +101,14 @@ def test_indices_become_plain(tmp_path: Path) -> None:
 
 def test_all_refused_operators_are_named_not_the_first(tmp_path: Path) -> None:
     job = job_of("matmul", tmp_path)
-    source = exported(job, program_of(job))
+    source = export_program(job, pure_function_of(job))
 
     def attempt(program: torch.export.ExportedProgram) -> None:
         targets = {str(node.target) for node in program.graph.nodes}
         if targets & {"aten.matmul.default", "aten.gelu.default"}:
             raise NotImplementedError
 
-    names = refused(source, attempt)
+    names = find_unsupported(source, attempt)
     assert names == ["aten.matmul.default(float32, float32)", "aten.gelu.default(float32)"]
 
 

@@ -12,8 +12,8 @@ import torch
 from compilers import some_breaks
 from compilers.some_breaks import number_in_the_middle
 from graph_net.compilers import Compiler, Job, Unsupported, create
-from graph_net.compilers.dynamo import MOST_REASONS, MOST_TEXT, Pieces, compilations
-from graph_net.compilers.forms import copies
+from graph_net.compilers.dynamo import MOST_REASONS, MOST_TEXT, DynamoPieces, compilations
+from graph_net.compilers.export import copies
 from graph_net.graph import Graph
 from graph_net.graph.execute import make_inputs, run
 
@@ -84,7 +84,7 @@ def test_a_frame_that_a_random_size_compiles_again_is_compiled_before_the_runner
 def test_reasons_are_bounded_in_number_and_in_length() -> None:
     breaks = Counter({f"{'x' * 500}{n}\n  Explanation: y": 1 for n in range(3)})
     breaks.update({f"kind {n}\n Developer debug context: op {n} at 0xff": 1 for n in range(20)})
-    reasons = Pieces(1, breaks).remarks["graph_break_reasons"]
+    reasons = DynamoPieces(1, breaks).remarks["graph_break_reasons"]
     assert isinstance(reasons, list)
     assert len(reasons) == MOST_REASONS + 1
     assert all(len(str(reason)) <= MOST_TEXT + 8 for reason in reasons)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from graph_net.compilers import Job, create, inductor_headers
-from graph_net.compilers.forms import copies
+from graph_net.compilers.export import copies
 from graph_net.graph.execute import make_inputs, run
 from graph_net.testing.compiler_graphs import GRAPHS
 

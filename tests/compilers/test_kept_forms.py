@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from graph_net.compilers import Job
-from graph_net.compilers.kept_forms import OUTBOX, KeptForms, form_key, kept, take_forms
+from graph_net.compilers.form_cache import OUTBOX, KeptForms, form_key, get_or_make, take_forms
 from graph_net.measure.worker import Worker
 from graph_net.testing.compiler_graphs import GRAPHS
 from measure.asking import mine, small_graph, task
@@ -45,7 +45,7 @@ def ask(
     """The form as a measurement with a directory of its own gets it, and leaves it."""
     asked = job(root / f"work{number}", forms)
     place = asked.workdir / f"{form_key(graph, 'cpu')}.onnx"
-    found = kept(asked, place, ("torch",), make).read_bytes()
+    found = get_or_make(asked, place, ("torch",), make).read_bytes()
     if forms is not None:
         take_forms(forms.outbox, forms.root, graph, "cpu", limit=2600)
     return found
@@ -135,7 +135,7 @@ def test_a_form_that_fails_to_be_made_leaves_nothing(tmp_path: Path) -> None:
 
     asked = job(tmp_path / "work", forms_of(tmp_path))
     with pytest.raises(RuntimeError):
-        kept(asked, asked.workdir / "k.onnx", (), fails)
+        get_or_make(asked, asked.workdir / "k.onnx", (), fails)
     assert not (tmp_path / "forms").exists()
     assert list(asked.workdir.iterdir()) == []
 

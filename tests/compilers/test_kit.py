@@ -55,7 +55,7 @@ class WrongType(Eager):
 
 class ForgetsMutation(Eager):
     def compile(self, job: Job) -> Runner:
-        from graph_net.compilers.forms import copies
+        from graph_net.compilers.export import copies
 
         runner = super().compile(job)
         return lambda inputs: runner(copies(inputs))
@@ -85,7 +85,7 @@ class ReusesMemory(Eager):
 
 class BoundToTheFirstInputs(Eager):
     def compile(self, job: Job) -> Runner:
-        from graph_net.compilers.forms import copies
+        from graph_net.compilers.export import copies
 
         runner, kept = super().compile(job), copies(job.inputs)
         return lambda inputs: runner(copies(kept))

@@ -12,11 +12,11 @@ import torch._inductor.config as inductor_config
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.compilers import CompilerError, Option, create, known
+from graph_net.compilers import CompilerError, Option, compiler_names, create
 from graph_net.compilers.inductor_options import STORED
 from graph_net.compilers.option import option_of
 from graph_net.compilers.trusted import UntrustedConfig, config_here, trusted_config
-from graph_net.record import Config
+from graph_net.results import Config
 
 OWN = """
 from pathlib import Path
@@ -44,7 +44,7 @@ def mine(tmp_path: Path) -> str:
     return f"{tmp_path / 'mine.py'}:Mine"
 
 
-@pytest.mark.parametrize("name", known())
+@pytest.mark.parametrize("name", compiler_names())
 def test_the_defaults_of_every_compiler_are_taken(name: str) -> None:
     assert trusted_config(Config("compiler", name, "", create(name).options)).name == name
 
@@ -119,7 +119,7 @@ def test_no_free_text_of_a_file_reaches_a_compiler(key: str, text: str) -> None:
     assert taken.options["mode"] == text
 
 
-@pytest.mark.parametrize("name", known())
+@pytest.mark.parametrize("name", compiler_names())
 @given(value=st.recursive(st.text() | st.none() | st.integers(), st.lists, max_leaves=4))
 def test_a_declared_option_keeps_its_type(name: str, value: Any) -> None:
     for declared in create(name).defaults.values():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from corpus.some_graphs import some_graph
 from graph_net.coreset import (
-    Measured,
+    MeasuredGraphs,
     choose,
     cover,
     expected_errors,
@@ -20,7 +20,7 @@ from graph_net.coreset import (
 )
 from graph_net.corpus.columns import row_of
 from graph_net.score import graphnet_aggregate, score
-from graph_net.score.samples import Sample, columns
+from graph_net.score.samples import ScoredGraph, columns
 from score.some_samples import some_samples
 
 
@@ -52,7 +52,9 @@ def test_the_mean_of_the_chosen_is_nearer_than_that_of_any_lot() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(some_samples(), min_size=1, max_size=20))
-def test_the_aggregate_of_many_is_the_mean_of_their_values(given_samples: list[Sample]) -> None:
+def test_the_aggregate_of_many_is_the_mean_of_their_values(
+    given_samples: list[ScoredGraph],
+) -> None:
     samples = columns(given_samples)
     whole = float(graphnet_aggregate(score(samples))[0])
     assert float(values_of(samples).mean()) == pytest.approx(whole, abs=1e-9)
@@ -88,12 +90,12 @@ def test_transitions_cover_greedily() -> None:
     assert len(set(cover(found, 9).tolist())) == 9
 
 
-def a_measurement(rows: int, noise: float, seed: int = 0) -> tuple[np.ndarray, Measured]:
+def a_measurement(rows: int, noise: float, seed: int = 0) -> tuple[np.ndarray, MeasuredGraphs]:
     """A table and a compiler whose values follow two of its features, more or less."""
     table = a_table(rows, seed)
     luck = np.random.default_rng(seed + 1)
     values = table[:, 0] - table[:, 3] + noise * luck.normal(size=rows)
-    return table, Measured(np.arange(rows), np.arange(rows) // 2, 0.1 * values)
+    return table, MeasuredGraphs(np.arange(rows), np.arange(rows) // 2, 0.1 * values)
 
 
 def test_the_stated_error_is_that_of_a_fresh_corpus() -> None:

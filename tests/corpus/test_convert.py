@@ -10,7 +10,7 @@ import pytest
 
 from corpus.some_graphs import some_graph
 from graph_net.corpus.columns import row_of
-from graph_net.corpus.convert import Outcome, SampleResult, read_directories, read_one
+from graph_net.corpus.import_samples import ImportCounts, SampleResult, read_directories, read_one
 from graph_net.formats.graphnet import read_sample
 from graph_net.formats.graphnet.write import write_sample
 
@@ -123,7 +123,7 @@ def test_a_directory_whose_name_is_not_utf8_is_refused_alone(tmp_path: Path, job
 
 
 def test_reasons_are_grouped_without_their_lines() -> None:
-    outcome = Outcome(read=7, skipped=1, sample_bytes=10, pack_bytes=2)
+    outcome = ImportCounts(read=7, skipped=1, sample_bytes=10, pack_bytes=2)
     outcome.refuse("a", "unknown name 'q' (line 3)")
     outcome.refuse("b", "a paddle sample")
     outcome.refuse("c", "unknown name 'q' (line 44)")

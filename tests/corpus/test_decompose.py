@@ -16,14 +16,14 @@ from cli.calling import Cli
 from cli.conftest import cli as cli
 from graph_net.corpus.decompose import Decomposition
 from graph_net.corpus.pack import Pack, PackWriter
-from graph_net.corpus.pieces import Notes, PieceSpool, encoded, pieces_of
 from graph_net.corpus.query import select
+from graph_net.corpus.subgraph_spool import Notes, SubgraphSpool, encoded, pieces_of
 from graph_net.corpus.subgraph_stats import BEGIN, END, count_subgraphs, with_subgraphs
-from graph_net.corpus.subgraphs import MODELS_NAMED, merged, subgraph_row
+from graph_net.corpus.subgraphs import MODELS_NAMED, merge_rows, subgraph_row
 from graph_net.graph import Graph, Input, Level, Node, Normal, Provenance, Ref, Role, TensorSpec
 from graph_net.graph.execute import run
+from graph_net.rewrite.anonymous import plain_names
 from graph_net.rewrite.kinds import kind_of
-from graph_net.rewrite.plain import plain_names
 
 SPEC = TensorSpec((4, 4), "float32")
 KINDS = ["sole_op", "task", "block"]
@@ -58,7 +58,7 @@ def pack(tmp_path: Path) -> Pack:
 
 
 def decomposed(pack: Pack, folder: Path, kinds: list[str] = KINDS) -> Pack:
-    decomposition = Decomposition(pack, kinds, PieceSpool(folder / "work"))
+    decomposition = Decomposition(pack, kinds, SubgraphSpool(folder / "work"))
     for _ in decomposition.run(decomposition.missing(), 2):
         pass
     decomposition.write(folder / "parts")
@@ -118,14 +118,14 @@ def test_plain_names_change_names_alone() -> None:
 def test_models_are_named_up_to_a_bound() -> None:
     graph = plain_names(stack_of_layers(1))
     rows = [subgraph_row("task", graph, 2, f"model{i}") for i in range(3 * MODELS_NAMED)]
-    (row,) = merged(rows)
+    (row,) = merge_rows(rows)
     assert row["models"] == 3 * MODELS_NAMED
     assert row["occurrences"] == 6 * MODELS_NAMED
     assert row["in_models"] == [f"model{i}" for i in range(MODELS_NAMED)]
 
 
 def test_what_is_finished_is_not_done_again(pack: Pack, tmp_path: Path) -> None:
-    spool = PieceSpool(tmp_path / "work")
+    spool = SubgraphSpool(tmp_path / "work")
     first = Decomposition(pack, ["sole_op"], spool)
     assert len(list(first.run(first.missing(), 1))) == 3
     more = Decomposition(pack, ["sole_op", "task"], spool)
@@ -133,7 +133,7 @@ def test_what_is_finished_is_not_done_again(pack: Pack, tmp_path: Path) -> None:
 
 
 def test_failures_are_kept_and_tried_again_when_asked(pack: Pack, tmp_path: Path) -> None:
-    spool = PieceSpool(tmp_path / "work")
+    spool = SubgraphSpool(tmp_path / "work")
     decomposition = Decomposition(pack, ["task"], spool)
     graph = decomposition.ids["testing/stack2"]
     spool.put(graph, "task", encoded([], Notes("testing/stack2", "task", failed="too slow")))
@@ -144,7 +144,7 @@ def test_failures_are_kept_and_tried_again_when_asked(pack: Pack, tmp_path: Path
 def test_a_spent_budget_begins_no_graph_and_the_smallest_come_first(
     pack: Pack, tmp_path: Path
 ) -> None:
-    decomposition = Decomposition(pack, KINDS, PieceSpool(tmp_path / "work"))
+    decomposition = Decomposition(pack, KINDS, SubgraphSpool(tmp_path / "work"))
     missing = decomposition.missing()
     assert list(decomposition.run(missing, 1, spend=0.0)) == []
     assert decomposition.missing() == missing
@@ -156,7 +156,7 @@ def test_a_spent_budget_begins_no_graph_and_the_smallest_come_first(
 def test_pieces_that_die_leave_a_note(
     pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decomposition = Decomposition(pack, ["task"], PieceSpool(tmp_path / "work"))
+    decomposition = Decomposition(pack, ["task"], SubgraphSpool(tmp_path / "work"))
     monkeypatch.setattr(decomposition, "_work", lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
     list(decomposition.run(decomposition.missing(), 2))
     assert {notes.failed for notes in decomposition.notes()} == {"died of SIGSEGV"}
@@ -167,8 +167,8 @@ import sys, time
 from pathlib import Path
 from graph_net.corpus import decompose
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.pieces import PieceSpool
-d = decompose.Decomposition(Pack(sys.argv[1]), ["task"], PieceSpool(Path(sys.argv[2])))
+from graph_net.corpus.subgraph_spool import SubgraphSpool
+d = decompose.Decomposition(Pack(sys.argv[1]), ["task"], SubgraphSpool(Path(sys.argv[2])))
 for name in d.run(d.missing(), 1):
     print(name, flush=True)
     time.sleep(60)
@@ -183,7 +183,7 @@ def test_a_killed_decomposition_goes_on(pack: Pack, tmp_path: Path) -> None:
         assert process.stdout is not None
         done = process.stdout.readline().strip()
         process.kill()
-    decomposition = Decomposition(pack, ["task"], PieceSpool(work))
+    decomposition = Decomposition(pack, ["task"], SubgraphSpool(work))
     left = decomposition.missing()
     assert done not in left
     assert 1 <= len(left) <= 2
@@ -228,7 +228,7 @@ def test_a_graph_that_cannot_be_lowered_is_told_and_the_others_are_cut(
     with PackWriter(samples.path) as writer:
         writer.add("bad", bad)
     pack = Pack(samples.path)
-    decomposition = Decomposition(pack, ["typical", "task"], PieceSpool(tmp_path / "work"))
+    decomposition = Decomposition(pack, ["typical", "task"], SubgraphSpool(tmp_path / "work"))
     list(decomposition.run(decomposition.missing(), 1))
     failed = {(notes.source, notes.kind): notes.failed for notes in decomposition.notes()}
     assert "cannot be lowered" in failed["bad", "typical"]
@@ -251,7 +251,7 @@ def test_the_verb(pack: Pack, tmp_path: Path, cli: Cli) -> None:
     answer = cli("decompose", pack.path, "-o", tmp_path / "out", *words)
     assert answer.code == 0, answer.err
     assert "sole_op" in answer.out
-    notes = Decomposition(pack, ["sole_op", "task"], PieceSpool(tmp_path / "w")).notes()
+    notes = Decomposition(pack, ["sole_op", "task"], SubgraphSpool(tmp_path / "w")).notes()
     assert [found.composed for found in notes] == [True] * 6
     listed = cli("list", tmp_path / "out", "--where", "kind = 'task'", "--order", "occurrences")
     assert listed.code == 0

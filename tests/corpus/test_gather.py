@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from graph_net.capture.worker import Result, Spool
-from graph_net.capture.zoo.zoo import Entry
-from graph_net.corpus.gather import gather
+from graph_net.capture.zoo.zoo import ZooEntry
 from graph_net.corpus.pack import Pack
+from graph_net.corpus.pack_collected import gather
 from graph_net.graph import Graph, Input, Node, Normal, Ref, TensorSpec, to_bytes
 
 
@@ -18,7 +18,7 @@ def pooled(rows: int, size: int) -> Graph:
 
 def put(spool: Spool, name: str, graph: Graph) -> None:
     data = to_bytes(graph)
-    entry = Entry("lib", name, "other")
+    entry = ZooEntry("lib", name, "other")
     spool.put(Result(entry, True, way="export", lengths=(len(data),)), [data])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_net.corpus.near import near_names, suggestion
+from graph_net.corpus.suggest import near_names, suggestion
 
 NAMES = ["timm/resnet18", "monai/resnet18", "torchvision/alexnet", "torchvision/resnet50"]
 

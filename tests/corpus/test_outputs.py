@@ -15,10 +15,10 @@ from graph_net.corpus import outputs
 from graph_net.corpus.outputs import (
     BEGIN,
     END,
-    Kind,
     Look,
+    OutputKind,
     _seen,
-    counted,
+    count_outputs,
     digest_of,
     interval,
     kind_of,
@@ -38,20 +38,20 @@ LIVELY = torch.tensor([1.0, 2.0])
 @pytest.mark.parametrize(
     ("outputs", "kind"),
     [
-        ([LIVELY], Kind.LIVELY),
-        ([LIVELY, torch.zeros(3)], Kind.LIVELY),
-        ([torch.zeros(3), torch.ones(2)], Kind.CONSTANT),
-        ([1e-7 * LIVELY], Kind.CONSTANT),
-        ([1e5 + 1e-2 * LIVELY], Kind.CONSTANT),
-        ([LIVELY, torch.tensor([math.inf])], Kind.NOT_FINITE),
-        ([LIVELY, torch.tensor([1.0, math.nan])], Kind.NOT_FINITE),
-        ([LIVELY, torch.tensor([-1e7, 0.0])], Kind.LARGE),
-        ([torch.zeros(2, dtype=torch.int64), 3], Kind.LIVELY),
-        ([torch.tensor(0.5)], Kind.LIVELY),
-        ([torch.zeros(0)], Kind.LIVELY),
+        ([LIVELY], OutputKind.LIVELY),
+        ([LIVELY, torch.zeros(3)], OutputKind.LIVELY),
+        ([torch.zeros(3), torch.ones(2)], OutputKind.CONSTANT),
+        ([1e-7 * LIVELY], OutputKind.CONSTANT),
+        ([1e5 + 1e-2 * LIVELY], OutputKind.CONSTANT),
+        ([LIVELY, torch.tensor([math.inf])], OutputKind.NOT_FINITE),
+        ([LIVELY, torch.tensor([1.0, math.nan])], OutputKind.NOT_FINITE),
+        ([LIVELY, torch.tensor([-1e7, 0.0])], OutputKind.LARGE),
+        ([torch.zeros(2, dtype=torch.int64), 3], OutputKind.LIVELY),
+        ([torch.tensor(0.5)], OutputKind.LIVELY),
+        ([torch.zeros(0)], OutputKind.LIVELY),
     ],
 )
-def test_kinds(outputs: list[torch.Tensor], kind: Kind) -> None:
+def test_kinds(outputs: list[torch.Tensor], kind: OutputKind) -> None:
     assert kind_of(outputs)[0] is kind
 
 
@@ -73,11 +73,13 @@ def test_graphs_run_in_confined_processes_and_a_second_run_goes_on(
 ) -> None:
     keep = tmp_path / "kept.jsonl"
     limits = Limits(60, 8 << 30)
-    assert [one.kind for one in look_at_all(pack, ["lively"], keep, 1, limits)] == [Kind.LIVELY]
+    assert [one.kind for one in look_at_all(pack, ["lively"], keep, 1, limits)] == [
+        OutputKind.LIVELY
+    ]
     with keep.open("a") as file:
         file.write('{"name": "torn')
     again = list(look_at_all(pack, ["lively", "constant"], keep, 2, limits))
-    assert [(one.name, one.kind) for one in again] == [("constant", Kind.CONSTANT)]
+    assert [(one.name, one.kind) for one in again] == [("constant", OutputKind.CONSTANT)]
 
 
 def test_what_was_seen_of_other_values_does_not_count(tmp_path: Path) -> None:
@@ -94,18 +96,22 @@ def test_counts_are_of_the_graphs_a_pack_holds_now(pack: Pack, tmp_path: Path) -
     list(look_at_all(pack, ["lively", "constant"], keep, 1, Limits(60, 8 << 30)))
     with keep.open("a") as file:
         file.write(keep.read_text().splitlines()[0].replace('"digest": "', '"digest": "0') + "\n")
-    assert counted(pack, keep).startswith("2 of 2 graphs were run on values")
+    assert count_outputs(pack, keep).startswith("2 of 2 graphs were run on values")
     page = f"before\n{BEGIN}\nold\n{END}\nafter"
     assert with_outputs(page, "new") == f"before\n{BEGIN}\nnew\n{END}\nafter"
 
 
 def test_a_file_that_is_not_there_is_named(pack: Pack, tmp_path: Path) -> None:
     with pytest.raises(PackError, match=r"nothing kept at .*gone\.jsonl"):
-        counted(pack, tmp_path / "gone.jsonl")
+        count_outputs(pack, tmp_path / "gone.jsonl")
 
 
 def test_a_graph_that_fails_is_not_counted_among_those_that_ran() -> None:
-    seen = [Look("a", "", Kind.LIVELY), Look("b", "", Kind.CONSTANT), Look("c", "", Kind.UNKNOWN)]
+    seen = [
+        Look("a", "", OutputKind.LIVELY),
+        Look("b", "", OutputKind.CONSTANT),
+        Look("c", "", OutputKind.UNKNOWN),
+    ]
     text = summary(seen, 9)
     assert text.startswith("2 of 9 graphs were run on values (1 more were not run to their end)")
     assert "50.0 % tell nothing" in text
@@ -121,7 +127,7 @@ def test_the_interval_is_wilsons() -> None:
 @pytest.mark.parametrize("answer", [None, 7, {}, {"kind": "nonsense"}, {"kind": "lively"}])
 def test_a_process_that_says_rubbish_is_unknown(answer: Any) -> None:
     seen = _seen(Finished(("name", b"graph"), (answer,), None, 1.0))
-    assert (seen.name, seen.kind) == ("name", Kind.UNKNOWN)
+    assert (seen.name, seen.kind) == ("name", OutputKind.UNKNOWN)
     assert seen.reason.startswith("wrote something that is not an answer")
 
 
@@ -130,4 +136,4 @@ def test_what_a_process_died_of_is_kept(
 ) -> None:
     monkeypatch.setattr(outputs, "look", lambda *_: os.kill(os.getpid(), signal.SIGUSR2))
     (seen,) = look_at_all(pack, ["lively"], tmp_path / "kept.jsonl", 1, Limits(60, 8 << 30))
-    assert (seen.kind, seen.reason) == (Kind.UNKNOWN, "died of SIGUSR2")
+    assert (seen.kind, seen.reason) == (OutputKind.UNKNOWN, "died of SIGUSR2")

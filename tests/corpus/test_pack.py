@@ -13,7 +13,7 @@ from graph_net.corpus import pack as pack_module
 from graph_net.corpus.columns import COLUMNS, SCHEMA, row_of
 from graph_net.corpus.pack import Pack, PackError, PackWriter, is_pack
 from graph_net.corpus.query import select
-from graph_net.graph import Graph, GraphError, Limits
+from graph_net.graph import Graph, GraphError, GraphLimits
 
 
 def written(path: Path, count: int = 5) -> dict[str, Graph]:
@@ -139,9 +139,9 @@ def test_bytes_that_are_no_graph_name_the_graph(tmp_path: Path) -> None:
 
 def test_limits_hold_for_graphs_in_packs(tmp_path: Path) -> None:
     written(tmp_path / "pack")
-    assert Pack(tmp_path / "pack", Limits(nodes=3)).graph("model-2")
+    assert Pack(tmp_path / "pack", GraphLimits(nodes=3)).graph("model-2")
     with pytest.raises(GraphError, match=r"^model-4: "):
-        Pack(tmp_path / "pack", Limits(nodes=3)).graph("model-4")
+        Pack(tmp_path / "pack", GraphLimits(nodes=3)).graph("model-4")
 
 
 ELSEWHERE = pa.table({"name": ["secret"]})

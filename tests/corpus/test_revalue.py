@@ -13,7 +13,7 @@ from corpus.some_graphs import some_graph
 from graph_net.capture.initial_values import OPTION
 from graph_net.corpus.columns import COLUMNS, row_of
 from graph_net.corpus.pack import Pack, PackWriter
-from graph_net.corpus.revalue import revalue, revalued
+from graph_net.corpus.revalue import revalue, revalue_graph
 from graph_net.graph import Constant, Graph, Normal, Recipe
 
 
@@ -64,9 +64,9 @@ def test_parts_that_are_there_are_passed_over(pack: Pack, tmp_path: Path) -> Non
 
 
 def test_what_is_heard_later_replaces_what_went_by_role() -> None:
-    by_role = revalued(as_captured(3), lambda library, model: {})
+    by_role = revalue_graph(as_captured(3), lambda library, model: {})
     assert by_role.provenance.option(OPTION) == "role"
-    assert revalued(by_role, heard).inputs[1].recipe == Constant(2.0)
+    assert revalue_graph(by_role, heard).inputs[1].recipe == Constant(2.0)
 
 
 def test_columns_are_those_that_the_new_graphs_have(pack: Pack, tmp_path: Path) -> None:

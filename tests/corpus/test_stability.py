@@ -21,7 +21,7 @@ from graph_net.graph import GraphError
 from graph_net.graph.resolve import resolve
 from graph_net.graph.targets import is_allowed
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.public import is_private
+from graph_net.rewrite.public_names import is_private
 from graph_net.testing.models import case_graph
 
 LIST = Path(__file__).with_name("resolves_2.11.txt")

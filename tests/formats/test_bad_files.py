@@ -10,14 +10,14 @@ import pytest
 from formats.bad_samples import meta, write
 from formats.constructs import source_of
 from graph_net.formats.graphnet import find_samples, read_sample
-from graph_net.graph import GraphError, LimitExceeded, Limits, Role
+from graph_net.graph import GraphError, GraphLimits, LimitExceeded, Role
 
 OF_X = r"\(.*node x, field "
 
 
-def refusal(directory: Path, limits: Limits | None = None) -> GraphError:
+def refusal(directory: Path, limits: GraphLimits | None = None) -> GraphError:
     with pytest.raises(GraphError) as caught:
-        read_sample(directory, limits or Limits())
+        read_sample(directory, limits or GraphLimits())
     return caught.value
 
 
@@ -181,18 +181,18 @@ def test_a_size_argument_without_one_value(tmp_path: Path, data: str) -> None:
 # -- limits -------------------------------------------------------------------------------------
 
 LIMITS = {
-    "bytes": (Limits(bytes=100), "larger than 100 bytes"),
-    "nodes": (Limits(nodes=2), "more than 2 calls.*line 11"),
-    "inputs": (Limits(inputs=3), "4 arguments; 3 are allowed|4 tensors; 3 are allowed"),
-    "depth": (Limits(depth=3), "nested too deeply.*line 12"),
-    "text": (Limits(text=2), "string literal too long.*line 9"),
-    "literal": (Limits(literal=5), "6 .*values|list of 6"),
-    "tensor_elements": (Limits(tensor_elements=5), OF_X + "shape"),
+    "bytes": (GraphLimits(bytes=100), "larger than 100 bytes"),
+    "nodes": (GraphLimits(nodes=2), "more than 2 calls.*line 11"),
+    "inputs": (GraphLimits(inputs=3), "4 arguments; 3 are allowed|4 tensors; 3 are allowed"),
+    "depth": (GraphLimits(depth=3), "nested too deeply.*line 12"),
+    "text": (GraphLimits(text=2), "string literal too long.*line 9"),
+    "literal": (GraphLimits(literal=5), "6 .*values|list of 6"),
+    "tensor_elements": (GraphLimits(tensor_elements=5), OF_X + "shape"),
 }
 
 
 @pytest.mark.parametrize(("limits", "reason"), LIMITS.values(), ids=LIMITS)
-def test_what_is_larger_than_allowed(tmp_path: Path, limits: Limits, reason: str) -> None:
+def test_what_is_larger_than_allowed(tmp_path: Path, limits: GraphLimits, reason: str) -> None:
     body = "y = torch.einsum('abc', x)\nz = y + 1\nw = z + 1\nreturn ((((x, y), z), w), i, b, s)"
     directory = write(tmp_path / "sample", body)
     read_sample(directory)
@@ -205,7 +205,7 @@ def test_no_more_of_a_file_is_read_than_allowed(tmp_path: Path, name: str) -> No
     directory = write(tmp_path / "sample")
     (directory / name).write_text(" " * 100_000)
     with pytest.raises(LimitExceeded, match=rf"{name} is larger than 50000 bytes"):
-        read_sample(directory, Limits(bytes=50_000))
+        read_sample(directory, GraphLimits(bytes=50_000))
 
 
 @pytest.mark.parametrize("role", ["[]", "3", '"king"'])

@@ -18,9 +18,9 @@ from graph_net.formats.graphnet.log_reader import (
     samples_of,
     tolerance_key,
 )
-from graph_net.record import Output, Stage, Symptom
+from graph_net.results import Output, Stage, Symptom
 from graph_net.score import Fault, columns, load, sample_of, score
-from graph_net.score.sources import sample_of_log
+from graph_net.score.load import sample_of_log
 from score.some_samples import record
 from score.test_records_scored import KINDS
 

@@ -15,7 +15,7 @@ from graph_net.formats.graphnet.parsing import PIECE, class_pieces, excerpt, par
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import Graph, GraphError, Input, Literal, Node, Ref, TensorSpec
 from graph_net.graph.errors import LimitExceeded
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 
 CALL = 4 << 20
 ROOM = 128 << 10  # KiB
@@ -87,7 +87,7 @@ def test_many_metadata_classes_are_read_in_pieces() -> None:
     assert [source.count("\n", 0, source.index(text)) for _, text in pieces] == [
         lines for lines, _ in pieces
     ]
-    few = Limits(tokens=PIECE)
+    few = GraphLimits(tokens=PIECE)
     assert list(read_meta(source, "weight_meta.py", few)) == [str(i) for i in range(60)]
 
 
@@ -105,9 +105,9 @@ def test_a_file_of_many_letters_and_few_words_is_read(sample: Path) -> None:
 
 
 def test_a_limit_counts_words_and_lines() -> None:
-    assert parse("a = 1\n", "some.py", Limits(tokens=5)).body
+    assert parse("a = 1\n", "some.py", GraphLimits(tokens=5)).body
     with pytest.raises(LimitExceeded, match=r"some\.py has more than 4 words"):
-        parse("a = 1\n", "some.py", Limits(tokens=4))
+        parse("a = 1\n", "some.py", GraphLimits(tokens=4))
 
 
 def test_what_is_quoted_in_an_error_is_short() -> None:

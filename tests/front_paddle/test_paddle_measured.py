@@ -18,7 +18,7 @@ from graph_net.formats.graphnet import read_sample
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec
 from graph_net.measure.tolerance import LOWEST
 from graph_net.measure.worker import Worker
-from graph_net.record import Record, Stage, Symptom
+from graph_net.results import Record, Stage, Symptom
 from graph_net.store.records import RecordStore
 from measure.asking import QUICK, small_graph, task
 

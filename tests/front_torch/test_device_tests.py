@@ -13,11 +13,11 @@ import pytest
 from graph_net.formats.graphnet.log_reader import LogStatus, read_log, samples_of
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.golden.store import GoldenStore
-from graph_net.record import canonical
+from graph_net.results import canonical
 from graph_net.score import load
 from graph_net.torch import test_reference_device as reference
 from graph_net.torch import test_target_device as target
-from graph_net.torch.device_tests import chosen, compiler_options, sample_name
+from graph_net.torch.device_tests import choose_samples, compiler_options, sample_name
 from measure.asking import mine, small_graph
 
 PROMPT = "graph-net-test-device-log"
@@ -177,7 +177,7 @@ def test_an_allow_list_takes_paths_that_begin_anywhere(
     samples, _ = made
     for line in ("model4", str(samples / "model4"), "model4/"):
         (tmp_path / "list").write_text(f"{line}\n")
-        assert chosen(str(samples), str(tmp_path / "list")) == [samples / "model4"]
+        assert choose_samples(str(samples), str(tmp_path / "list")) == [samples / "model4"]
 
 
 def test_mistakes_are_one_line_and_exit_code_2(

@@ -27,8 +27,8 @@ from graph_net.golden.runs import (
     stored_keys,
 )
 from graph_net.golden.store import GoldenError, GoldenStore, name_of
-from graph_net.measure import Limits, Task
-from graph_net.record import Failure, Stage, Symptom, canonical
+from graph_net.measure import MeasureLimits, Measurement
+from graph_net.results import Failure, Stage, Symptom, canonical
 from measure.asking import mine, small_graph, task
 
 LANES = Lanes(1)
@@ -64,7 +64,7 @@ def seal(store: GoldenStore, name: str, tree: Any) -> None:
 
 
 def again(store: GoldenStore, names: list[str]) -> list[Again]:
-    return list(run_again(store, names, device_like("cpu", 1), Limits(), LANES))
+    return list(run_again(store, names, device_like("cpu", 1), MeasureLimits(), LANES))
 
 
 def test_a_worker_that_takes_its_outputs_away_costs_itself_only(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def _cut_short(patched: pytest.MonkeyPatch, last: int) -> None:
         patched.setattr(Path, name, counted(getattr(Path, name)))
 
 
-def _aside(store: GoldenStore, asked: Task) -> Path:
+def _aside(store: GoldenStore, asked: Measurement) -> Path:
     path = Path(store.writing(asked).path)
     path.parent.mkdir(exist_ok=True)
     return path

@@ -13,7 +13,7 @@ from graph_net.golden.runs import Again
 from graph_net.golden.store import GoldenRun
 from graph_net.golden.verdict import Standing, Verified, judged, ratio, verified
 from graph_net.measure import Protocol
-from graph_net.record import (
+from graph_net.results import (
     Config,
     Device,
     Failure,

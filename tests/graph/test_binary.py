@@ -11,9 +11,9 @@ from hypothesis import given
 from graph_net.graph import (
     Graph,
     GraphError,
+    GraphLimits,
     Input,
     LimitExceeded,
-    Limits,
     Literal,
     Node,
     Normal,
@@ -125,21 +125,21 @@ def test_odd_names_come_back(name: Callable[[int], str]) -> None:
 @pytest.mark.parametrize(
     ("limits", "graph"),
     [
-        (Limits(bytes=50), stack(2)),
-        (Limits(nodes=7), stack(2)),
-        (Limits(inputs=1), stack(2)),
-        (Limits(atoms=10), stack(9)),
-        (Limits(depth=1), replace(SMALL, output=(((1,),),))),
-        (Limits(depth=1), replace(SMALL, nodes=(Node("a", "torch.relu", (), (), (((),),)),))),
-        (Limits(tensor_elements=15), stack(1)),
+        (GraphLimits(bytes=50), stack(2)),
+        (GraphLimits(nodes=7), stack(2)),
+        (GraphLimits(inputs=1), stack(2)),
+        (GraphLimits(atoms=10), stack(9)),
+        (GraphLimits(depth=1), replace(SMALL, output=(((1,),),))),
+        (GraphLimits(depth=1), replace(SMALL, nodes=(Node("a", "torch.relu", (), (), (((),),)),))),
+        (GraphLimits(tensor_elements=15), stack(1)),
         (
-            Limits(literal=3),
+            GraphLimits(literal=3),
             replace(SMALL, inputs=(replace(X, recipe=Literal((1, 2, 3, 4))),)),
         ),
     ],
     ids=["bytes", "nodes", "inputs", "atoms", "depth", "depth of results", "elements", "literal"],
 )
-def test_limits_hold(limits: Limits, graph: Graph) -> None:
+def test_limits_hold(limits: GraphLimits, graph: Graph) -> None:
     data = to_bytes(graph)
     assert from_bytes(data) == graph
     with pytest.raises(LimitExceeded):
@@ -149,4 +149,4 @@ def test_limits_hold(limits: Limits, graph: Graph) -> None:
 def test_texts_have_a_limit() -> None:
     graph = replace(SMALL, provenance=Provenance(model="m" * 100))
     with pytest.raises(GraphError, match="text"):
-        from_bytes(to_bytes(graph), Limits(text=99))
+        from_bytes(to_bytes(graph), GraphLimits(text=99))

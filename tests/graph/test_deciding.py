@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graph_net.graph import Graph, Input, Integers, Level, Node, Normal, Ref, TensorSpec
-from graph_net.graph.deciding import deciding_inputs
+from graph_net.graph.deciding_inputs import deciding_inputs
 from graph_net.testing.models import CASES, case_graph
 
 FLOATS, MASK = TensorSpec((4,), "float32"), TensorSpec((4,), "bool")

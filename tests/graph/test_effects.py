@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from graph_net.graph import Graph, Input, ListValue, Node, Normal, Ref, RunDevice, Slice, TensorSpec
-from graph_net.graph.effects import draws_random, effect_edges, mutated
+from graph_net.graph.effects import draws_random, effect_edges, mutated_arguments
 from graph_net.graph.values import Value
 
 A, B, C, D, E = (Ref(name) for name in "abcde")
@@ -70,7 +70,7 @@ def edges(*calls: Call) -> dict[int, set[int]]:
     ],
 )
 def test_what_a_call_changes_in_place(call: Call, changed: tuple[Ref, ...]) -> None:
-    assert mutated(node("n", call)) == changed
+    assert mutated_arguments(node("n", call)) == changed
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from graph_net.formats.graphnet.model_source import read_model
 from graph_net.graph import (
     Graph,
     GraphError,
+    GraphLimits,
     LimitExceeded,
-    Limits,
     from_bytes,
     from_json,
     to_bytes,
@@ -269,7 +269,7 @@ def test_a_few_lines_cannot_grow_a_value_beyond_measure(line: str) -> None:
     body = ["a = x", *[line] * 2_000, "return a"]
     source = "class G:\n def forward(self, x):\n" + "".join(f"  {text}\n" for text in body)
     with pytest.raises(LimitExceeded, match="line"):
-        read_model(source, Limits(atoms=100_000))
+        read_model(source, GraphLimits(atoms=100_000))
 
 
 def test_there_are_enough_of_them() -> None:

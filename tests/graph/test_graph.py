@@ -31,7 +31,7 @@ from graph_net.graph import (
     Value,
 )
 from graph_net.graph.checks import check_sizes
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 
 X = Input("x", TensorSpec((2, Expr("S0")), "float32"), Normal(0.0, 1.0))
 RELU = Node("relu", "torch.relu", (Ref("x"),))
@@ -221,13 +221,13 @@ def test_options_have_one_order() -> None:
 
 
 def test_a_tensor_that_is_too_large_is_refused_where_bytes_come_in() -> None:
-    error = refusal(check_sizes, GOOD, Limits(tensor_elements=5))
+    error = refusal(check_sizes, GOOD, GraphLimits(tensor_elements=5))
     assert (error.node, error.field) == ("x", "shape")
 
 
 def test_a_size_without_a_value_is_refused_where_bytes_come_in() -> None:
     graph = replace(GOOD, symbols=(Symbol("S0", -1),))
-    error = refusal(check_sizes, graph, Limits())
+    error = refusal(check_sizes, graph, GraphLimits())
     assert (error.node, error.field) == ("x", "shape")
 
 

@@ -11,9 +11,9 @@ from graph_net.graph import (
     Constant,
     Graph,
     GraphError,
+    GraphLimits,
     Input,
     LimitExceeded,
-    Limits,
     Node,
     Ref,
     TensorSpec,
@@ -159,7 +159,7 @@ def test_an_expansion_bomb_is_refused_before_it_goes_off(data: bytes) -> None:
 
 def test_a_wide_result_that_many_nodes_share_is_checked_once() -> None:
     wide = (1, 5, 30_000, *[3, TORCH] * 30_000)
-    assert Limits().nodes > 20_000
+    assert GraphLimits().nodes > 20_000
     with pytest.raises(GraphError, match="scalar"):  # "torch" is no kind of number: all are read
         from_bytes(assembled(specs=wide, sequence=copies(20_000)))
     kind = (*TEXTS[:1], "int", *TEXTS[2:])

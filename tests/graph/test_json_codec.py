@@ -16,9 +16,9 @@ from hypothesis import given
 from graph_net.graph import (
     Graph,
     GraphError,
+    GraphLimits,
     Input,
     LimitExceeded,
-    Limits,
     Literal,
     Node,
     Ref,
@@ -29,7 +29,7 @@ from graph_net.graph import (
     to_bytes,
     to_json,
 )
-from graph_net.graph.listed import listed
+from graph_net.graph.allow_list import allowed_overloads
 from strategies import graphs
 
 SMALL = Graph(
@@ -159,17 +159,17 @@ def test_what_is_no_graph_is_refused(text: str | bytes) -> None:
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(bytes=100),
-        Limits(nodes=1),
-        Limits(inputs=0),
-        Limits(depth=1),
-        Limits(atoms=8),
-        Limits(literal=2),
-        Limits(tensor_elements=5),
+        GraphLimits(bytes=100),
+        GraphLimits(nodes=1),
+        GraphLimits(inputs=0),
+        GraphLimits(depth=1),
+        GraphLimits(atoms=8),
+        GraphLimits(literal=2),
+        GraphLimits(tensor_elements=5),
     ],
     ids=str,
 )
-def test_limits_hold(limits: Limits) -> None:
+def test_limits_hold(limits: GraphLimits) -> None:
     assert from_json(to_json(SMALL)) == SMALL
     with pytest.raises(LimitExceeded):
         from_json(to_json(SMALL), limits)
@@ -177,7 +177,7 @@ def test_limits_hold(limits: Limits) -> None:
 
 def test_texts_have_a_limit() -> None:
     with pytest.raises(GraphError, match="length"):
-        from_json(to_json(SMALL), Limits(text=4))
+        from_json(to_json(SMALL), GraphLimits(text=4))
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_reading_runs_and_imports_nothing_that_the_bytes_name(word: str) -> None
             lambda tree: tree["provenance"].update(library=word),
         )
     ]
-    listed(
+    allowed_overloads(
         "some_namespace"
     )  # which plug-ins are installed is looked up once, and is no word's doing
     short = word.encode()[:10].ljust(10, b"x")

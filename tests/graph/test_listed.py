@@ -12,9 +12,9 @@ from tools.operator_families import PRIVATE
 from tools.operator_list import OUTPUT, may_be_listed
 
 from graph_net.graph import Graph, GraphError, Input, Node, Normal, Ref, TensorSpec
-from graph_net.graph import listed as module
+from graph_net.graph import allow_list as module
+from graph_net.graph.allow_list import allowed_overloads, listed_packets, overloads_in
 from graph_net.graph.execute import run
-from graph_net.graph.listed import listed, listed_packets, overloads_in
 from graph_net.graph.resolve import resolve
 from graph_net.graph.targets import is_allowed
 
@@ -53,7 +53,7 @@ def test_the_shipped_list_holds_core_aten() -> None:
         )
         if overload is not None and torch.Tag.core in overload.tags:
             missing += [f"{name}.{overload._overloadname}"]
-    outside = {name for name in missing if name not in listed("aten")}
+    outside = {name for name in missing if name not in allowed_overloads("aten")}
     # An `out` argument, and a storage that grows under its views.
     assert outside <= {"atan2.out", "resize_.default"}
 
@@ -67,7 +67,7 @@ def test_everything_on_the_shipped_list_passes_the_review() -> None:
 
 
 def test_no_listed_operator_takes_a_storage_a_string_container_or_an_out_tensor() -> None:
-    for name in listed("aten"):
+    for name in allowed_overloads("aten"):
         try:
             overload = resolve(f"aten.{name}")
         except GraphError:
@@ -81,8 +81,8 @@ def test_no_listed_operator_takes_a_storage_a_string_container_or_an_out_tensor(
 
 
 def test_a_library_without_a_list_has_no_operators() -> None:
-    assert listed("nobodys_library") == frozenset()
-    assert listed("../graph_net") == frozenset()
+    assert allowed_overloads("nobodys_library") == frozenset()
+    assert allowed_overloads("../graph_net") == frozenset()
 
 
 def test_a_plug_in_adds_the_operators_of_its_library(plug_in: PlugIn) -> None:

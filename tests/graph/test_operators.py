@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from graph_net.graph import Node, Ref
-from graph_net.graph.effects import mutated
-from graph_net.graph.listed import listed
+from graph_net.graph.allow_list import allowed_overloads
+from graph_net.graph.effects import mutated_arguments
 from graph_net.graph.operators import (
     EVERY,
     PADDLE,
@@ -28,13 +28,13 @@ SOURCE = Path(__file__).parents[2] / "src/graph_net"
 OTHER_WORDS = {
     "graph/targets.py": "the Python functions that a graph may call",
     "graph/paddle_targets.py": "those of them that a Paddle graph may call",
-    "graph/plain_calls.py": "Python functions on numbers and tuples, and their bounds",
+    "graph/python_calls.py": "Python functions on numbers and tuples, and their bounds",
     "graph/spec.py": "kinds of numbers",
     "formats/graphnet/signs.py": "Python functions that are written with signs",
-    "learn/graph_features.py": "columns of stored features, in their order",
-    "space/relax.py": "operators of TVM",
-    "space/triton/features.py": "kernels written in Triton",
-    "space/triton/gemm.py": "epilogues of a kernel written in Triton",
+    "programs/features/graph_features.py": "columns of stored features, in their order",
+    "programs/spaces/relax.py": "operators of TVM",
+    "programs/triton/features.py": "kernels written in Triton",
+    "programs/triton/gemm.py": "epilogues of a kernel written in Triton",
 }
 """Tables of words that are spelled as operators and name something else."""
 SHARES_UNTOLD = frozenset(
@@ -135,7 +135,7 @@ def _overloads(name: str) -> list[Any]:
 
 def _listed_overloads() -> Iterator[tuple[str, Any]]:
     """Yield the overloads that a graph may call and this torch has."""
-    for name in sorted(listed("aten")):
+    for name in sorted(allowed_overloads("aten")):
         packet, _, overload = name.partition(".")
         found = getattr(getattr(torch.ops.aten, packet, None), overload, None)
         if found is not None:
@@ -177,7 +177,7 @@ def _changed(overload: Any) -> list[str]:
         for a in overload._schema.arguments
     ]
     node = Node("call", f"aten.{overload.__name__}", tuple(args))
-    return [value.name for value in mutated(node) if isinstance(value, Ref)]
+    return [value.name for value in mutated_arguments(node) if isinstance(value, Ref)]
 
 
 def test_torch_draws_random_numbers_where_the_table_says_so() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from graph_net.isolate import INHERITED, Died, Limits, Raised, call
-from graph_net.isolate.tree import children_of, state_of
+from graph_net.isolate.descendants import children_of, state_of
 
 LIMITS = Limits(60, 4 << 30)
 RUBBISH = "something that is not an answer|ended with status 0 and no answer"

@@ -8,7 +8,7 @@ import sys
 import time
 
 from graph_net.isolate.cores import Cores, move, threads_of
-from graph_net.isolate.tree import descendants
+from graph_net.isolate.descendants import descendants
 
 THREADED = """
 import subprocess, sys, threading

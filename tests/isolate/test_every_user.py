@@ -11,28 +11,28 @@ from typing import Any
 import pytest
 
 from graph_net.capture.collect import collect
-from graph_net.capture.listen import Heard, listen
+from graph_net.capture.initialiser_store import InitialiserStore, listen
 from graph_net.capture.worker import Budget, Spool
-from graph_net.capture.zoo import Call, Entry
+from graph_net.capture.zoo import Call, ZooEntry
 from graph_net.compilers.eager import Eager
 from graph_net.compilers.tvm_tuning import in_fork
 from graph_net.corpus import decompose, outputs
 from graph_net.corpus.pack import Pack, PackWriter
-from graph_net.corpus.pieces import PieceSpool
+from graph_net.corpus.subgraph_spool import SubgraphSpool
 from graph_net.isolate import INHERITED, Batch, Died, Limits, Pool, call
 from graph_net.isolate.lane import Lane
 from graph_net.isolate.sandbox import SWITCH
-from graph_net.learn import making_graphs
-from graph_net.learn.feature_store import FeatureStore
-from graph_net.measure import Limits as MeasuringLimits
-from graph_net.programs import collect as programs
-from graph_net.programs import tasks, turn
-from graph_net.record import Stage
-from graph_net.space import Workload
-from graph_net.space.triton.collect import stopped
+from graph_net.measure import MeasureLimits as MeasuringLimits
+from graph_net.programs.collection import collect as programs
+from graph_net.programs.collection import tasks, turn
+from graph_net.programs.features import graph_pipeline
+from graph_net.programs.features.feature_store import FeatureStore
+from graph_net.programs.spaces import Workload
+from graph_net.programs.triton.collect import failure_of_end
+from graph_net.results import Stage
 from graph_net.testing import compiler as kit
 from graph_net.testing.space import SleepingSpace
-from graph_net.validate.pool import Task, validate_all
+from graph_net.validate.pool import ValidationItem, validate_all
 from isolate import some_deaths
 from isolate.some_deaths import WORDS, grows, hangs, killed
 from measure.asking import measured, small_graph, task
@@ -57,10 +57,10 @@ class BadZoo:
     def __init__(self, act: Act) -> None:
         self.act = act
 
-    def entries(self) -> Iterator[Entry]:
-        yield Entry(self.library, "bad", "other")
+    def entries(self) -> Iterator[ZooEntry]:
+        yield ZooEntry(self.library, "bad", "other")
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         self.act()
         raise AssertionError
 
@@ -92,7 +92,7 @@ def by_a_lane(act: Act) -> str:
     while not (found := lane.finished()):
         wait(lane.descriptors(), timeout=0.5)
     lane.stop()
-    failure = stopped(found[0], Stage.COMPILE)
+    failure = failure_of_end(found[0], Stage.COMPILE)
     assert failure is not None
     return failure.message
 
@@ -104,7 +104,7 @@ def by_a_tuner(act: Act) -> str:
 
 
 def by_validating(act: Act) -> str:
-    (verdict,) = validate_all([Task("bad", act)], 1, BUDGET)
+    (verdict,) = validate_all([ValidationItem("bad", act)], 1, BUDGET)
     return verdict.failures[0].reason
 
 
@@ -116,7 +116,7 @@ def by_capturing(act: Act, tmp_path: Path) -> str:
 
 def by_listening(act: Act, tmp_path: Path) -> str:
     zoo = BadZoo(act)
-    ((_, problem),) = listen(zoo, zoo.entries(), Heard(tmp_path), 1, BUDGET)
+    ((_, problem),) = listen(zoo, zoo.entries(), InitialiserStore(tmp_path), 1, BUDGET)
     return problem
 
 
@@ -128,17 +128,17 @@ def by_looking(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyP
 
 def by_decomposing(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(decompose, "pieces_of", lambda *_: act())
-    made = decompose.Decomposition(pack, ["task"], PieceSpool(tmp_path / "spool"))
+    made = decompose.Decomposition(pack, ["task"], SubgraphSpool(tmp_path / "spool"))
     list(made.run(made.missing(), 1, BUDGET))
     (notes,) = made.notes()
     return notes.failed
 
 
 def by_features(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(making_graphs, "graph_features", lambda *_: act())
+    monkeypatch.setattr(graph_pipeline, "graph_features", lambda *_: act())
     store = FeatureStore(tmp_path / "features")
-    missing = making_graphs.missing_graphs(pack, store)
-    (lost,) = making_graphs.make_graphs(pack, missing, store, Pool(LIMITS))
+    missing = graph_pipeline.missing_graphs(pack, store)
+    (lost,) = graph_pipeline.make_graphs(pack, missing, store, Pool(LIMITS))
     assert lost is not None
     return lost.reason
 
@@ -163,7 +163,7 @@ def by_programs(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 def programs_registry() -> dict[str, str]:
-    from graph_net.space import registry
+    from graph_net.programs.spaces import registry
 
     return registry.BUILT_IN
 

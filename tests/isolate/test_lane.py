@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from graph_net.isolate import Finished, Limits, Sandbox
+from graph_net.isolate.descendants import children_of
 from graph_net.isolate.lane import Lane
-from graph_net.isolate.tree import children_of
 from graph_net.isolate.worker import Retire
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graph_net.isolate import Limits, call
-from graph_net.isolate.place import remove_tree, temporary_place
+from graph_net.isolate.workdir import remove_tree, temporary_place
 
 LIMITS = Limits(60, 8 << 30)
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from graph_net.isolate import Batch, Ending, Finished, Limits, Needs, Pool, Sandbox, call
+from graph_net.isolate.descendants import children_of, state_of
 from graph_net.isolate.sandbox import SWITCH
-from graph_net.isolate.tree import children_of, state_of
 from graph_net.isolate.worker import Retire
 
 LIMITS = Limits(60, 4 << 30)

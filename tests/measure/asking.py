@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.graph import Graph, to_bytes
-from graph_net.measure import Limits, Protocol, Task, measure
+from graph_net.measure import MeasureLimits, Measurement, Protocol, measure
 from graph_net.measure.device import describe
-from graph_net.record import Config, Record, Subject
+from graph_net.results import Config, Record, Subject
 from graph_net.testing.models import graph_of
 
 QUICK = Protocol(
@@ -33,7 +33,7 @@ def mine(name: str) -> str:
     return f"{FILE}:{name}"
 
 
-def task(compiler: str, graph: Graph | None = None, **changes: Any) -> Task:
+def task(compiler: str, graph: Graph | None = None, **changes: Any) -> Measurement:
     """A quick task."""
     graph = graph or small_graph()
     known: dict[str, Any] = {
@@ -42,12 +42,12 @@ def task(compiler: str, graph: Graph | None = None, **changes: Any) -> Task:
         "device": describe("cpu", 1),
         "graph": to_bytes(graph),
         "protocol": QUICK,
-        "limits": Limits(),
+        "limits": MeasureLimits(),
     }
-    return Task(**(known | changes))
+    return Measurement(**(known | changes))
 
 
-def measured(tasks: Iterable[Task], jobs: int = 2) -> list[Record]:
+def measured(tasks: Iterable[Measurement], jobs: int = 2) -> list[Record]:
     """The records of tasks."""
     listed = list(tasks)
     return list(measure(listed, jobs=jobs, compilers={t.config.name for t in listed}))

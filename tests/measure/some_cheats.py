@@ -139,9 +139,9 @@ class SaysNoMore(_Cheat):
     """Makes its process end when it has told its record."""
 
     def cheating(self, run: Runner) -> Runner:
-        from graph_net.measure import life
+        from graph_net.measure import worker_protocol
 
-        life.respond = lambda *given: None  # type: ignore[attr-defined]
+        worker_protocol.respond = lambda *given: None  # type: ignore[attr-defined]
         return run
 
 
@@ -149,9 +149,9 @@ class DiesWhenAsked(_Cheat):
     """Crashes when its parent wants to see it run once more."""
 
     def cheating(self, run: Runner) -> Runner:
-        from graph_net.measure import life
+        from graph_net.measure import worker_protocol
 
-        life.respond = lambda *given: os.kill(os.getpid(), signal.SIGSEGV)  # type: ignore[attr-defined]
+        worker_protocol.respond = lambda *given: os.kill(os.getpid(), signal.SIGSEGV)  # type: ignore[attr-defined]
         return run
 
 

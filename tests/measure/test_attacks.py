@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from graph_net.isolate import landlock
+from graph_net.isolate.descendants import state_of
 from graph_net.isolate.sandbox import SWITCH
-from graph_net.isolate.tree import state_of
-from graph_net.measure import Limits
-from graph_net.record import Failure, Record, Stage, Symptom, to_json
+from graph_net.measure import MeasureLimits
+from graph_net.results import Failure, Record, Stage, Symptom, to_json
 from measure.asking import measured, small_graph, task
 
 FILE = Path(__file__).with_name("some_attackers.py")
@@ -43,7 +43,7 @@ def attacker(name: str) -> str:
 @pytest.fixture(scope="module")
 def records() -> dict[str, Record]:
     """One run over all of them, with a compiler that does no harm between each two."""
-    limits = Limits(memory_bytes=1 << 30).with_compile(20.0)
+    limits = MeasureLimits(memory_bytes=1 << 30).with_compile(20.0)
     tasks = []
     for place, name in enumerate((*EXPECTED, *REFUSED)):
         tasks.append(task(attacker(name), limits=limits))
@@ -62,7 +62,7 @@ def failure_of(name: str, records: dict[str, Record]) -> Failure:
 
 
 def test_a_work_directory_too_deep_to_walk_costs_nobody_anything() -> None:
-    (record,) = measured([task(attacker("DigsDeep"), limits=Limits().with_compile(60.0))])
+    (record,) = measured([task(attacker("DigsDeep"), limits=MeasureLimits().with_compile(60.0))])
     assert record.failure is None, record.failure
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graph_net.measure.bound import least_seconds
 from graph_net.measure.device import describe
+from graph_net.measure.least_time import least_seconds
 from graph_net.testing.models import graph_of
 
 CPU = describe("cpu", 1)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graph_net.measure import Task, measure, runner
+from graph_net.measure import Measurement, measure, runner
 from measure.asking import mine, small_graph, task
 
 NEVER = 1e9
@@ -29,7 +29,7 @@ class Clock:
 
 
 def run(
-    monkeypatch: pytest.MonkeyPatch, clock: Clock, tasks: list[Task], until: float = 1.0
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, tasks: list[Measurement], until: float = 1.0
 ) -> list[str]:
     monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=clock.monotonic))
     names = {each.config.name for each in tasks}

@@ -14,9 +14,9 @@ import pytest
 from graph_net.cli.main import main
 from graph_net.compilers import CompilerError
 from graph_net.corpus.pack import PackWriter
-from graph_net.measure import Limits, Protocol
-from graph_net.measure.bundle import Plan, planned, read_plan, write_bundle
-from graph_net.record import Config, Subject
+from graph_net.measure import MeasureLimits, Protocol
+from graph_net.measure.bundle import BundlePlan, bundle_tasks, read_plan, write_bundle
+from graph_net.results import Config, Subject
 from graph_net.store.records import RecordStore
 from measure.asking import small_graph
 
@@ -75,7 +75,9 @@ def test_a_bundle_runs_bare_resumes_and_is_ingested(
 
 def test_a_plan_imports_no_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'harmed')!r}, 'w')")
-    plan = Plan((), (Config("compiler", str(tmp_path / "mine.py")),), "cpu", Protocol(), Limits())
+    plan = BundlePlan(
+        (), (Config("compiler", str(tmp_path / "mine.py")),), "cpu", Protocol(), MeasureLimits()
+    )
     with zipfile.ZipFile(tmp_path / "plan.zip", "w") as bundle:
         bundle.writestr("plan.json", json.dumps(asdict(plan)))
     refused = pytest.raises(CompilerError, match="is a file")
@@ -94,9 +96,9 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     ):
         for _ in range(300):
             member.write(bytes(1 << 20))
-    plan = Plan((Subject("g", "s", "n"),), (), "cpu", Protocol(), Limits())
+    plan = BundlePlan((Subject("g", "s", "n"),), (), "cpu", Protocol(), MeasureLimits())
     with zipfile.ZipFile(tmp_path / "plan.zip") as bundle:
-        ask = read_plan if name == "plan.json" else lambda held: list(planned(held, plan))
+        ask = read_plan if name == "plan.json" else lambda held: list(bundle_tasks(held, plan))
         with pytest.raises(ValueError, match=f"{name} in the bundle has 314,572,800 bytes"):
             ask(bundle)
 
@@ -104,5 +106,5 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
 def test_what_the_other_machine_would_refuse_is_not_bundled(tmp_path: Path) -> None:
     config = Config("compiler", "inductor", "", {"cpp.march": "native"})
     with pytest.raises(CompilerError, match=r"may not set 'cpp\.march' of inductor"):
-        write_bundle(tmp_path / "plan.zip", [], [config], "cpu", Protocol(), Limits())
+        write_bundle(tmp_path / "plan.zip", [], [config], "cpu", Protocol(), MeasureLimits())
     assert not (tmp_path / "plan.zip").exists()

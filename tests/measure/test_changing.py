@@ -20,7 +20,7 @@ from graph_net.graph import (
 )
 from graph_net.graph.execute import make_inputs
 from graph_net.graph.graph import Role
-from graph_net.measure.changing import ChangingInputs, choices
+from graph_net.measure.changing_inputs import ChangingInputs, choices
 
 SPEC = TensorSpec((6, 4), "float32")
 NUMBERS = TensorSpec((3,), "int64")

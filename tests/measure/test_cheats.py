@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graph_net.graph import Graph
-from graph_net.record import Record, Stage, Symptom
+from graph_net.results import Record, Stage, Symptom
 from graph_net.testing.models import case_graph, graph_of
 from measure.asking import QUICK, measured, small_graph, task
 

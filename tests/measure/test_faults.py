@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec
-from graph_net.measure import Limits
-from graph_net.measure.child import Child
-from graph_net.record import Record, Stage, Symptom
+from graph_net.measure import MeasureLimits
+from graph_net.measure.worker_handle import Child
+from graph_net.results import Record, Stage, Symptom
 from graph_net.testing.models import graph_of
 from measure.asking import measured, mine, task
 
@@ -51,7 +51,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Reco
 
 
 def _records() -> dict[str, Record]:
-    limits = Limits(memory_bytes=700 << 20).with_compile(6.0)
+    limits = MeasureLimits(memory_bytes=700 << 20).with_compile(6.0)
     names = [*EXPECTED, "Slightly", "Faithful"]
     found = measured(task(mine(name), limits=limits) for name in names)
     return {record.config.name.rpartition(":")[2]: record for record in found}
@@ -68,7 +68,7 @@ def test_what_cannot_fit_is_not_tried() -> None:
     spec = TensorSpec((1 << 28,), "float32")
     node = Node("y", "aten.relu.default", (Ref("x"),), result=spec)
     large = Graph((Input("x", spec, Normal(0.0, 1.0)),), (node,), (Ref("y"),), Level.ATEN)
-    (record,) = measured([task("eager", large, limits=Limits(memory_bytes=(1 << 30) - 1))])
+    (record,) = measured([task("eager", large, limits=MeasureLimits(memory_bytes=(1 << 30) - 1))])
     assert record.failure is not None
     assert (record.failure.stage, record.failure.symptom) == (Stage.LOAD, Symptom.OUT_OF_MEMORY)
     assert "for its inputs alone" in record.failure.message
@@ -158,7 +158,7 @@ def test_what_a_killed_worker_started_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_COMPILERS_PLACE", str(tmp_path))
-    measured([task(mine("HangsInAChild"), limits=Limits().with_compile(2.0))])
+    measured([task(mine("HangsInAChild"), limits=MeasureLimits().with_compile(2.0))])
     assert not _alive(int((tmp_path / "child").read_text()))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from graph_net.corpus.pack import PackWriter
-from graph_net.record import Record
+from graph_net.results import Record
 from graph_net.store.lock import InUse
 from graph_net.store.record_journal import read_journal
 from graph_net.store.records import RecordStore

@@ -15,11 +15,11 @@ from graph_net.graph.execute import flat_outputs, run
 from graph_net.isolate.messages import Inbox, encode
 from graph_net.measure import Protocol
 from graph_net.measure.plan import config_of, parse_compilers
-from graph_net.measure.task import Task
-from graph_net.measure.verify import check, reference, widened, with_exact
+from graph_net.measure.task import Measurement
+from graph_net.measure.verify import check, reference, widen_to_float64, with_exact
 from graph_net.measure.worker import Worker
-from graph_net.record import Config, Stage, Symptom
-from graph_net.record.pieces import pieces_text
+from graph_net.results import Config, Stage, Symptom
+from graph_net.results.graph_breaks import pieces_text
 from graph_net.testing.models import CASES, case_graph, graph_of
 from measure.asking import FILE, QUICK, measured, mine, small_graph, task
 
@@ -75,7 +75,7 @@ def test_float64_shows_who_is_nearer_to_the_truth() -> None:
 
 
 def test_a_widened_graph_computes_in_float64() -> None:
-    graph = widened(small_graph())
+    graph = widen_to_float64(small_graph())
     (leaf,) = flat_outputs(run(graph))
     assert leaf.dtype == torch.float64
 
@@ -116,11 +116,11 @@ def test_a_task_travels_whole() -> None:
     data = encode(asked.header(), asked.graph)
     inbox = Inbox()
     messages = [message for place in range(len(data)) for message in inbox.feed(data[place:][:1])]
-    assert [Task.from_header(header, graph) for header, graph in messages] == [asked]
+    assert [Measurement.from_header(header, graph) for header, graph in messages] == [asked]
     assert from_bytes(messages[0][1]) == small_graph_of(asked)
 
 
-def small_graph_of(asked: Task) -> object:
+def small_graph_of(asked: Measurement) -> object:
     return from_bytes(asked.graph)
 
 
@@ -145,7 +145,7 @@ def test_a_file_is_its_own_version(tmp_path: Path) -> None:
 
 
 def test_a_record_of_a_run_is_plain_json() -> None:
-    from graph_net.record import from_json, to_json
+    from graph_net.results import from_json, to_json
 
     (record,) = measured([task("eager")])
     assert from_json(json.dumps(json.loads(to_json(record)))) == record

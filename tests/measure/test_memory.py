@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from graph_net.isolate.tree import kill_all
+from graph_net.isolate.descendants import kill_all
 from graph_net.measure.memory import group_bytes
 
 SIZE = 64 << 20

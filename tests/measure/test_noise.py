@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from graph_net.graph import from_bytes
-from graph_net.measure.audit import Audit, Heard, follow_up
-from graph_net.measure.judge import judged
-from graph_net.record import Failure, Record, Stage, Symptom, to_json
+from graph_net.measure.audit import Audit, AuditAnswer, follow_up
+from graph_net.measure.audit_judge import judge_record
+from graph_net.results import Failure, Record, Stage, Symptom, to_json
 from graph_net.score import sample_of
 from graph_net.score.faults import Fault
 from measure.asking import QUICK, measured, mine, task
@@ -58,9 +58,9 @@ def test_a_worker_that_calls_itself_noisy_is_checked_like_a_success(tmp_path: Pa
     asked = task("eager", protocol=NOISY)
     (record,) = measured([asked])
     data = to_json(record).encode()
-    audit = follow_up(asked, data, Heard(), None)
+    audit = follow_up(asked, data, AuditAnswer(), None)
     assert isinstance(audit, Audit)
-    told = judged(audit, record, tmp_path)
+    told = judge_record(audit, record, tmp_path)
     assert told.failure is not None
     assert told.failure.symptom is Symptom.IMPOSSIBLE
     assert from_bytes(asked.graph).id == record.subject.id

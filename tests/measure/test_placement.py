@@ -20,10 +20,10 @@ from graph_net.measure import placement as module
 from graph_net.measure.device import describe
 from graph_net.measure.placement import Placement, usable_cores
 from graph_net.measure.task import Surroundings
-from graph_net.measure.trial import Trial
 from graph_net.measure.worker import Worker
-from graph_net.record import Task, program_from_json
-from graph_net.space import Built
+from graph_net.programs.collection.trial import Trial
+from graph_net.programs.spaces import Built
+from graph_net.results import Task, program_from_json
 from measure.asking import QUICK, mine, task
 from measure.some_compilers import PLACE
 
@@ -221,7 +221,7 @@ def test_tvms_pool_and_the_calling_thread_are_apart_in_a_forked_trial(tmp_path: 
     load_intrinsics()
     from tvm import te
 
-    from graph_net.space.metaschedule import MetaScheduleSpace, workload_of
+    from graph_net.programs.spaces.metaschedule import MetaScheduleSpace, workload_of
 
     first = te.placeholder((64, 64), name="A")
     doubled = te.compute((64, 64), lambda i, j: first[i, j] * 2.0, name="B")

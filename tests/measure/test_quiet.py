@@ -14,15 +14,15 @@ import pytest
 
 from graph_net.isolate import Needs, Sandbox
 from graph_net.isolate.cores import Cores
+from graph_net.isolate.descendants import children_of, state_of
 from graph_net.isolate.messages import Inbox
-from graph_net.isolate.tree import children_of, state_of
-from graph_net.measure import Limits, Protocol
+from graph_net.measure import MeasureLimits, Protocol
 from graph_net.measure.arms import Arms
 from graph_net.measure.server import Server
 from graph_net.measure.task import Surroundings
 from graph_net.measure.timing import is_noisy
 from graph_net.measure.worker import Worker
-from graph_net.record import Failure, Interval, Json, Output, Stage, Timing, Verdict
+from graph_net.results import Failure, Interval, Json, Output, Stage, Timing, Verdict
 from measure.asking import task
 
 
@@ -38,7 +38,7 @@ class Part:
 
     key: str
     place: Path
-    limits: Limits = field(default_factory=Limits)
+    limits: MeasureLimits = field(default_factory=MeasureLimits)
 
     def run(self, around: Surroundings) -> bytes:
         raise NotImplementedError

@@ -12,7 +12,7 @@ import pytest
 
 from graph_net.measure.protocol import Protocol
 from graph_net.measure.timing import PER_ROUND, ROUNDS, SLOW, Call, CompiledAgain, CpuClock, compare
-from graph_net.record import Verdict
+from graph_net.results import Verdict
 
 PER_BLOCK = PER_ROUND * ROUNDS
 

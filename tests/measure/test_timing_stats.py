@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graph_net.measure.stats import block_logs, half_width, interval, judge
-from graph_net.record import Interval, Verdict
+from graph_net.results import Interval, Verdict
 
 QUIET = Interval(1.0, 0.999, 1.001)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from graph_net.measure.verify import Reference, check
-from graph_net.record import Symptom
+from graph_net.results import Symptom
 
 
 @pytest.mark.parametrize(

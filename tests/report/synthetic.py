@@ -12,7 +12,8 @@ from typing import Any
 
 from graph_net.corpus.pack import Pack
 from graph_net.graph.work import Work
-from graph_net.record import (
+from graph_net.report.page import write_page
+from graph_net.results import (
     Config,
     Cost,
     Device,
@@ -28,8 +29,7 @@ from graph_net.record import (
     Verdict,
     to_json,
 )
-from graph_net.record.peaks import Peaks, identity
-from graph_net.report.page import write_page
+from graph_net.results.peaks import Peaks, identity
 from graph_net.roofline.store import Rooflines, write_rooflines
 from graph_net.store.records import RecordStore
 

@@ -14,15 +14,15 @@ from graph_net.cli.main import main
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.graph import Graph
 from graph_net.measure.protocol import Protocol
-from graph_net.record import (
+from graph_net.report.page import write_page
+from graph_net.report.page_assets import script
+from graph_net.results import (
     Config,
     Failure,
     RecordError,
     Stage,
     Symptom,
 )
-from graph_net.report.page import write_page
-from graph_net.report.page_assets import script
 from graph_net.score import estimate, load
 from report.synthetic import (
     COMPILERS,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph_net.corpus.pack import Pack, PackWriter
-from graph_net.record import Config, Failure, Record, Stage, Symptom
 from graph_net.report.page import write_page
+from graph_net.results import Config, Failure, Record, Stage, Symptom
 from graph_net.score import Parameters, load, score
 from report.synthetic import EVIL, floored, stored, synthetic
 

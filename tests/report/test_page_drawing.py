@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.report.page_drawing import SMALL, Block, blocks_of, drawing_of
+from graph_net.report.page_drawing import SMALL, DrawnRun, blocks_of, drawing_of
 from graph_net.testing.models import case_graph
 
 LAYER = "norm linear view softmax matmul add".split()
 
 
 def test_layers_are_one_block() -> None:
-    assert blocks_of(["embed", *LAYER * 12, "head"]) == [Block(1, len(LAYER), 12)]
+    assert blocks_of(["embed", *LAYER * 12, "head"]) == [DrawnRun(1, len(LAYER), 12)]
 
 
 def test_a_small_graph_is_drawn_whole() -> None:
@@ -23,14 +23,14 @@ def test_a_small_graph_is_drawn_whole() -> None:
 def test_a_run_that_occurred_before_is_folded() -> None:
     run = [f"op{n}" for n in range(20)]
     between = [f"other{n}" for n in range(20)]
-    assert blocks_of([*run, *between, *run]) == [Block(40, 20, 1)]
+    assert blocks_of([*run, *between, *run]) == [DrawnRun(40, 20, 1)]
 
 
 def test_a_block_may_hold_blocks() -> None:
     layer = ["in", *"conv relu pool".split() * 5, "out"]
     outer, inner = blocks_of(["embed", *layer * 8])
-    assert outer == Block(1, len(layer), 8)
-    assert inner == Block(2, 3, 5)
+    assert outer == DrawnRun(1, len(layer), 8)
+    assert inner == DrawnRun(2, 3, 5)
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=SMALL, max_size=200))

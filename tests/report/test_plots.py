@@ -14,13 +14,13 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 from graph_net import plot_ESt, plot_St, plot_violin
-from graph_net.record import RecordError, Stage, Symptom
-from graph_net.report.plots import Kind, draw
+from graph_net.report.plots import PlotKind, draw
 from graph_net.report.plots_curves import _corners, curves_figure
 from graph_net.report.plots_lines import Line, line_of, lines_of, stored_scores
 from graph_net.report.plots_style import COLOURS, look, short
 from graph_net.report.plots_violin import groups_of, violin_figure
-from graph_net.score import Fault, Parameters, Sample, columns, score
+from graph_net.results import RecordError, Stage, Symptom
+from graph_net.score import Fault, Parameters, ScoredGraph, columns, score
 from score.some_samples import record
 from score.test_records_scored import stored
 
@@ -34,10 +34,10 @@ P [Speedup][e2e]: 1.5
 """
 
 
-def samples(count: int = 40, category: str = "nlp", level: float = -4.5) -> list[Sample]:
+def samples(count: int = 40, category: str = "nlp", level: float = -4.5) -> list[ScoredGraph]:
     random = np.random.default_rng(0)
     return [
-        Sample(math.exp(random.normal()), level, Fault.NONE, f"g{n}", f"f{n % 13}", category)
+        ScoredGraph(math.exp(random.normal()), level, Fault.NONE, f"g{n}", f"f{n % 13}", category)
         for n in range(count)
     ]
 
@@ -72,8 +72,8 @@ def test_a_command_says_what_is_wrong_in_a_sentence(
 
 def test_files_are_what_their_names_say_and_the_same_each_time(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(LOG, "utf-8")
-    first = draw(Kind.EST, [tmp_path / "a.log"], tmp_path / "one")
-    again = draw(Kind.EST, [tmp_path / "a.log"], tmp_path / "two")
+    first = draw(PlotKind.EST, [tmp_path / "a.log"], tmp_path / "one")
+    again = draw(PlotKind.EST, [tmp_path / "a.log"], tmp_path / "two")
     heads = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     for one, two in zip(first, again, strict=True):
         data = one.read_bytes()
@@ -86,7 +86,7 @@ def test_files_are_what_their_names_say_and_the_same_each_time(tmp_path: Path) -
 def test_a_format_that_is_unknown_names_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(LOG, "utf-8")
     with pytest.raises(ValueError, match=r"gif\. Available: png, svg, pdf"):
-        draw(Kind.ST, [tmp_path / "a.log"], tmp_path, formats=["gif"])
+        draw(PlotKind.ST, [tmp_path / "a.log"], tmp_path, formats=["gif"])
 
 
 def test_every_source_is_drawn(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_curves_have_values_bands_and_names() -> None:
 
 
 def test_violins_stand_by_category_and_only_for_what_is_right() -> None:
-    wrong = [Sample(99.0, None, Fault.ACCURACY, "w", "w", "nlp")]
+    wrong = [ScoredGraph(99.0, None, Fault.ACCURACY, "w", "w", "nlp")]
     curves = {
         "inductor": columns([*samples(20), *samples(15, "vision"), *wrong]),
         "tvm": columns(samples(30)),
@@ -166,10 +166,10 @@ def test_folders_that_are_categories_are_a_violin_each() -> None:
 def test_nothing_right_is_nothing_to_draw(tmp_path: Path) -> None:
     failed = stored(tmp_path, [record("a", (Stage.COMPILE, Symptom.EXCEPTION))])
     with pytest.raises(RecordError, match="no result is correct"):
-        draw(Kind.VIOLIN, [failed], tmp_path / "out")
+        draw(PlotKind.VIOLIN, [failed], tmp_path / "out")
     noisy = stored(tmp_path / "noisy", [record("a", (Stage.LOAD, Symptom.INFRASTRUCTURE))])
     with pytest.raises(RecordError, match="no measurement counts"):
-        draw(Kind.ST, [noisy], tmp_path / "out")
+        draw(PlotKind.ST, [noisy], tmp_path / "out")
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"a": 1}', '{"0": "x"}', '{"0": -1}', '{"a": {}}'])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graph_net.corpus.shipped import VARIABLE
+from graph_net.programs.spaces import registry
 from graph_net.report.page import write_page
-from graph_net.space import registry
-from programs.shown_programs import shown
+from programs.view.shown_programs import shown
 from report.synthetic import EVIL, stored, synthetic
 from report.test_page_browser import CHROMIUM, browser
 from report.test_programs_page import evil_programs

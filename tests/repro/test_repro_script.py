@@ -18,9 +18,9 @@ from torch.nn import functional as F
 from graph_net.graph import Graph, GraphError, Level, Node, Provenance, Ref
 from graph_net.graph.fx import from_fx
 from graph_net.measure.plan import config_of
-from graph_net.record import Config
-from graph_net.repro import Outcome, ReproError, try_script, write_script
-from graph_net.repro.parts import harness
+from graph_net.repro import ReproError, ScriptOutcome, try_script, write_script
+from graph_net.repro.templates import harness
+from graph_net.results import Config
 from graph_net.testing.compiler_graphs import GRAPHS
 
 EAGER = Config("compiler", "eager")
@@ -42,7 +42,7 @@ def relu_graph() -> Graph:
     return from_fx(fx.symbolic_trace(twice), [torch.randn(64, 64)])
 
 
-def tried(graph: Graph, config: Config, name: str = "g") -> tuple[Outcome, str]:
+def tried(graph: Graph, config: Config, name: str = "g") -> tuple[ScriptOutcome, str]:
     shown = try_script(write_script(name, graph, config, seconds=SECONDS), LIMIT)
     return shown.outcome, shown.sentence + shown.printed
 
@@ -52,7 +52,7 @@ def tried(graph: Graph, config: Config, name: str = "g") -> tuple[Outcome, str]:
 
 def test_a_wrong_kernel_is_shown() -> None:
     outcome, words = tried(relu_graph(), config_of("inductor", json.dumps(BUG)))
-    assert outcome is Outcome.SHOWN, words
+    assert outcome is ScriptOutcome.SHOWN, words
     assert words.startswith("mismatch: output 0 differs in 4096 of 4096 elements"), words
 
 
@@ -60,7 +60,7 @@ def test_an_operator_that_onnx_has_not_is_shown() -> None:
     pytest.importorskip("onnxruntime")
     graph = from_fx(fx.symbolic_trace(lambda x: torch.linalg.eigvals(x)), [torch.randn(3, 3)])
     outcome, words = tried(graph, config_of("onnxruntime"))
-    assert outcome is Outcome.SHOWN, words
+    assert outcome is ScriptOutcome.SHOWN, words
     assert words.startswith("error: "), words
 
 
@@ -72,7 +72,7 @@ def test_hostile_words_stay_words() -> None:
     text = write_script(HOSTILE, replace(graph, provenance=origin), config, seconds=SECONDS)
     assert calls(text) == calls(write_script("g", graph, EAGER, seconds=SECONDS))
     shown = try_script(text, LIMIT)
-    assert shown.outcome is Outcome.NOT_SHOWN, shown.printed
+    assert shown.outcome is ScriptOutcome.NOT_SHOWN, shown.printed
 
 
 def calls(text: str) -> list[str]:
@@ -217,22 +217,22 @@ def test_what_is_wrong_is_named(
 @pytest.mark.parametrize(
     ("text", "outcome", "why"),
     [
-        ("print('SHOWN: it')", Outcome.SHOWN, "it"),
-        ("print('NOT SHOWN: fine'); raise SystemExit(1)", Outcome.NOT_SHOWN, "fine"),
-        ("print('CANNOT TELL: no'); raise SystemExit(2)", Outcome.CANNOT_TELL, "no"),
-        ("import os; os.kill(os.getpid(), 11)", Outcome.SHOWN, "crash: SIGSEGV"),
-        ("raise ValueError", Outcome.CANNOT_TELL, "it ended with exit code 1"),
-        ("pass", Outcome.CANNOT_TELL, "it ended with exit code 0"),
+        ("print('SHOWN: it')", ScriptOutcome.SHOWN, "it"),
+        ("print('NOT SHOWN: fine'); raise SystemExit(1)", ScriptOutcome.NOT_SHOWN, "fine"),
+        ("print('CANNOT TELL: no'); raise SystemExit(2)", ScriptOutcome.CANNOT_TELL, "no"),
+        ("import os; os.kill(os.getpid(), 11)", ScriptOutcome.SHOWN, "crash: SIGSEGV"),
+        ("raise ValueError", ScriptOutcome.CANNOT_TELL, "it ended with exit code 1"),
+        ("pass", ScriptOutcome.CANNOT_TELL, "it ended with exit code 0"),
     ],
 )
-def test_outcomes_of_a_process(text: str, outcome: Outcome, why: str) -> None:
+def test_outcomes_of_a_process(text: str, outcome: ScriptOutcome, why: str) -> None:
     shown = try_script(text, LIMIT)
     assert (shown.outcome, shown.sentence) == (outcome, why)
 
 
 def test_a_process_that_does_not_end_is_stopped() -> None:
     shown = try_script("import time; time.sleep(10_000)", 1.0)
-    assert (shown.outcome, shown.sentence) == (Outcome.TIMEOUT, "stopped after 1 s")
+    assert (shown.outcome, shown.sentence) == (ScriptOutcome.TIMEOUT, "stopped after 1 s")
 
 
 def test_the_process_sees_neither_our_environment_nor_our_directory(
@@ -241,4 +241,4 @@ def test_the_process_sees_neither_our_environment_nor_our_directory(
     monkeypatch.setenv("SECRET", "x")
     clean = "'SECRET' not in os.environ and sys.flags.isolated"
     text = f"import os, sys\nassert {clean}\nprint('SHOWN: 1')"
-    assert try_script(text, 20.0).outcome is Outcome.SHOWN
+    assert try_script(text, 20.0).outcome is ScriptOutcome.SHOWN

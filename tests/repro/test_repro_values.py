@@ -15,7 +15,7 @@ from graph_net.graph import Graph, Input, Literal, Ref, TensorSpec
 from graph_net.graph.execute import make_inputs
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Normal, Recipe, Uniform
 from graph_net.repro.inputs import INLINE, inputs_source, number
-from graph_net.repro.parts import values
+from graph_net.repro.templates import values
 from graph_net.testing.compiler_graphs import GRAPHS
 
 FLOATS = st.floats(-1e3, 1e3, width=32)

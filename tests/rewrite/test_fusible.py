@@ -18,7 +18,7 @@ from graph_net.rewrite.fusible import convex_parts, fusible
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.scheduling import kernels
 from graph_net.testing.models import case_graph, graph_of
-from graph_net.validate.walk import walk
+from graph_net.validate.fake_run import walk
 
 SPEC = TensorSpec((8, 16), "float32")
 SQUARE = TensorSpec((16, 16), "float32")

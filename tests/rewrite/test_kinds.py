@@ -17,10 +17,10 @@ from graph_net.rewrite.carve import Carver
 from graph_net.rewrite.compose import group_order, run_pieces
 from graph_net.rewrite.kinds import KINDS, kind_of
 from graph_net.rewrite.lower import to_aten
+from graph_net.rewrite.operator_weight import Weight, computes, weight_of
 from graph_net.rewrite.task import LONGEST, task
-from graph_net.rewrite.weight import Weight, computes, weight_of
 from graph_net.testing.models import CASES, case_graph
-from graph_net.validate.walk import walk
+from graph_net.validate.fake_run import walk
 
 SPEC = TensorSpec((6, 6), "float32")
 X = Input("x", SPEC, Normal(0.0, 1.0))

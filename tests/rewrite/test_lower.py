@@ -21,7 +21,7 @@ from graph_net.graph import (
     TensorSpec,
 )
 from graph_net.graph.execute import digest, flat_outputs, run
-from graph_net.graph.schema import normalised
+from graph_net.graph.schema import normalise_arguments
 from graph_net.graph.targets import is_aten_level
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import CASES, Decoder, case_graph, graph_of
@@ -177,9 +177,12 @@ def test_what_cannot_be_lowered_says_where() -> None:
 
 def test_arguments_follow_the_schema_without_defaults() -> None:
     softmax, addmm = torch.ops.aten.softmax.int, torch.ops.aten.addmm.default
-    assert normalised(softmax, (1, 2, None), {}) == ((1, 2), {})
-    assert normalised(softmax, (1,), {"dim": 2, "dtype": torch.half}) == ((1, 2, torch.half), {})
-    assert normalised(addmm, (1, 2), {"mat2": 3, "beta": 1, "alpha": 2}) == (
+    assert normalise_arguments(softmax, (1, 2, None), {}) == ((1, 2), {})
+    assert normalise_arguments(softmax, (1,), {"dim": 2, "dtype": torch.half}) == (
+        (1, 2, torch.half),
+        {},
+    )
+    assert normalise_arguments(addmm, (1, 2), {"mat2": 3, "beta": 1, "alpha": 2}) == (
         (1, 2, 3),
         {"alpha": 2},
     )

@@ -19,7 +19,7 @@ from graph_net.graph import (
 )
 from graph_net.graph.execute import flat_outputs, run
 from graph_net.graph.targets import canonical_target
-from graph_net.rewrite.public import is_private, private_names, to_public
+from graph_net.rewrite.public_names import is_private, private_names, to_public
 from graph_net.testing.models import case_graph
 
 

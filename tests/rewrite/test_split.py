@@ -10,7 +10,7 @@ from graph_net.rewrite.compose import run_pieces
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.split import cut_places, split
 from graph_net.testing.models import CASES, case_graph
-from graph_net.validate.walk import walk
+from graph_net.validate.fake_run import walk
 
 SPEC = TensorSpec((2, 6), "float32")
 X = Input("x", SPEC, Normal(0.0, 1.0))

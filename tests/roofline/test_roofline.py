@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from graph_net.graph.work import Work
 from graph_net.measure.device import describe
 from graph_net.measure.peaks import measure_peaks, quickest
-from graph_net.record import Failure, Record, RecordError, Stage, Symptom
-from graph_net.record.peaks import Peaks, identity
+from graph_net.results import Failure, Record, RecordError, Stage, Symptom
+from graph_net.results.peaks import Peaks, identity
 from graph_net.roofline.floor import MARGIN, floor_of, headroom_of, memory_seconds
 from graph_net.roofline.store import (
     Rooflines,

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from graph_net.record import (
+from graph_net.results import (
     Config,
     Device,
     Failure,
@@ -20,7 +20,7 @@ from graph_net.record import (
     Timing,
     Verdict,
 )
-from graph_net.score import Fault, Sample
+from graph_net.score import Fault, ScoredGraph
 
 DEVICE = Device("cpu", "a processor", 2, 2, 1 << 30, "Linux", "3.11", {"torch": "2.13.0"})
 CONFIG = Config("compiler", "inductor", "2.13", {})
@@ -31,10 +31,10 @@ FAULTS = st.sampled_from([fault for fault in Fault if fault is not Fault.NONE])
 
 
 @st.composite
-def some_samples(draw: st.DrawFn) -> Sample:
+def some_samples(draw: st.DrawFn) -> ScoredGraph:
     if draw(st.booleans()):
-        return Sample(draw(SPEEDUPS), draw(LEVELS))
-    return Sample(draw(st.one_of(st.none(), SPEEDUPS)), None, draw(FAULTS))
+        return ScoredGraph(draw(SPEEDUPS), draw(LEVELS))
+    return ScoredGraph(draw(st.one_of(st.none(), SPEEDUPS)), None, draw(FAULTS))
 
 
 def timing(speedup: float = 2.0) -> Timing:

@@ -12,8 +12,8 @@ from graph_net.score import (
     Bounds,
     Fault,
     Parameters,
-    Sample,
-    Samples,
+    ScoredGraph,
+    ScoredGraphs,
     columns,
     estimate,
     rank,
@@ -21,17 +21,17 @@ from graph_net.score import (
 )
 from graph_net.score.confidence import FEW_FAMILIES, draw_weights
 from graph_net.score.ranking import _holm, common
-from graph_net.score.student import quantile, stretch
+from graph_net.score.student_t import quantile, stretch
 
 
 def family_samples(
     families: int, each: int, seed: int, shift: float = 0.0, within: float = 0.05
-) -> list[Sample]:
+) -> list[ScoredGraph]:
     """Families that differ from one another, whose members are alike; seed 0 and 1 share them."""
     centres = np.random.default_rng(7).normal(0.0, 0.5, families)
     noise = np.random.default_rng(seed).normal(shift, within, (families, each))
     return [
-        Sample(math.exp(centres[f] + noise[f, k]), -5.0, Fault.NONE, f"g{f}.{k}", f"f{f}")
+        ScoredGraph(math.exp(centres[f] + noise[f, k]), -5.0, Fault.NONE, f"g{f}.{k}", f"f{f}")
         for f in range(families)
         for k in range(each)
     ]
@@ -55,12 +55,12 @@ def test_few_families_are_told() -> None:
 
 
 def test_members_of_a_family_do_not_narrow_the_interval() -> None:
-    def width(samples: Samples) -> float:
+    def width(samples: ScoredGraphs) -> float:
         bounds = estimate(samples).at("s", 0)
         return bounds.high - bounds.low
 
     clustered = family_samples(20, 50, 0)
-    alone = [Sample(s.speedup, s.t, s.fault, s.graph, s.graph) for s in clustered]
+    alone = [ScoredGraph(s.speedup, s.t, s.fault, s.graph, s.graph) for s in clustered]
     assert width(columns(clustered)) > 4 * width(columns(alone))
 
 
@@ -71,7 +71,7 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     for _ in range(200):
         centres = random.normal(0.1, 0.5, 40)
         rows = [
-            Sample(math.exp(centre), -5.0, Fault.NONE, f"{number}.{k}", str(number))
+            ScoredGraph(math.exp(centre), -5.0, Fault.NONE, f"{number}.{k}", str(number))
             for number, centre in enumerate(centres)
             for k in range(3)
         ]
@@ -115,7 +115,7 @@ def test_what_is_the_same_is_not_told_apart() -> None:
 
 def test_pairs_are_compared_on_the_graphs_both_have() -> None:
     many, few = family_samples(12, 2, 0), family_samples(12, 2, 0)[4:9]
-    extra = [Sample(None, None, Fault.COMPILE, f"other{n}", f"o{n}") for n in range(50)]
+    extra = [ScoredGraph(None, None, Fault.COMPILE, f"other{n}", f"o{n}") for n in range(50)]
     first, second = common(columns([*many, *extra]), columns(few[::-1]))
     assert list(first.graph) == list(second.graph)
     assert sorted(first.graph) == sorted(sample.graph for sample in few)
@@ -125,7 +125,7 @@ def test_pairs_are_compared_on_the_graphs_both_have() -> None:
 
 
 def test_nothing_in_common_is_no_verdict() -> None:
-    pair = rank({n: columns([Sample(2.0, -5.0, Fault.NONE, n)]) for n in "ab"}).pairs[0]
+    pair = rank({n: columns([ScoredGraph(2.0, -5.0, Fault.NONE, n)]) for n in "ab"}).pairs[0]
     assert (pair.graphs, pair.apart) == (0, False)
 
 
@@ -136,7 +136,7 @@ def test_holm_stops_at_the_first_that_stands() -> None:
 
 
 def test_pairing_holds_where_one_has_families_the_other_lacks() -> None:
-    extra = [Sample(9.0, -5.0, Fault.NONE, f"x{n}", f"a{n}") for n in range(25)]
+    extra = [ScoredGraph(9.0, -5.0, Fault.NONE, f"x{n}", f"a{n}") for n in range(25)]
     curves = {
         "better": columns([*extra, *family_samples(30, 3, 0, shift=0.05)]),
         "worse": columns(family_samples(30, 3, 1)),
@@ -156,7 +156,7 @@ def test_families_that_were_taken_out_are_not_drawn() -> None:
 
 def test_pairing_holds_where_families_have_other_names() -> None:
     renamed = [
-        Sample(s.speedup, s.t, s.fault, s.graph, f"z{99 - int(s.family[1:])}")
+        ScoredGraph(s.speedup, s.t, s.fault, s.graph, f"z{99 - int(s.family[1:])}")
         for s in family_samples(30, 3, 1)
     ]
     better = columns(family_samples(30, 3, 0, shift=0.05))
@@ -165,11 +165,11 @@ def test_pairing_holds_where_families_have_other_names() -> None:
     assert pair.ratio.high / pair.ratio.low < 1.1
 
 
-def led(*leads: float) -> dict[str, Samples]:
+def led(*leads: float) -> dict[str, ScoredGraphs]:
     """Two compilers, of which the first leads by so much in each family."""
     rows = [(lead, f"g{n}.{k}", f"f{n}") for n, lead in enumerate(leads) for k in range(3)]
-    better = [Sample(math.exp(lead), -5.0, Fault.NONE, graph, f) for lead, graph, f in rows]
-    worse = [Sample(1.0, -5.0, Fault.NONE, graph, f) for _, graph, f in rows]
+    better = [ScoredGraph(math.exp(lead), -5.0, Fault.NONE, graph, f) for lead, graph, f in rows]
+    worse = [ScoredGraph(1.0, -5.0, Fault.NONE, graph, f) for _, graph, f in rows]
     return {"better": columns(better), "worse": columns(worse)}
 
 
@@ -203,7 +203,8 @@ def test_a_verdict_and_its_interval_never_disagree() -> None:
 def test_an_interval_holds_the_doubt_of_each_measurement(doubt: float) -> None:
     """Measured exactly alike, all doubt is that of measuring: a mean of n has it over sqrt(n)."""
     rows = [
-        Sample(1.3, -5.0, Fault.NONE, f"g{n}", f"f{n}", doubt=doubt, control=1.0) for n in range(16)
+        ScoredGraph(1.3, -5.0, Fault.NONE, f"g{n}", f"f{n}", doubt=doubt, control=1.0)
+        for n in range(16)
     ]
     found = estimate(columns(rows), draws=4000).at("s", 0)
     assert math.log(found.high / 1.3) == pytest.approx(1.96 * doubt / 4, rel=0.1)
@@ -212,21 +213,21 @@ def test_an_interval_holds_the_doubt_of_each_measurement(doubt: float) -> None:
 
 def test_what_moves_eager_against_itself_widens_the_interval_of_all() -> None:
     """Averaging cannot remove what every measurement of a run shares."""
-    rows = [Sample(1.3, -5.0, Fault.NONE, f"g{n}", f"f{n}", control=1.2) for n in range(100)]
+    rows = [ScoredGraph(1.3, -5.0, Fault.NONE, f"g{n}", f"f{n}", control=1.2) for n in range(100)]
     found = estimate(columns(rows), draws=4000).at("s", 0)
     assert math.log(found.high / 1.3) == pytest.approx(1.96 * math.log(1.2), rel=0.1)
 
 
 def test_the_doubt_of_one_graph_is_that_of_its_measurement() -> None:
-    found = estimate(columns([Sample(1.3, -5.0, Fault.NONE, "g", doubt=0.1)]), draws=4000)
+    found = estimate(columns([ScoredGraph(1.3, -5.0, Fault.NONE, "g", doubt=0.1)]), draws=4000)
     assert found.alone
     assert math.log(found.at("s", 0).high / 1.3) == pytest.approx(0.196, rel=0.1)
-    assert estimate(columns([Sample(1.3, -5.0)])).at("s", 0) == Bounds(1.3, 1.3, 1.3)
+    assert estimate(columns([ScoredGraph(1.3, -5.0)])).at("s", 0) == Bounds(1.3, 1.3, 1.3)
 
 
 def test_a_slowdown_counts_its_doubt_as_often_as_it_counts() -> None:
     """With p = 1 a slowdown is squared, and so is its error."""
-    rows = [Sample(0.5, -5.0, Fault.NONE, "g", doubt=0.1)]
+    rows = [ScoredGraph(0.5, -5.0, Fault.NONE, "g", doubt=0.1)]
     found = estimate(columns(rows), Parameters(p=1.0), draws=4000).at("s", 0)
     assert found.value == pytest.approx(0.25)
     assert math.log(found.high / 0.25) == pytest.approx(2 * 0.196, rel=0.1)

@@ -11,10 +11,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from graph_net.record import BLAMELESS, Interval, Record, RecordError, Stage, Symptom
+from graph_net.results import BLAMELESS, Interval, Record, RecordError, Stage, Symptom
 from graph_net.score import (
     Fault,
-    Sample,
+    ScoredGraph,
     Speedup,
     columns,
     control_of,
@@ -195,7 +195,7 @@ def test_the_control_is_eager_against_itself_in_every_record(tmp_path: Path) -> 
 
 
 def test_a_log_has_no_control() -> None:
-    assert control_of([columns([Sample(2.0, -5.0)])]) is None
+    assert control_of([columns([ScoredGraph(2.0, -5.0)])]) is None
 
 
 def test_what_holds_nothing_is_told(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from graph_net.cli import score
 from graph_net.cli.main import main
 from graph_net.display.terminal import Terminal
-from graph_net.record import Interval, Stage, Symptom
+from graph_net.results import Interval, Stage, Symptom
 from score.some_samples import CONFIG, record, timing
 from score.test_records_scored import stored
 

@@ -19,7 +19,7 @@ from graph_net.score import (
     PAPER,
     Fault,
     Parameters,
-    Sample,
+    ScoredGraph,
     columns,
     combine,
     interpretation,
@@ -42,7 +42,7 @@ def test_a_log_scores_as_upstream_scores_it(real_files: Path) -> None:
     assert found.es[0] == pytest.approx(list(expected.values()), abs=1e-9)
 
 
-def per_sample(samples: list[Sample], t: float, given: Parameters, tolerant: bool) -> float:
+def per_sample(samples: list[ScoredGraph], t: float, given: Parameters, tolerant: bool) -> float:
     """The score as a geometric mean, sample by sample, as GraphNet's tools compute it."""
     logs = []
     for sample in samples:
@@ -67,7 +67,7 @@ def per_sample(samples: list[Sample], t: float, given: Parameters, tolerant: boo
     st.sampled_from(list(INTERPRETATIONS.values())),
 )
 def test_the_product_is_the_mean_over_samples(
-    samples: list[Sample], ts: list[float], p: float, b: float, how: object
+    samples: list[ScoredGraph], ts: list[float], p: float, b: float, how: object
 ) -> None:
     assert how in INTERPRETATIONS.values()
     parameters = Parameters(p, b, how)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def test_the_product_is_the_mean_over_samples(
 
 
 @given(st.lists(some_samples(), min_size=1, max_size=12))
-def test_es_is_s_up_to_zero_and_its_parts_multiply_to_it(samples: list[Sample]) -> None:
+def test_es_is_s_up_to_zero_and_its_parts_multiply_to_it(samples: list[ScoredGraph]) -> None:
     found = score(columns(samples), Parameters(p=0.1))
     low = found.ts <= 0
     assert found.es[0, low] == pytest.approx(found.s[0, low])
@@ -90,7 +90,7 @@ def test_es_is_s_up_to_zero_and_its_parts_multiply_to_it(samples: list[Sample]) 
 
 
 def test_components_without_correct_samples() -> None:
-    found = score(columns([Sample(None, None, Fault.COMPILE)]), ts=[0])
+    found = score(columns([ScoredGraph(None, None, Fault.COMPILE)]), ts=[0])
     assert (found.alpha[0, 0], found.beta[0, 0]) == (1, 1)
     assert (found.correct_share[0, 0], found.slower_share[0, 0]) == (0, 0)
     assert found.s[0, 0] == pytest.approx(0.1)
@@ -98,7 +98,7 @@ def test_components_without_correct_samples() -> None:
 
 def tolerated(fault: Fault, how: object) -> list[float]:
     parameters = Parameters(interpretation=how)  # type: ignore[arg-type]
-    found = score(columns([Sample(None, None, fault)]), parameters)
+    found = score(columns([ScoredGraph(None, None, fault)]), parameters)
     return [float(t) for t in found.ts if found.es[0, found.ts == t][0] == 1.0]
 
 
@@ -123,16 +123,16 @@ def test_an_interpretation_that_is_unknown_names_the_others() -> None:
 
 
 def test_any_real_t_is_scored() -> None:
-    found = score(columns([Sample(2.0, -5.5)]), ts=[-5.6, -5.5, -5.4])
+    found = score(columns([ScoredGraph(2.0, -5.5)]), ts=[-5.6, -5.5, -5.4])
     assert found.s[0] == pytest.approx([0.1, 2.0, 2.0])
 
 
 def test_a_level_found_by_bisection_passes_where_it_belongs() -> None:
-    assert score(columns([Sample(2.0, -4.99995)]), ts=[-5]).s[0, 0] == pytest.approx(2.0)
+    assert score(columns([ScoredGraph(2.0, -4.99995)]), ts=[-5]).s[0, 0] == pytest.approx(2.0)
 
 
 def test_what_passes_only_beyond_one_stays_an_accuracy_fault() -> None:
-    found = score(columns([Sample(2.0, 3.0)]), ts=[0, 1, 4])
+    found = score(columns([ScoredGraph(2.0, 3.0)]), ts=[0, 1, 4])
     assert found.es[0] == pytest.approx([0.1, 1.0, 1.0])
     assert found.s[0] == pytest.approx([0.1, 0.1, 0.1])
 
@@ -150,9 +150,9 @@ def test_nothing_cannot_be_scored() -> None:
 
 def test_a_sample_without_a_fault_has_a_level() -> None:
     with pytest.raises(ValueError, match="level"):
-        Sample(2.0, None)
+        ScoredGraph(2.0, None)
     with pytest.raises(ValueError, match="positive"):
-        Sample(0.0, -5.0)
+        ScoredGraph(0.0, -5.0)
 
 
 def test_levels_are_in_the_order_of_faults() -> None:

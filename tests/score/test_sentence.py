@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graph_net.cli.main import main
-from graph_net.record import Record, Stage, Symptom
+from graph_net.results import Record, Stage, Symptom
 from graph_net.score import Parameters, columns, estimate, sample_of, sentence
 from score.some_samples import record
 from score.test_records_scored import stored

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph_net.bisect.run import troubled
+from graph_net.api.query import query
+from graph_net.bisect.run import select_troubled
 from graph_net.cli.main import main
-from graph_net.compare.choose import matched
+from graph_net.compare.choose import match_runs
 from graph_net.compare.read import read_run
-from graph_net.corpus.record_query import query
 from graph_net.graph.work import Work
-from graph_net.record import Record, Stage, Symptom
-from graph_net.record.peaks import Peaks, identity
 from graph_net.report.page_rows import read_entries
+from graph_net.results import Record, Stage, Symptom
+from graph_net.results.peaks import Peaks, identity
 from graph_net.roofline.floor import headrooms
 from graph_net.roofline.store import Rooflines
 from graph_net.score.records import read_records
@@ -123,7 +123,7 @@ def of_report(store: RecordStore) -> Answer:
 
 def of_compare(store: RecordStore) -> Answer:
     run = read_run(store.path)
-    pairs = matched(run, run)
+    pairs = match_runs(run, run)
     assert (pairs.only_first, pairs.only_second) == (0, 0)
     assert pairs.first.table.equals(pairs.second.table)
     assert of_table(pairs.first.table) == of_table(run.table)
@@ -160,7 +160,7 @@ def test_what_is_done_is_what_counts_as_a_success(awkward: Path) -> None:
 
 
 def test_bisection_takes_the_failures_that_count(awkward: Path) -> None:
-    found = troubled(RecordStore(awkward).records(), None, 1.0)
+    found = select_troubled(RecordStore(awkward).records(), None, 1.0)
     assert of_records(found) == {answer for answer in EXPECTED if not answer[2]}
 
 
@@ -176,7 +176,7 @@ def test_two_runs_that_share_a_protocol_are_compared_under_it(tmp_path: Path) ->
     both = store_of(tmp_path / "both", [record("a", speedup=2), record("a", protocol="q")])
     one = store_of(tmp_path / "one", [record("a", speedup=3)])
     for first, second in ((both, one), (one, both)):
-        pairs = matched(read_run(first.path), read_run(second.path))
+        pairs = match_runs(read_run(first.path), read_run(second.path))
         assert pairs.first.table["protocol"].to_pylist() == ["p"]
         assert pairs.second.table["protocol"].to_pylist() == ["p"]
         assert (pairs.only_first, pairs.only_second) == (0, 0)

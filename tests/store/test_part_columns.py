@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from graph_net.api.query import query
 from graph_net.cli.main import main
 from graph_net.compare import compare
-from graph_net.corpus.program_columns import LAYOUT
-from graph_net.corpus.program_columns import SCHEMA as PROGRAMS
-from graph_net.corpus.record_query import query
-from graph_net.record import Json, RecordError
+from graph_net.programs.store.columns import LAYOUT
+from graph_net.programs.store.columns import SCHEMA as PROGRAMS
+from graph_net.results import Json, RecordError
 from graph_net.score import load
 from graph_net.store.records import RecordStore
 from store.test_records import about, slow, store_of

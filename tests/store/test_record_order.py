@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph_net.corpus.record_query import query
-from graph_net.record import Record, RecordError
+from graph_net.api.query import query
 from graph_net.report.page_rows import read_entries
+from graph_net.results import Record, RecordError
 from graph_net.score.records import read_records
 from graph_net.store.record_journal import RecordJournal
 from graph_net.store.records import RecordStore

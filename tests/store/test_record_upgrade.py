@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from compare.some_runs import timed
+from graph_net.api.query import query
 from graph_net.compare import Change, Reason, compare
-from graph_net.corpus.record_query import query
-from graph_net.record import Record, RecordError, Stage, Symptom
+from graph_net.results import Record, RecordError, Stage, Symptom
 from graph_net.score import load, score
 from graph_net.store.record_columns import SCHEMA, WITHHELD, row_of
 from graph_net.store.records import RecordStore

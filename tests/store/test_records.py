@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from graph_net.api.query import query
 from graph_net.cli.main import main
-from graph_net.corpus.record_query import query
 from graph_net.formats.graphnet.log import Words, log_lines
-from graph_net.record import (
+from graph_net.results import (
     BLAMELESS,
     Failure,
     ProtocolSettings,
@@ -25,7 +25,7 @@ from graph_net.store import records as module
 from graph_net.store.record_columns import record_of, row_of
 from graph_net.store.record_journal import RecordJournal, read_journal
 from graph_net.store.records import RecordStore
-from record.test_record import record
+from results.test_record import record
 
 
 def about(name: str, started: str = "2026-01-01", **changes: Any) -> Record:

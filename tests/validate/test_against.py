@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from graph_net.capture import capture
 from graph_net.capture.weights import without_weights
 from graph_net.capture.worker import with_lively_inputs
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 from graph_net.graph import Graph, Provenance
-from graph_net.validate.against import against_model
-from graph_net.validate.pool import Task, validate_all
+from graph_net.validate.against_model import against_model
+from graph_net.validate.pool import ValidationItem, validate_all
 
 
 class Tied(nn.Module):
@@ -36,10 +36,10 @@ class Tied(nn.Module):
 class Zoo:
     library = "toys"
 
-    def entries(self) -> Iterator[Entry]:
-        yield Entry(self.library, "tied", "nlp")
+    def entries(self) -> Iterator[ZooEntry]:
+        yield ZooEntry(self.library, "tied", "nlp")
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         return Call(Tied().eval(), (torch.arange(5),), {"scale": torch.zeros(5, 16)})
 
 
@@ -71,7 +71,7 @@ def test_a_graph_that_computes_something_else_is_found() -> None:
 def test_it_is_part_of_a_validation() -> None:
     graph = captured()
     wrong = replace(graph, output=tuple(reversed(graph.output)))  # type: ignore[arg-type]
-    tasks = [Task("good", lambda: graph), Task("wrong", lambda: wrong)]
+    tasks = [ValidationItem("good", lambda: graph), ValidationItem("wrong", lambda: wrong)]
     found = {v.name: v for v in validate_all(tasks, 1, zoos=lambda library: Zoo())}
     assert found["good"].ok
     assert found["good"].model_difference == 0.0

@@ -13,21 +13,21 @@ from graph_net.capture import capture
 from graph_net.graph import Dtype, Graph, Input, Level, Node, Normal, Ref, Role, TensorSpec
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import CASES, case_graph
-from graph_net.validate.checks import Limits, Validation
+from graph_net.validate.checks import Validation, ValidationLimits
 from graph_net.validate.recapture import normal, recapture
 from graph_net.validate.report import (
     Requirement,
     State,
-    Verdict,
+    ValidationReport,
     verdict_from_json,
     with_redundancy,
 )
 
-FAKE_ALONE = Limits(real_bytes=0)
+FAKE_ALONE = ValidationLimits(real_bytes=0)
 
 
-def verdict_of(graph: Graph, limits: Limits | None = None) -> Verdict:
-    return Validation("g", graph, limits or Limits()).run()
+def verdict_of(graph: Graph, limits: ValidationLimits | None = None) -> ValidationReport:
+    return Validation("g", graph, limits or ValidationLimits()).run()
 
 
 @pytest.mark.parametrize("name", [case.name for case in CASES])
@@ -73,7 +73,7 @@ def small() -> Graph:
     return graph
 
 
-def failed(verdict: Verdict) -> dict[Requirement, str]:
+def failed(verdict: ValidationReport) -> dict[Requirement, str]:
     return {finding.requirement: finding.reason for finding in verdict.failures}
 
 
@@ -207,5 +207,8 @@ def test_a_verdict_survives_the_pipe(small: Graph) -> None:
 
 
 def test_redundancy_is_by_structure_and_the_first_name_stays() -> None:
-    told = with_redundancy([Verdict("b", "1"), Verdict("a", "1"), Verdict("c", "2")], {"2": "old"})
+    told = with_redundancy(
+        [ValidationReport("b", "1"), ValidationReport("a", "1"), ValidationReport("c", "2")],
+        {"2": "old"},
+    )
     assert [(v.name, v.redundant_with) for v in told] == [("a", ""), ("b", "a"), ("c", "old")]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graph_net.validate.kept import Kept
-from graph_net.validate.report import Finding, Requirement, State, Verdict
+from graph_net.validate.report import Requirement, RequirementResult, State, ValidationReport
+from graph_net.validate.report_file import Kept
 
 
-def a_verdict(name: str, structure: str = "s", state: State = State.PASSED) -> Verdict:
-    return Verdict(name, structure, tuple(Finding(r, state) for r in Requirement))
+def a_verdict(name: str, structure: str = "s", state: State = State.PASSED) -> ValidationReport:
+    return ValidationReport(
+        name, structure, tuple(RequirementResult(r, state) for r in Requirement)
+    )
 
 
 def test_kept_verdicts_are_found_for_the_same_graphs_only(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from graph_net.graph import Graph
 from graph_net.isolate import Finished
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
-from graph_net.validate.pool import Task, _verdict, validate_all
-from graph_net.validate.report import Requirement, Verdict
+from graph_net.validate.pool import ValidationItem, _verdict, validate_all
+from graph_net.validate.report import Requirement, ValidationReport
 
 
 def good() -> Graph:
@@ -36,12 +36,17 @@ def refuse() -> Graph:
     raise ValueError("not today")
 
 
-def by_name(*tasks: Task, seconds: int = 60) -> dict[str, Verdict]:
+def by_name(*tasks: ValidationItem, seconds: int = 60) -> dict[str, ValidationReport]:
     return {v.name: v for v in validate_all(tasks, 2, Budget(seconds, 8.0))}
 
 
 def test_one_that_crashes_does_not_end_the_others() -> None:
-    found = by_name(Task("a", good), Task("b", crash), Task("c", refuse), Task("d", good))
+    found = by_name(
+        ValidationItem("a", good),
+        ValidationItem("b", crash),
+        ValidationItem("c", refuse),
+        ValidationItem("d", good),
+    )
     assert {name: verdict.ok for name, verdict in found.items()} == {
         "a": True,
         "b": False,
@@ -54,7 +59,7 @@ def test_one_that_crashes_does_not_end_the_others() -> None:
 
 
 def test_one_that_takes_too_long_is_stopped() -> None:
-    found = by_name(Task("slow", sleep), seconds=1)
+    found = by_name(ValidationItem("slow", sleep), seconds=1)
     assert "took more than 1 s" in found["slow"].failures[0].reason
 
 
@@ -66,7 +71,7 @@ def test_what_was_found_before_a_crash_is_kept() -> None:
         checks.make_inputs = lambda graph: os.kill(os.getpid(), signal.SIGUSR2)  # type: ignore[attr-defined, misc, assignment]
         return graph
 
-    verdict = by_name(Task("late", partial(load, good())))["late"]
+    verdict = by_name(ValidationItem("late", partial(load, good())))["late"]
     failed = {finding.requirement for finding in verdict.failures}
     assert failed == {Requirement.RUNNABLE, Requirement.SERIALISABLE, Requirement.DECOMPOSABLE}
     assert verdict.structure == good().structure
@@ -74,6 +79,6 @@ def test_what_was_found_before_a_crash_is_kept() -> None:
 
 @pytest.mark.parametrize("answer", [7, {}, {"name": "other"}, [1]])
 def test_what_is_no_verdict_is_not_believed(answer: object) -> None:
-    verdict = _verdict(Finished(Task("mine", good), (answer,), None, 1.0))
+    verdict = _verdict(Finished(ValidationItem("mine", good), (answer,), None, 1.0))
     assert verdict.name == "mine"
     assert "something that is not an answer" in verdict.failures[0].reason

@@ -10,8 +10,8 @@ from graph_net.graph import Graph
 from graph_net.graph.execute import call_node, interpret, make_inputs
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
-from graph_net.validate import walk as module
-from graph_net.validate.walk import walk
+from graph_net.validate import fake_run as module
+from graph_net.validate.fake_run import walk
 
 CASES = ("residual", "decoder", "unet", "recurrent", "experts")
 

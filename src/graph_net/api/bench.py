@@ -15,7 +15,7 @@ from graph_net.api.records import Records
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
-    from graph_net.record import Config
+    from graph_net.results import Config
 
 
 def bench(
@@ -115,7 +115,7 @@ def plan_bench(
 def usable_configs(configs: list[Config], display: Display) -> list[Config]:
     """Return those that can be used here; name the others, and raise if none is left."""
     from graph_net.compilers import CompilerError, create
-    from graph_net.record import short_name
+    from graph_net.results import short_name
 
     missing = [create(config.name, config.options).missing() for config in configs]
     reasons = [

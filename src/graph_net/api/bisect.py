@@ -15,8 +15,8 @@ from graph_net.display.display import Display, display_of
 from graph_net.graph import Graph
 
 if TYPE_CHECKING:
-    from graph_net.bisect import Settings, Witness
-    from graph_net.record import Config, Record
+    from graph_net.bisect import BisectSettings, Witness
+    from graph_net.results import Config, Record
 
 
 def bisect(
@@ -52,9 +52,9 @@ def bisect_settings(
     seconds: float,
     gigabytes: float,
     timeout: float,
-) -> Settings:
+) -> BisectSettings:
     """Return how trials are made, checked."""
-    from graph_net.bisect import Problem, Settings
+    from graph_net.bisect import BisectSettings, Problem
     from graph_net.measure import Protocol
     from graph_net.measure.device import describe
     from graph_net.measure.plan import default_jobs
@@ -62,7 +62,7 @@ def bisect_settings(
     known = [str(kind) for kind in Problem]
     if problem is not None and problem not in known:
         raise ValueError(f"{problem!r} is no problem; problems are {', '.join(known)}")
-    return Settings(
+    return BisectSettings(
         describe(device, threads or None),
         None if problem is None else Problem(problem),
         t,
@@ -73,7 +73,7 @@ def bisect_settings(
 
 
 def bisect_one(
-    graph: Graph | str | Path, compiler: str | Config, settings: Settings, display: Display
+    graph: Graph | str | Path, compiler: str | Config, settings: BisectSettings, display: Display
 ) -> Witness:
     """Return the witness of one graph and one compiler."""
     from graph_net.bisect import bisect, trials
@@ -87,14 +87,14 @@ def bisect_one(
 def troubled_records(
     records: str | Path | Records,
     compiler: str | None,
-    settings: Settings,
+    settings: BisectSettings,
     limit: int | None = None,
 ) -> list[Record]:
     """Return the records of a run on this kind of device that show a problem.
 
     A ``compiler`` without options in brackets stands for all of its options.
     """
-    from graph_net.bisect.run import troubled
+    from graph_net.bisect.run import select_troubled
     from graph_net.store.records import RecordStore
 
     place = records.path if isinstance(records, Records) else Path(records)
@@ -104,14 +104,14 @@ def troubled_records(
     kind = settings.device.kind
     store = RecordStore(place).require()
     here = (record for record in store.records() if record.device.kind == kind)
-    return troubled(here, settings.problem, settings.level, wanted)[:limit]
+    return select_troubled(here, settings.problem, settings.level, wanted)[:limit]
 
 
 def bisect_records(
     todo: list[Record],
     graphs: str | Path | None,
     compiler: str | None,
-    settings: Settings,
+    settings: BisectSettings,
     display: Display,
 ) -> Iterator[Witness]:
     """Yield a witness per record that can be shown again; say of the others why not."""

@@ -32,7 +32,7 @@ def capture(
     drawn from recipes, the same on every machine. Raises where the model breaks into pieces.
     """
     from graph_net.capture import capture as captured_of
-    from graph_net.capture.own import module_of
+    from graph_net.capture.user_model import module_of
     from graph_net.graph import GraphError, Provenance
 
     module = module_of(model)
@@ -70,10 +70,10 @@ def capture_file(
     The file, which is the user's own, is run. A model that cannot be captured whole gives its
     pieces, ``name/0``, ``name/1``, …
     """
-    from graph_net.capture import capture_own
+    from graph_net.capture import capture_user_model
     from graph_net.corpus.pack import PackWriter
 
-    captured = capture_own(model, inputs, dynamic, weights=weights, mode=mode, dtype=dtype)
+    captured = capture_user_model(model, inputs, dynamic, weights=weights, mode=mode, dtype=dtype)
     path, _, attribute = model.rpartition(":")
     whole = name or f"{Path(path).stem}/{attribute}"
     several = len(captured.graphs) > 1

@@ -11,7 +11,7 @@ from graph_net.api.graphs import open_graph
 from graph_net.graph import Graph, to_bytes
 
 if TYPE_CHECKING:
-    from graph_net.record import Subject
+    from graph_net.results import Subject
 
 Graphs = Graph | Corpus | Mapping[str, Graph] | Sequence[Graph] | str | Path | None
 """A graph, several, by name, a pack or samples, or None for the corpus of GraphNet."""
@@ -23,7 +23,7 @@ def chosen_graphs(
 ) -> _Selection:
     """Return names in a fair order, and the graphs in that order."""
     from graph_net.corpus.pack import is_pack
-    from graph_net.corpus.subjects import of_samples, subjects
+    from graph_net.corpus.subjects import read_samples, subjects
 
     if isinstance(graphs, Graph | Sequence) and not isinstance(graphs, str):
         return _given(named_graphs(graphs), limit)
@@ -31,7 +31,7 @@ def chosen_graphs(
         return _given(graphs, limit)
     chosen = graphs if isinstance(graphs, Corpus) else corpus(graphs)
     if chosen.path is not None and not is_pack(chosen.path):
-        return of_samples(chosen.path, limit)
+        return read_samples(chosen.path, limit)
     chosen = chosen.where(where) if where else chosen
     chosen = chosen.mini() if mini else chosen
     names = list(chosen)[:limit]

@@ -16,8 +16,8 @@ from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
-    from graph_net.programs.collect import Collection
-    from graph_net.programs.tasks import CollectedTask, Extraction
+    from graph_net.programs.collection.collect import Collection
+    from graph_net.programs.collection.tasks import CollectedTask, Extraction
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ def collect_programs(
     Programs that are in ``work`` are not measured again.
     """
     from graph_net.corpus.query import select
-    from graph_net.programs.collect import Collection, Wanted
-    from graph_net.programs.networks import networks as pack_of
-    from graph_net.programs.store import store
-    from graph_net.programs.tasks import Extraction, merged
+    from graph_net.programs.collection.collect import Collection, Wanted
+    from graph_net.programs.collection.networks import networks as pack_of
+    from graph_net.programs.collection.publish import store
+    from graph_net.programs.collection.tasks import Extraction, merge_tasks
     from graph_net.store.lock import held
 
     display = display_of(progress)
@@ -82,7 +82,7 @@ def collect_programs(
             display.tell(f"{why} (--retry asks again)")
         for why in collection.lost:
             display.tell(f"{why}; the same command again goes on")
-        known = merged(extraction.all_tasks(), every=True)
+        known = merge_tasks(extraction.all_tasks(), every=True)
         measured = [task for task in known if collection.journal(task).done]
         stored = store(collection, measured, output)
     of_networks = {network for task in measured for network in task.weights}
@@ -106,9 +106,9 @@ def _chosen(
     extraction: Extraction, collection: Collection, choice: TaskChoice
 ) -> list[CollectedTask]:
     """The tasks that get programs; raises where there is none."""
-    from graph_net.programs.tasks import merged
+    from graph_net.programs.collection.tasks import merge_tasks
 
-    tasks = merged(extraction.tasks(), choice.every)
+    tasks = merge_tasks(extraction.tasks(), choice.every)
     if choice.quick is not None:
         tasks = [task for task in tasks if collection.journal(task).seconds() <= choice.quick]
     if not tasks:

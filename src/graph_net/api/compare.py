@@ -28,11 +28,11 @@ def compare(
     ``threshold`` on a difference of speed matters; ``fdr`` is the share of faster and slower graphs
     that may be false; ``levels`` is how far the smallest passing t must rise to be less correct.
     """
-    from graph_net.compare import Settings
+    from graph_net.compare import CompareSettings
     from graph_net.compare import compare as compare_runs
 
     paths = record_paths(each for each in (first, second) if each is not None)
-    settings = Settings(threshold, fdr, levels=levels)
+    settings = CompareSettings(threshold, fdr, levels=levels)
     return compare_runs(
         paths[0], paths[1] if len(paths) > 1 else None, between, compilers, settings
     )

@@ -14,7 +14,7 @@ LIBRARIES = 16 << 30
 """Bytes of addresses that frameworks take for themselves and their threads."""
 
 
-def confined(
+def run_confined(
     work: Callable[[], Any],
     *,
     seconds: int = SECONDS,

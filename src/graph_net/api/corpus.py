@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graph_net.printable import counted, html_table, short_bytes, short_count
+from graph_net.printable import count_phrase, html_table, short_bytes, short_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,13 +62,13 @@ class Corpus(Mapping[str, "Graph"]):
         """All columns of the chosen graphs, in an order of which every beginning is fair."""
         from graph_net.corpus.query import select
         from graph_net.corpus.shipped import mini_names
-        from graph_net.corpus.subjects import stratified
+        from graph_net.corpus.subjects import stratify
 
         where = "\n) AND (".join(self.conditions)  # select puts the whole in brackets
         rows = {row["name"]: row for row in select(self.pack, where or None)}
         if self.only_mini:
             rows = {name: rows[name] for name in mini_names() if name in rows}
-        return [rows[name] for name in stratified(list(rows.values()))[: self.most]]
+        return [rows[name] for name in stratify(list(rows.values()))[: self.most]]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -88,7 +88,7 @@ class Corpus(Mapping[str, "Graph"]):
         return data_frame(self.rows)
 
     def __repr__(self) -> str:
-        return f"<Corpus {self.pack.path.name}: {counted(len(self), 'graph')}>"
+        return f"<Corpus {self.pack.path.name}: {count_phrase(len(self), 'graph')}>"
 
     def _repr_html_(self) -> str:
         cells = [
@@ -97,7 +97,9 @@ class Corpus(Mapping[str, "Graph"]):
             for row in self.rows[:SHOWN]
         ]  # fmt: skip
         columns = ("graph", "category", "nodes", "parameters", "tensors")
-        return html_table(counted(len(self), "graph"), columns, cells, more=len(self) - len(cells))
+        return html_table(
+            count_phrase(len(self), "graph"), columns, cells, more=len(self) - len(cells)
+        )
 
 
 def corpus(path: str | Path | None = None) -> Corpus:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from graph_net.golden.runs import Again
     from graph_net.golden.store import GoldenRun, GoldenStore
     from graph_net.golden.verdict import Verified
-    from graph_net.measure import Limits, Task
-    from graph_net.record import Config
+    from graph_net.measure import MeasureLimits, Measurement
+    from graph_net.results import Config
 
 
 def make_reference(
@@ -63,7 +63,7 @@ def make_reference(
     board = display_of(progress).board(len(names), until)
     with RecordStore(output).locked():
         done = set() if again else stored_keys(store, configs[0], described, protocol.hash)
-        todo: Iterator[Task] = tasks(
+        todo: Iterator[Measurement] = tasks(
             source, configs, described, protocol, limits, done, board.passed
         )
         lanes = Lanes(
@@ -106,7 +106,7 @@ def _run_again(
     store: GoldenStore,
     device: str | None,
     config: Config | None,
-    limits: Limits,
+    limits: MeasureLimits,
     threads: int,
     jobs: int,
     limit: int | None,

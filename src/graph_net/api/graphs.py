@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from graph_net.corpus.near import near_names
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.pack import NoGraph, Pack, PackError, is_pack
 from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand
+from graph_net.corpus.suggest import near_names
 from graph_net.formats.graphnet import find_samples
 from graph_net.graph import DEFAULT_LIMITS, Graph, from_bytes, from_json
 from graph_net.printable import utf8_name

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graph_net.measure import Limits
-    from graph_net.record import Config
+    from graph_net.measure import MeasureLimits
+    from graph_net.results import Config
 
 
 def parse_seconds(text: str | float) -> float:
@@ -30,11 +30,11 @@ def configs_of(compilers: str | Config | Sequence[str | Config]) -> list[Config]
     return [config for each in compilers for config in configs_of(each)]
 
 
-def limits_of(gigabytes: float, compile_seconds: float) -> Limits:
+def limits_of(gigabytes: float, compile_seconds: float) -> MeasureLimits:
     """Return what one measurement may cost."""
-    from graph_net.measure import Limits
+    from graph_net.measure import MeasureLimits
 
-    return Limits(memory_bytes=int(gigabytes * 2**30)).with_compile(compile_seconds)
+    return MeasureLimits(memory_bytes=int(gigabytes * 2**30)).with_compile(compile_seconds)
 
 
 def config_of(compiler: str | Config, error: type[ValueError], why: str) -> Config:

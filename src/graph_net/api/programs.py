@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graph_net.printable import counted, html_table
+from graph_net.printable import count_phrase, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from graph_net.programs.overview import TaskSummary
-    from graph_net.programs.show import TaskView
+    from graph_net.programs.view.overview import TaskSummary
+    from graph_net.programs.view.show import TaskView
 
 DATA_SET = "dataset/programs"
 """Where a checkout has the programs that come with GraphNet, a directory per platform."""
@@ -31,7 +31,7 @@ class ProgramSet:
 
     def tasks(self) -> list[TaskSummary]:
         """Return every task with the times of its programs, the most important first."""
-        from graph_net.programs.overview import summaries, tables
+        from graph_net.programs.view.overview import summaries, tables
 
         with tables(self.path) as connection:
             found = summaries(connection)
@@ -39,9 +39,9 @@ class ProgramSet:
 
     def task(self, word: str) -> TaskView:
         """Return a task by its hash, workload or kernel, or how one of them begins."""
-        from graph_net.programs.find import find_task
-        from graph_net.programs.overview import tables
-        from graph_net.programs.show import views
+        from graph_net.programs.view.find_task import find_task
+        from graph_net.programs.view.overview import tables
+        from graph_net.programs.view.show import views
 
         with tables(self.path) as connection:
             (view,) = views(connection, [find_task(connection, word)])
@@ -49,7 +49,7 @@ class ProgramSet:
 
     def query(self, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return column names and rows of a question in SQL to ``programs`` and ``tasks``."""
-        from graph_net.corpus.record_query import query
+        from graph_net.api.query import query
         from graph_net.store.records import RecordStore
 
         return query(RecordStore(self.path), question)
@@ -62,8 +62,8 @@ class ProgramSet:
         return data_frame(rows, columns)
 
     def __repr__(self) -> str:
-        tasks = counted(len(self.tasks()), "task")
-        return f"<ProgramSet {self.path}: {counted(len(self), 'program')} of {tasks}>"
+        tasks = count_phrase(len(self.tasks()), "task")
+        return f"<ProgramSet {self.path}: {count_phrase(len(self), 'program')} of {tasks}>"
 
     def _repr_html_(self) -> str:
         tasks = self.tasks()
@@ -81,7 +81,7 @@ def programs(source: str | Path = "cpu") -> ProgramSet:
     Platforms are directories of ``dataset/programs``: beside a checkout, or in ``$GRAPH_NET_DATA``.
     """
     from graph_net.corpus.shipped import DATA, shipped_data
-    from graph_net.record import RecordError
+    from graph_net.results import RecordError
 
     place = Path(source)
     if place.is_dir():

@@ -8,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from graph_net.printable import counted, html_table
+from graph_net.printable import count_phrase, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from graph_net.record import Record
+    from graph_net.results import Record
     from graph_net.score.scoreboard import Scoreboard
     from graph_net.store.records import RecordStore
 
@@ -47,7 +47,7 @@ class Records:
 
     def query(self, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return column names and rows of a question in SQL to the table ``records``."""
-        from graph_net.corpus.record_query import query
+        from graph_net.api.query import query
 
         return query(self.store, question)
 
@@ -78,7 +78,7 @@ class Records:
         return Path(output)
 
     def __repr__(self) -> str:
-        return f"<Records {self.path}: {counted(len(self), 'record')}>"
+        return f"<Records {self.path}: {count_phrase(len(self), 'record')}>"
 
     def _repr_html_(self) -> str:
         count = len(self)
@@ -89,7 +89,7 @@ class Records:
             f"FROM records LIMIT {SHOWN}"
         )
         cells = [[_cell(value) for value in row] for row in rows]
-        return html_table(counted(count, "record"), columns, cells, more=count - len(cells))
+        return html_table(count_phrase(count, "record"), columns, cells, more=count - len(cells))
 
 
 def _cell(value: object) -> str:

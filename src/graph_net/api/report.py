@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
-    from graph_net.report.page import Shown
+    from graph_net.report.page import PageOptions
 
 
 def report(
@@ -20,7 +20,7 @@ def report(
     interpretation: str = "default",
     title: str = "",
     tasks: int = 50,
-) -> Shown:
+) -> PageOptions:
     """Write the page of a directory of records, and return how much it shows.
 
     Graphs are drawn from the pack ``corpus``, or from the one that comes with GraphNet.

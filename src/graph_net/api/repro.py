@@ -14,8 +14,8 @@ from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
     from graph_net.graph import Graph
-    from graph_net.record import Config
-    from graph_net.repro import Shown
+    from graph_net.repro import CheckedScript
+    from graph_net.results import Config
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Reproduction:
     """A script, and what it showed when it was tried."""
 
     path: Path
-    shown: Shown
+    shown: CheckedScript
 
     @property
     def reproduced(self) -> bool:
         """Whether it shows a problem."""
-        from graph_net.repro import Outcome
+        from graph_net.repro import ScriptOutcome
 
-        return self.shown.outcome is Outcome.SHOWN
+        return self.shown.outcome is ScriptOutcome.SHOWN
 
 
 def repro(
@@ -71,7 +71,7 @@ def repro(
 
 def _place(name: str, config: Config) -> Path:
     """A file named after graph and compiler."""
-    from graph_net.record import short_name
+    from graph_net.results import short_name
 
     words = (*safe_path(name).parts, re.sub(r"\W+", "_", short_name(config.name)))
     return Path(f"repro_{'_'.join(words)}.py")

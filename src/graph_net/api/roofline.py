@@ -7,19 +7,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph_net.api.confined import confined
+from graph_net.api.confined import run_confined
 from graph_net.api.records import Records
 from graph_net.api.report import pack_at_hand
 from graph_net.display.display import Display, display_of
 from graph_net.graph import GraphError
-from graph_net.printable import counted, html_table
+from graph_net.printable import count_phrase, html_table
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
     from graph_net.graph import Graph
     from graph_net.graph.work import Work
-    from graph_net.record import Device
-    from graph_net.record.peaks import Peaks
+    from graph_net.results import Device
+    from graph_net.results.peaks import Peaks
     from graph_net.roofline.floor import Headroom
     from graph_net.roofline.store import Rooflines
     from graph_net.store.records import RecordStore
@@ -40,7 +40,7 @@ class Roofline:
     headrooms: tuple[Headroom, ...] = ()
 
     def __repr__(self) -> str:
-        floors = counted(len(self.headrooms), "measurement")
+        floors = count_phrase(len(self.headrooms), "measurement")
         return f"<Roofline of {', '.join(each.name for each in self.peaks.values())}: {floors}>"
 
     def _repr_html_(self) -> str:
@@ -69,7 +69,7 @@ def roofline(
     the pack that has the graphs, the one of GraphNet if not named.
     """
     from graph_net.measure.device import describe
-    from graph_net.record.peaks import identity
+    from graph_net.results.peaks import identity
 
     display = display_of(progress)
     described = describe(device, threads or None)
@@ -80,7 +80,7 @@ def roofline(
 
 
 def _peaks(device: Device, again: bool, display: Display) -> Peaks:
-    from graph_net.record.peaks import identity
+    from graph_net.results.peaks import identity
     from graph_net.roofline.store import cached_peaks, keep_peaks
 
     known = None if again else cached_peaks(identity(device))
@@ -120,7 +120,7 @@ def _floors(
 
 def _measured(store: RecordStore) -> tuple[dict[str, Device], set[str]]:
     """The devices of records, and the graphs that have a time."""
-    from graph_net.record.peaks import identity
+    from graph_net.results.peaks import identity
 
     devices, graphs = {}, set[str]()
     for record in store.records():
@@ -135,7 +135,7 @@ def _peaks_of(
 ) -> dict[str, Peaks]:
     """The peaks that are known, and those of this machine; others must be measured there."""
     from graph_net.measure.device import describe
-    from graph_net.record.peaks import identity
+    from graph_net.results.peaks import identity
 
     peaks = dict(known.peaks)
     for name, device in devices.items():
@@ -169,10 +169,10 @@ def _work(graph: Graph) -> Work:
     from graph_net.graph.work import Work, work_of
 
     try:
-        counted = confined(lambda: asdict(work_of(graph)))
+        count_phrase = run_confined(lambda: asdict(work_of(graph)))
     except GraphError as error:
         return Work(0, reason=str(error))
-    return Work(**{**counted, "dtypes": tuple(counted["dtypes"])})
+    return Work(**{**count_phrase, "dtypes": tuple(count_phrase["dtypes"])})
 
 
 def _nearest(each: Headroom) -> tuple[bool, float]:

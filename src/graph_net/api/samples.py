@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graph_net.api.graphs import safe_path
-from graph_net.corpus.convert import Outcome, read_directories
+from graph_net.corpus.import_samples import ImportCounts, read_directories
 from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.corpus.query import select
 from graph_net.display.display import Display, display_of
@@ -22,10 +22,10 @@ _NO_SUCH_PLACE = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMP
 
 def import_samples(
     directories: Sequence[Path], output: Path, jobs: int = 0, progress: Display | bool = True
-) -> Outcome:
+) -> ImportCounts:
     """Read samples into a pack; those that it has are passed over."""
     samples = _named_samples(directories)
-    outcome = Outcome()
+    outcome = ImportCounts()
     with PackWriter(output) as writer:
         wanted = {name: path for name, path in samples.items() if name not in writer.names}
         outcome.skipped = len(samples) - len(wanted)

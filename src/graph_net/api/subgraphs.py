@@ -77,7 +77,7 @@ def decompose(
     """
     from graph_net.capture.worker import Budget
     from graph_net.corpus.decompose import Decomposition
-    from graph_net.corpus.pieces import PieceSpool
+    from graph_net.corpus.subgraph_spool import SubgraphSpool
 
     if output.resolve() == source.path.resolve():
         raise ValueError(f"{output} is the pack that is read; name another to write")
@@ -85,7 +85,7 @@ def decompose(
     names = [name for name in (kinds.split(",") if isinstance(kinds, str) else kinds) if name]
     if not names:
         raise ValueError(f"no kind is named; there are {','.join(KINDS)}")
-    decomposition = Decomposition(source, names, PieceSpool(work))
+    decomposition = Decomposition(source, names, SubgraphSpool(work))
     missing = decomposition.missing(retry)
     with display_of(progress).progress("decompose", len(missing)) as advance:
         cores = jobs or os.cpu_count() or 1

@@ -21,8 +21,8 @@ from graph_net.printable import utf8_name
 
 if TYPE_CHECKING:
     from graph_net.capture.zoo.zoo import Zoo
-    from graph_net.validate.pool import Task
-    from graph_net.validate.report import Verdict
+    from graph_net.validate.pool import ValidationItem
+    from graph_net.validate.report import ValidationReport
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Candidates:
     """
 
     libraries: Mapping[str, str]
-    tasks: Callable[[Collection[str]], Iterator[Task]]
+    tasks: Callable[[Collection[str]], Iterator[ValidationItem]]
     structures: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -51,7 +51,7 @@ def validate(
     against_models: bool = False,
     keep: str | Path | None = None,
     progress: Display | bool = True,
-) -> list[Verdict]:
+) -> list[ValidationReport]:
     """Check the five requirements of GraphNet's paper and return a verdict per graph, by name.
 
     Each graph is run in a confined process of its own: on fake tensors, and on values where its
@@ -76,15 +76,15 @@ def validate_candidates(
     against_models: bool,
     keep: str | Path | None,
     progress: Display | bool = True,
-) -> list[Verdict]:
+) -> list[ValidationReport]:
     """Return the verdicts on chosen graphs; those that ``keep`` holds are not made again."""
     if keep is not None and not found.structures:
         raise PackError("--keep goes by the structures that a pack lists; samples have none")
     from graph_net.capture.worker import Budget
-    from graph_net.validate.checks import Limits
-    from graph_net.validate.kept import Kept
+    from graph_net.validate.checks import ValidationLimits
     from graph_net.validate.pool import validate_all
     from graph_net.validate.report import with_redundancy
+    from graph_net.validate.report_file import Kept
 
     kept = None if keep is None else Kept(Path(keep))
     before = [] if kept is None else kept.verdicts(dict(found.structures))
@@ -94,7 +94,7 @@ def validate_candidates(
         found.tasks(known),
         jobs or os.cpu_count() or 1,
         Budget(seconds, gigabytes),
-        Limits(real_bytes, real_flops),
+        ValidationLimits(real_bytes, real_flops),
         _zoos(set(found.libraries.values())) if against_models else None,
     )
     bar = display_of(progress).progress("validate", len(found.libraries) - len(known))
@@ -133,12 +133,12 @@ def candidates(
 
 
 def _in_memory(graphs: Mapping[str, Graph]) -> Candidates:
-    from graph_net.validate.pool import Task
+    from graph_net.validate.pool import ValidationItem
 
-    def tasks(known: Collection[str]) -> Iterator[Task]:
+    def tasks(known: Collection[str]) -> Iterator[ValidationItem]:
         for name, graph in graphs.items():
             if name not in known:
-                yield Task(name, partial(from_bytes, to_bytes(graph)))
+                yield ValidationItem(name, partial(from_bytes, to_bytes(graph)))
 
     libraries = {name: graph.provenance.library for name, graph in graphs.items()}
     return Candidates(libraries, tasks, {name: each.structure for name, each in graphs.items()})
@@ -158,19 +158,19 @@ def _of_samples(
     return Candidates(dict.fromkeys(samples, ""), lambda known: _from_samples(samples))
 
 
-def _from_pack(pack: Pack, names: list[str]) -> Iterator[Task]:
-    from graph_net.validate.pool import Task
+def _from_pack(pack: Pack, names: list[str]) -> Iterator[ValidationItem]:
+    from graph_net.validate.pool import ValidationItem
 
     # A graph is decoded in the process that may die of it.
     for name, data in pack.blobs(names):
-        yield Task(name, partial(from_bytes, data, pack.limits))
+        yield ValidationItem(name, partial(from_bytes, data, pack.limits))
 
 
-def _from_samples(samples: dict[str, Path]) -> Iterator[Task]:
-    from graph_net.validate.pool import Task
+def _from_samples(samples: dict[str, Path]) -> Iterator[ValidationItem]:
+    from graph_net.validate.pool import ValidationItem
 
     for name, path in samples.items():
-        yield Task(name, partial(open_confined, path), path)
+        yield ValidationItem(name, partial(open_confined, path), path)
 
 
 def _zoos(libraries: set[str]) -> Callable[[str], Zoo]:

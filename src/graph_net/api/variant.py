@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graph_net.api.confined import confined
+from graph_net.api.confined import run_confined
 from graph_net.graph import from_bytes, to_bytes
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def make_variant(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
         made, words = _changed(graph, changes)
         return b64encode(to_bytes(made)).decode(), words
 
-    data, words = confined(make, gigabytes=64.0)
+    data, words = run_confined(make, gigabytes=64.0)
     return variant_of(from_bytes(b64decode(data)), graph), words
 
 
@@ -65,22 +65,22 @@ def _changed(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
 
         made, words = device_free(made), [*words, "free"]
     if changes.public:
-        from graph_net.rewrite.public import to_public
+        from graph_net.rewrite.public_names import to_public
 
         made, words = to_public(made), [*words, "public"]
     return made, words
 
 
 def _resized(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
-    from graph_net.rewrite.variant import that_fits, that_takes, with_sizes
+    from graph_net.rewrite.variant import largest_that_fits, size_for_seconds, with_sizes
     from graph_net.rewrite.variant.sizes import size_of
 
     vary, words = changes.vary, [f"{word}={size}" for word, size in changes.sizes]
     graph = with_sizes(graph, dict(changes.sizes))
     if changes.fits is not None:
-        graph = that_fits(graph, changes.fits, vary)
+        graph = largest_that_fits(graph, changes.fits, vary)
     if changes.about is not None:
-        graph = that_takes(graph, changes.about, eager_seconds, vary)
+        graph = size_for_seconds(graph, changes.about, eager_seconds, vary)
     if changes.fits is not None or changes.about is not None:
         words.append(f"{vary}={size_of(graph, vary)}")
     return graph, words

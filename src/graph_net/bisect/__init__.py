@@ -1,21 +1,21 @@
 """The smallest subgraph that still shows what a compiler does wrong."""
 
-from graph_net.bisect.clusters import Cluster, clustered
-from graph_net.bisect.problem import LEVEL, Problem, Shown, shown
-from graph_net.bisect.search import BisectError, Settings, Witness, bisect, trials
-from graph_net.bisect.stored import stored
+from graph_net.bisect.clusters import WitnessCluster, cluster_witnesses
+from graph_net.bisect.problem import LEVEL, Defect, Problem, find_defect
+from graph_net.bisect.search import BisectError, BisectSettings, Witness, bisect, trials
+from graph_net.bisect.witness_file import write_witness
 
 __all__ = [
     "LEVEL",
     "BisectError",
-    "Cluster",
+    "BisectSettings",
+    "Defect",
     "Problem",
-    "Settings",
-    "Shown",
     "Witness",
+    "WitnessCluster",
     "bisect",
-    "clustered",
-    "shown",
-    "stored",
+    "cluster_witnesses",
+    "find_defect",
     "trials",
+    "write_witness",
 ]

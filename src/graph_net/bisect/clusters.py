@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graph_net.bisect.problem import Shown
+from graph_net.bisect.problem import Defect
 from graph_net.bisect.search import Witness
 
 
 @dataclass(frozen=True)
-class Cluster:
+class WitnessCluster:
     """One defect, as far as one can see: a compiler, a problem and the structure that shows it."""
 
     compiler: str
-    shown: Shown
+    shown: Defect
     witnesses: tuple[Witness, ...]
 
     @property
@@ -24,10 +24,12 @@ class Cluster:
         return min(self.witnesses, key=lambda w: (len(w.graph.nodes), w.name))
 
 
-def clustered(witnesses: Iterable[Witness]) -> list[Cluster]:
+def cluster_witnesses(witnesses: Iterable[Witness]) -> list[WitnessCluster]:
     """Witnesses of one compiler, problem and structure together, the largest clusters first."""
-    groups: defaultdict[tuple[str, Shown, str], list[Witness]] = defaultdict(list)
+    groups: defaultdict[tuple[str, Defect, str], list[Witness]] = defaultdict(list)
     for witness in witnesses:
         groups[witness.config.label, witness.shown, witness.graph.structure].append(witness)
-    found = [Cluster(compiler, seen, tuple(some)) for (compiler, seen, _), some in groups.items()]
+    found = [
+        WitnessCluster(compiler, seen, tuple(some)) for (compiler, seen, _), some in groups.items()
+    ]
     return sorted(found, key=lambda c: (-len(c.witnesses), c.compiler, c.example.name))

@@ -29,10 +29,10 @@ def minimize(members: Members, first: First, can_cut: Cut = lambda members: True
     It must hold of all members. A member stays, too, if the rest without it cannot be cut;
     ``first`` passes over such candidates.
     """
-    return ddmin(narrowed(members, first, can_cut), first)
+    return ddmin(narrow_range(members, first, can_cut), first)
 
 
-def narrowed(members: Members, first: First, can_cut: Cut = lambda members: True) -> Members:
+def narrow_range(members: Members, first: First, can_cut: Cut = lambda members: True) -> Members:
     """Return the shortest consecutive range that halving finds: its end first, then its start."""
     low, high = 0, len(members)
     while (middle := _place(low, high, lambda k: can_cut(members[:k]))) is not None:

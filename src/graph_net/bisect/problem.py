@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from graph_net.record import BLAMELESS, MISMATCHES, Record, Stage, Symptom, Verdict
+from graph_net.results import BLAMELESS, MISMATCHES, Record, Stage, Symptom, Verdict
 
 _EAGER = (Stage.LOAD, Stage.EAGER)
 _FORMS = MISMATCHES - {Symptom.NUMERIC}
@@ -26,7 +26,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True)
-class Shown:
+class Defect:
     """A problem as a record shows it; equal ones are taken for the same defect.
 
     ``detail`` is what must stay equal while a graph gets smaller: the stage and the symptom, of an
@@ -39,24 +39,24 @@ class Shown:
     detail: str = ""
 
 
-def shown(record: Record, level: float = LEVEL) -> Shown | None:
+def find_defect(record: Record, level: float = LEVEL) -> Defect | None:
     """What is wrong in a record, if anything is; outputs must pass at this tolerance level."""
     failure = record.failure
     if failure is None or record.too_noisy:
         if any(output.t is None or output.t > level for output in record.outputs):
-            return Shown(Problem.MISMATCH, "values")
+            return Defect(Problem.MISMATCH, "values")
         timing = None if record.too_noisy else record.timing
         slower = timing is not None and timing.verdict is Verdict.SLOWER
-        return Shown(Problem.SLOWER) if slower else None
+        return Defect(Problem.SLOWER) if slower else None
     if failure.symptom in BLAMELESS or failure.stage in _EAGER:
         return None
     if failure.symptom in _VALUES:
-        return Shown(Problem.MISMATCH, "values")
+        return Defect(Problem.MISMATCH, "values")
     if failure.symptom in _FORMS:
-        return Shown(Problem.MISMATCH, failure.symptom)
+        return Defect(Problem.MISMATCH, failure.symptom)
     words = [str(failure.stage), str(failure.symptom)]
     if failure.symptom is Symptom.EXCEPTION:
         words.append(failure.signature)
     if failure.signal is not None:
         words.append(f"signal {failure.signal}")
-    return Shown(Problem.CRASH, " ".join(words))
+    return Defect(Problem.CRASH, " ".join(words))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
-from graph_net.bisect.problem import Problem, shown
-from graph_net.bisect.search import BisectError, Settings, Witness, bisect, trials
+from graph_net.bisect.problem import Problem, find_defect
+from graph_net.bisect.search import BisectError, BisectSettings, Witness, bisect, trials
 from graph_net.compilers import CompilerError, usable
 from graph_net.compilers.trusted import trusted_config
 from graph_net.graph import Graph
-from graph_net.record import Config, Record
+from graph_net.results import Config, Record
 
 
-def troubled(
+def select_troubled(
     records: Iterable[Record], problem: Problem | None, level: float, compiler: Config | None = None
 ) -> list[Record]:
     """The records that show a problem (this one, or any), in the order of compilers and names.
@@ -22,7 +22,7 @@ def troubled(
     """
     found = []
     for record in records:
-        seen = shown(record, level)
+        seen = find_defect(record, level)
         asked = compiler is None or _asked(record.config, compiler)
         if seen is not None and asked and problem in (None, seen.problem):
             found.append(record)
@@ -37,7 +37,7 @@ def _asked(stored: Config, wanted: Config) -> bool:
 def bisect_run(
     records: Iterable[Record],
     graph_of: Callable[[str], Graph],
-    settings: Settings,
+    settings: BisectSettings,
     told: Callable[[str], None] = lambda line: None,
     typed: Collection[Config] = (),
 ) -> Iterator[Witness]:
@@ -56,7 +56,7 @@ def bisect_run(
         return
     with trials([config for _, config in todo], settings) as ask:
         for number, (record, config) in enumerate(todo, 1):
-            name, seen = record.subject.name, shown(record, settings.level)
+            name, seen = record.subject.name, find_defect(record, settings.level)
             sought = replace(settings, problem=None if seen is None else seen.problem)
             told(f"{number} of {len(todo)}: {config.label} on {name}")
             try:

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from graph_net.bisect.infer_specs import infer_specs
 from graph_net.bisect.minimize import Members, minimize
-from graph_net.bisect.problem import LEVEL, Problem, Shown, shown
-from graph_net.bisect.specify import specified
+from graph_net.bisect.problem import LEVEL, Defect, Problem, find_defect
 from graph_net.bisect.values import value_recipes, with_recipes
 from graph_net.compilers import usable
 from graph_net.graph import Graph, GraphError, Recipe, to_bytes
-from graph_net.measure import Limits, Protocol, Task
+from graph_net.measure import MeasureLimits, Measurement, Protocol
 from graph_net.measure.runner import Ask, lanes
-from graph_net.printable import counted
-from graph_net.record import Config, Device, Record, Subject
-from graph_net.record.signature import headline_of
-from graph_net.rewrite.boundary import can_cross
+from graph_net.printable import count_phrase
+from graph_net.results import Config, Device, Record, Subject
+from graph_net.results.signature import headline_of
 from graph_net.rewrite.carve import Carver
+from graph_net.rewrite.piece_inputs import can_cross
 
 KIND = "witness"
 ONCE = Protocol(
@@ -34,7 +34,7 @@ class BisectError(ValueError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class BisectSettings:
     """How trials are made."""
 
     device: Device
@@ -43,7 +43,7 @@ class Settings:
     level: float = LEVEL
     """An output that passes only at a higher tolerance level than this is a mismatch."""
     timing: Protocol = field(default_factory=Protocol)
-    limits: Limits = field(default_factory=Limits)
+    limits: MeasureLimits = field(default_factory=MeasureLimits)
     jobs: int = 1
 
 
@@ -54,7 +54,7 @@ class Witness:
     name: str
     graph: Graph
     config: Config
-    shown: Shown
+    shown: Defect
     record: Record
     trials: int
     calls: int
@@ -66,7 +66,7 @@ class Witness:
 
 
 @contextmanager
-def trials(configs: Iterable[Config], settings: Settings) -> Iterator[Ask]:
+def trials(configs: Iterable[Config], settings: BisectSettings) -> Iterator[Ask]:
     """The processes that trials of these configurations run in, started once for many graphs."""
     names = dict.fromkeys(config.name for config in configs)
     for name in names:
@@ -79,7 +79,7 @@ def bisect(
     name: str,
     graph: Graph,
     config: Config,
-    settings: Settings,
+    settings: BisectSettings,
     ask: Ask,
     told: Callable[[str], None] = lambda line: None,
 ) -> Witness:
@@ -98,7 +98,7 @@ class _Trials:
         name: str,
         graph: Graph,
         config: Config,
-        settings: Settings,
+        settings: BisectSettings,
         ask: Ask,
         told: Callable[[str], None],
     ) -> None:
@@ -109,7 +109,7 @@ class _Trials:
         """Candidates that make no graph of their own, and why: these were never tried."""
         self.recipes: Mapping[str, Recipe] = {}
         self.protocol = settings.timing if settings.problem is Problem.SLOWER else ONCE
-        self.wanted: Shown | None = None
+        self.wanted: Defect | None = None
         self.known: dict[Members, tuple[Graph, Record] | None] = {}
         """What was tried: the piece and its record where they show the problem."""
         self.least = len(graph.nodes)
@@ -118,7 +118,7 @@ class _Trials:
     def search(self) -> Witness:
         record = self._whole()
         assert self.wanted is not None
-        self.told(f"{counted(len(self.graph.nodes), 'call')}: {self._what()}")
+        self.told(f"{count_phrase(len(self.graph.nodes), 'call')}: {self._what()}")
         self._specify()
         self.recipes = value_recipes(
             self.graph, self.settings.device.kind, self.protocol.seed,
@@ -136,7 +136,7 @@ class _Trials:
 
     def _specify(self) -> None:
         """Infer the specifications that a cut needs and an imported sample does not store."""
-        self.graph = specified(self.whole, self.settings.limits.memory_bytes / 2**30)
+        self.graph = infer_specs(self.whole, self.settings.limits.memory_bytes / 2**30)
         self.carver = Carver(self.graph, self.whole.id)
         missing = sum(not can_cross(node) for node in self.graph.nodes)
         if missing:
@@ -157,12 +157,12 @@ class _Trials:
     def _whole(self) -> Record:
         """The record of the whole graph, which decides what is looked for."""
         record = self._measured([self.graph])[0]
-        found = shown(record, self.settings.level)
+        found = find_defect(record, self.settings.level)
         wrong = found is not None and found.problem is not Problem.SLOWER
         if not wrong and self.settings.problem is None:
             self.protocol = self.settings.timing  # neither wrong nor dead: perhaps slow
             record = self._measured([self.graph])[0]
-            found = shown(record, self.settings.level)
+            found = find_defect(record, self.settings.level)
         sought = self.settings.problem
         if found is None or (sought is not None and found.problem is not sought):
             got = self._got(record)
@@ -175,7 +175,7 @@ class _Trials:
         for batch in self._batches(candidates):
             pieces = [piece for _, piece in batch]
             for (members, piece), record in zip(batch, self._measured(pieces), strict=True):
-                shows = shown(record, self.settings.level) == self.wanted
+                shows = find_defect(record, self.settings.level) == self.wanted
                 self.known[members] = (piece, record) if shows else None
                 if shows and len(members) < self.least:
                     self.least = len(members)
@@ -234,7 +234,7 @@ class _Trials:
 
     def _measured(self, graphs: Sequence[Graph]) -> list[Record]:
         tasks = [
-            Task(
+            Measurement(
                 Subject(graph.id, graph.structure, self.name),
                 self.config,
                 self.settings.device,

@@ -1,6 +1,6 @@
 """A model in, Graphs out."""
 
 from graph_net.capture.capture import Captured, capture
-from graph_net.capture.own import capture_own
+from graph_net.capture.user_model import capture_user_model
 
-__all__ = ["Captured", "capture", "capture_own"]
+__all__ = ["Captured", "capture", "capture_user_model"]

@@ -15,12 +15,12 @@ from graph_net.capture.worker import (
     result_from_json,
     warm_up,
 )
-from graph_net.capture.zoo.zoo import Entry, Zoo
+from graph_net.capture.zoo.zoo import Zoo, ZooEntry
 from graph_net.isolate import INHERITED, Finished, Pool
 
 
 def collect(
-    zoo: Zoo, entries: Iterable[Entry], spool: Spool, jobs: int, budget: Budget
+    zoo: Zoo, entries: Iterable[ZooEntry], spool: Spool, jobs: int, budget: Budget
 ) -> Iterator[Result]:
     """Results in the order they are ready; one process per entry, ``jobs`` at a time.
 
@@ -34,14 +34,14 @@ def collect(
         yield _kept(done, spool)
 
 
-def _capture(zoo: Zoo, entry: Entry) -> Iterator[Any]:
+def _capture(zoo: Zoo, entry: ZooEntry) -> Iterator[Any]:
     """Yield the result of an entry, then its graphs."""
     result, blobs = capture_entry(zoo, entry)
     yield asdict(result)
     yield from blobs
 
 
-def _kept(done: Finished[Entry], spool: Spool) -> Result:
+def _kept(done: Finished[ZooEntry], spool: Spool) -> Result:
     """Store what a process found, or what it died of."""
     if done.death is None:
         result, blobs = result_from_json(done.answers[0]), list(done.answers[1:])

@@ -67,7 +67,7 @@ def like(values: torch.Tensor) -> Recipe | None:
     return normal(float(wide.mean()), float(wide.std()), low, high)
 
 
-def scaled(recipe: Recipe, factor: float, shift: float = 0.0) -> Recipe | None:
+def scale_recipe(recipe: Recipe, factor: float, shift: float = 0.0) -> Recipe | None:
     """What ``factor * values + shift`` are drawn from."""
 
     def move(value: float | None) -> float | None:
@@ -85,7 +85,7 @@ def scaled(recipe: Recipe, factor: float, shift: float = 0.0) -> Recipe | None:
     return None
 
 
-def clamped(recipe: Recipe, low: float | None, high: float | None) -> Recipe | None:
+def clamp_recipe(recipe: Recipe, low: float | None, high: float | None) -> Recipe | None:
     """What the values are drawn from once they are clamped."""
     least = -math.inf if low is None else low
     most = math.inf if high is None else high

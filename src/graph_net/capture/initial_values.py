@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from graph_net.capture.by_role import Roles
+from graph_net.capture.initial_by_role import Roles
 from graph_net.graph.graph import Graph, Input, Role
 from graph_net.graph.recipe import Constant, Literal, Normal, Recipe
 from graph_net.graph.spec import TensorSpec

@@ -17,7 +17,7 @@ from graph_net.graph.runtime import torch_dtype
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.printable import error_line
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant import noted
+from graph_net.rewrite.variant import add_notes
 
 PARTS = {"joint": "training", "forward": "forward", "backward": "backward"}
 """The words of the verb, and those of :mod:`graph_net.capture.training`."""
@@ -46,7 +46,7 @@ def with_training(graph: Graph, part: str) -> Graph:
     except Exception as error:
         raise GraphError(f"has no backward pass: {error_line(error)}") from error
     made = replace(made, inputs=tuple(_described(entry, model) for entry in made.inputs))
-    return noted(made, numbers=tuple(model.numbers)) if model.numbers else made
+    return add_notes(made, numbers=tuple(model.numbers)) if model.numbers else made
 
 
 class _Model(nn.Module):

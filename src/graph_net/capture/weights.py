@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from graph_net.capture.initial import Initialisers, silent_initialisers
+from graph_net.capture.initialisers import Initialisers, silent_initialisers
 from graph_net.graph.operators import Trait, names
 
 LARGE = 1 << 22

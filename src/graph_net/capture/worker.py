@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.capture.zoo.variant import model_name
-from graph_net.capture.zoo.zoo import Entry, Zoo
+from graph_net.capture.zoo.zoo import Zoo, ZooEntry
 from graph_net.graph import (
     Graph,
     GraphError,
@@ -31,7 +31,7 @@ from graph_net.graph import (
     to_bytes,
 )
 from graph_net.isolate import Limits
-from graph_net.record.signature import signature_of
+from graph_net.results.signature import signature_of
 from graph_net.store.atomic import write_bytes
 from graph_net.store.files import read_bytes, read_text
 
@@ -53,7 +53,7 @@ class Budget:
 class Result:
     """What became of an entry."""
 
-    entry: Entry
+    entry: ZooEntry
     ok: bool
     reason: str = ""
     way: str = ""
@@ -76,12 +76,12 @@ class Spool:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
 
-    def key(self, entry: Entry) -> str:
+    def key(self, entry: ZooEntry) -> str:
         """A file name for an entry."""
         word = re.sub(r"\W+", "_", f"{entry.library}-{entry.name}")[:80]
         return f"{word}-{sha256(f'{entry.library}/{entry.name}'.encode()).hexdigest()[:8]}"
 
-    def result(self, entry: Entry) -> Result | None:
+    def result(self, entry: ZooEntry) -> Result | None:
         """What is known of an entry."""
         try:
             tree = json.loads(read_text(self.path / f"{self.key(entry)}.json"))
@@ -109,12 +109,12 @@ class Spool:
 
 def result_from_json(tree: dict[str, Any]) -> Result:
     """The result that was written as its fields."""
-    entry = Entry(**{**tree["entry"], "tags": tuple(tree["entry"]["tags"])})
+    entry = ZooEntry(**{**tree["entry"], "tags": tuple(tree["entry"]["tags"])})
     lists = {"refused": tuple(tree["refused"]), "lengths": tuple(tree["lengths"])}
     return Result(**{**tree, "entry": entry, **lists})
 
 
-def capture_entry(zoo: Zoo, entry: Entry) -> tuple[Result, list[bytes]]:
+def capture_entry(zoo: Zoo, entry: ZooEntry) -> tuple[Result, list[bytes]]:
     """Build, capture and check one entry; runs in the process that may die of it."""
     from graph_net.capture.capture import capture
     from graph_net.capture.check import check_graph_runs
@@ -182,7 +182,7 @@ def with_lively_inputs(graph: Graph) -> Graph:
     return replace(graph, inputs=tuple(lively(entry) for entry in graph.inputs))
 
 
-def _failure(entry: Entry, reason: str, seconds: float) -> Result:
+def _failure(entry: ZooEntry, reason: str, seconds: float) -> Result:
     line = " ".join(reason.split())[:500]
     return Result(entry, False, line, seconds=seconds, peak_bytes=peak_bytes())
 

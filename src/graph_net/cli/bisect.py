@@ -12,8 +12,8 @@ from graph_net.cli.common import out
 from graph_net.display.display import Display
 
 if TYPE_CHECKING:
-    from graph_net.bisect import Cluster, Settings, Witness
-    from graph_net.bisect.stored import Stored
+    from graph_net.bisect import BisectSettings, Witness, WitnessCluster
+    from graph_net.bisect.witness_file import Stored
 
 DISPLAY = Display()
 NOT_SHOWN = 1
@@ -74,16 +74,16 @@ def bisect_graph(
         _one(graph, compiler, settings, output)
 
 
-def _one(place: str, compiler: str, settings: Settings, output: Path) -> None:
+def _one(place: str, compiler: str, settings: BisectSettings, output: Path) -> None:
     from graph_net.api.bisect import bisect_one
-    from graph_net.bisect import BisectError, stored
+    from graph_net.bisect import BisectError, write_witness
 
     try:
         witness = bisect_one(place, compiler, settings, DISPLAY)
     except BisectError as error:
         DISPLAY.tell(str(error))
         raise typer.Exit(NOT_SHOWN) from error
-    _report(witness, stored(witness, output, settings.level))
+    _report(witness, write_witness(witness, output, settings.level))
 
 
 def _report(witness: Witness, place: Stored) -> None:
@@ -111,12 +111,12 @@ def _over_a_run(
     records: Path,
     place: str | None,
     compiler: str | None,
-    settings: Settings,
+    settings: BisectSettings,
     output: Path,
     limit: int | None,
 ) -> None:
     from graph_net.api.bisect import bisect_records, troubled_records
-    from graph_net.bisect import clustered, stored
+    from graph_net.bisect import cluster_witnesses, write_witness
 
     todo = troubled_records(records, compiler, settings, limit)
     if not todo:
@@ -127,14 +127,14 @@ def _over_a_run(
     witnesses = []
     for witness in bisect_records(todo, place, compiler, settings, DISPLAY):
         witnesses.append(witness)
-        files[witness.graph.id] = stored(witness, output, settings.level)
-    out.print(_table(clustered(witnesses), files))
+        files[witness.graph.id] = write_witness(witness, output, settings.level)
+    out.print(_table(cluster_witnesses(witnesses), files))
     DISPLAY.tell(f"{len(witnesses)} of {len(todo)} have a witness; they are in {output}")
     if not witnesses:
         raise typer.Exit(NOT_SHOWN)
 
 
-def _table(clusters: list[Cluster], files: dict[str, Stored]) -> Table:
+def _table(clusters: list[WitnessCluster], files: dict[str, Stored]) -> Table:
     table = Table("compiler", "problem", "calls", "graphs", "what", "witness", title="witnesses")
     for cluster in clusters:
         example = cluster.example

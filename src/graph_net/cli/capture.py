@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from graph_net.cli.common import err
-from graph_net.printable import counted
+from graph_net.printable import count_phrase
 
 INPUT_HELP = (
     "An input, in order or by name: x=float32[2,3,224,224], ids=int64[1,128]:30522 (whole numbers "
@@ -53,5 +53,5 @@ def capture_own_model(
     for reason in captured.refused:
         err.print(f"refused by {reason}", highlight=False, soft_wrap=True)
     nodes = sum(len(graph.nodes) for graph in captured.graphs)
-    told = f"{counted(len(names), 'graph')} with {counted(nodes, 'node')} in {output}"
+    told = f"{count_phrase(len(names), 'graph')} with {count_phrase(nodes, 'node')} in {output}"
     err.print(f"{told}; `graph-net show {output}:{names[0]}`")

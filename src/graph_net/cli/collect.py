@@ -54,8 +54,8 @@ def collect_zoos(
     from graph_net.capture.worker import Budget, Spool
     from graph_net.capture.zoo import available, load
     from graph_net.capture.zoo.variant import Variant
-    from graph_net.corpus.gather import gather, name_of
     from graph_net.corpus.pack import Pack, is_pack
+    from graph_net.corpus.pack_collected import gather, name_of
 
     if mode not in MODES:
         raise ValueError(f"unknown mode {mode!r}; known: {', '.join(MODES)}")

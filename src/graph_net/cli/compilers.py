@@ -9,9 +9,9 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import err, out
-from graph_net.compilers import Compiler, create, known
+from graph_net.compilers import Compiler, compiler_names, create
 from graph_net.compilers.registry import ALIASES
-from graph_net.record import short_name
+from graph_net.results import short_name
 
 
 def list_compilers(
@@ -22,7 +22,7 @@ def list_compilers(
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the compilers: version, devices, options, and how to install those that are absent."""
-    rows = [_row(name) for name in names or known()]
+    rows = [_row(name) for name in names or compiler_names()]
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))
         return

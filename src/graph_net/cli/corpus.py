@@ -104,9 +104,9 @@ def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
 
 def _outputs(source: Pack, kept: Path, page: Path | None) -> None:
     """Count what outputs are like, and write the page's region on them."""
-    from graph_net.corpus.outputs import counted, with_outputs
+    from graph_net.corpus.outputs import count_outputs, with_outputs
 
-    text = counted(source, kept)
+    text = count_outputs(source, kept)
     out.print(text, soft_wrap=True)
     if page is not None:
         page.write_text(with_outputs(read_text(page), text), "utf-8")

@@ -13,7 +13,7 @@ from graph_net.api.subgraphs import KINDS, NOT_COMPOSED, decompose
 from graph_net.cli.common import err, out
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import counted, short_bytes
+from graph_net.printable import count_phrase, short_bytes
 from graph_net.rewrite.typical import LONGEST, SHORTEST
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def decompose_pack(
     )  # fmt: skip
     _report(decomposition, output)
     size = sum(part.stat().st_size for part in output.glob("part-*"))
-    err.print(f"{counted(rows, 'subgraph')} in {output}, {short_bytes(size)}")
+    err.print(f"{count_phrase(rows, 'subgraph')} in {output}, {short_bytes(size)}")
     if any(notes.composed is False for notes in decomposition.notes()):
         raise ValueError(NOT_COMPOSED)
     if not rows:

@@ -9,7 +9,7 @@ import typer
 
 from graph_net.cli.common import err
 from graph_net.cli.import_ import SOME_REFUSED
-from graph_net.printable import counted
+from graph_net.printable import count_phrase
 
 
 def export_pack(
@@ -30,6 +30,6 @@ def export_pack(
     from graph_net.api.samples import export_samples
 
     written, refused = export_samples(pack, output, where, device)
-    err.print(f"{counted(written, 'sample')} written to {output}")
+    err.print(f"{count_phrase(written, 'sample')} written to {output}")
     if refused:
         raise typer.Exit(SOME_REFUSED if written else 1)

@@ -12,7 +12,7 @@ from rich.table import Table
 from graph_net.cli.common import err, out
 
 if TYPE_CHECKING:
-    from graph_net.corpus.convert import Outcome
+    from graph_net.corpus.import_samples import ImportCounts
 
 SOME_REFUSED = 3
 
@@ -43,7 +43,7 @@ def import_samples(
         raise typer.Exit(SOME_REFUSED if outcome.read or outcome.skipped else 1)
 
 
-def _report(outcome: Outcome, output: Path) -> None:
+def _report(outcome: ImportCounts, output: Path) -> None:
     words = [f"{outcome.read} read into {output}"]
     if outcome.skipped:
         words.append(f"{outcome.skipped} already there")

@@ -14,8 +14,8 @@ from graph_net.cli.import_ import SOME_REFUSED
 from graph_net.display.progress import progress
 
 if TYPE_CHECKING:
-    from graph_net.corpus.programs import Added
-    from graph_net.formats.tuning import Damage, Format, Place
+    from graph_net.programs.formats import Damage, Format, Place
+    from graph_net.programs.store.program_store import Added
     from graph_net.store.counting import Precedence
     from graph_net.store.records import RecordStore
 
@@ -45,9 +45,9 @@ def ingest_files(
     are counted and passed over.
     Exit code: 0 all read, 3 some files of records hold no record (the others are in), 1 none does.
     """
-    from graph_net.corpus.ingest import add_files
-    from graph_net.corpus.programs import Labels
-    from graph_net.formats.tuning import Format, detect, workload_file
+    from graph_net.programs.formats import Format, detect, workload_file
+    from graph_net.programs.store.ingest import add_files
+    from graph_net.programs.store.program_store import Labels
     from graph_net.store.records import RecordStore
 
     known = [(path, detect(path)) for path in files]
@@ -79,7 +79,7 @@ def ingest_files(
 
 def _records(store: RecordStore, path: Path, known: dict[str, Precedence]) -> bool:
     """Add the records of a file; whether it had any."""
-    from graph_net.corpus.ingest_records import add_records
+    from graph_net.store.ingest_records import add_records
 
     told = add_records(store, path, known)
     damaged = f", {told.damaged} lines are damaged" if told.damaged else ""
@@ -89,7 +89,7 @@ def _records(store: RecordStore, path: Path, known: dict[str, Precedence]) -> bo
 
 
 def _workloads(store: RecordStore, path: Path) -> None:
-    from graph_net.corpus.workloads import WorkloadStore
+    from graph_net.programs.store.workload_table import WorkloadStore
 
     added = WorkloadStore(store.path).add(path)
     said = "were there" if added is None else f"{added[0]} added, {added[1]} damaged"

@@ -9,29 +9,29 @@ from typing import Annotated
 import typer
 
 from graph_net.cli.common import err
-from graph_net.cli.long_table import Column, print_long
+from graph_net.cli.long_table import TableColumn, print_long
 from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand, mini_names
-from graph_net.printable import counted, short_bytes, short_count
+from graph_net.printable import count_phrase, short_bytes, short_count
 
 SHOWN = (
-    Column("name", lambda row: row["name"]),
-    Column("category", lambda row: row["category"] or ""),
-    Column("level", lambda row: row["level"]),
-    Column("nodes", lambda row: f"{row['nodes']:,}", number=True),
-    Column("parameters", lambda row: short_count(row["parameters"]), number=True),
-    Column("tensors", lambda row: short_bytes(row["tensor_bytes"]), number=True),
+    TableColumn("name", lambda row: row["name"]),
+    TableColumn("category", lambda row: row["category"] or ""),
+    TableColumn("level", lambda row: row["level"]),
+    TableColumn("nodes", lambda row: f"{row['nodes']:,}", number=True),
+    TableColumn("parameters", lambda row: short_count(row["parameters"]), number=True),
+    TableColumn("tensors", lambda row: short_bytes(row["tensor_bytes"]), number=True),
 )
 OF_SUBGRAPHS = (
-    Column("occurrences", lambda row: f"{row['occurrences'] or 0:,}", number=True),
-    Column("models", lambda row: f"{row['models'] or 0:,}", number=True),
+    TableColumn("occurrences", lambda row: f"{row['occurrences'] or 0:,}", number=True),
+    TableColumn("models", lambda row: f"{row['models'] or 0:,}", number=True),
 )
 PRINTED = frozenset(
     "name category level nodes parameters tensor_bytes occurrences models id".split()
 )
-ID = Column("id", lambda row: row["id"][:8])
+ID = TableColumn("id", lambda row: row["id"][:8])
 WHERE_HELP = (
     "A condition in SQL: \"category = 'nlp' AND nodes < 500\". Columns: " + ", ".join(COLUMNS) + "."
 )
@@ -69,4 +69,4 @@ def list_pack(
     more = OF_SUBGRAPHS if rows and "occurrences" in rows[0] else ()
     print_long((*SHOWN, *more, ID), rows)
     lacks = f"; {MINI_ALONE}" if place == MINI else ""
-    err.print(f"{counted(len(rows), 'graph')}{lacks}", highlight=False)
+    err.print(f"{count_phrase(len(rows), 'graph')}{lacks}", highlight=False)

@@ -23,7 +23,7 @@ NARROW = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A title, and what a row has under it."""
 
     title: str
@@ -31,7 +31,7 @@ class Column:
     number: bool = False
 
 
-def print_long(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> None:
+def print_long(columns: Sequence[TableColumn], rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table; what does not fit on a line is folded in the first column."""
     cells = [[printable(column.cell(row)) for column in columns] for row in rows]
     widths = _widths(columns, cells)
@@ -41,7 +41,7 @@ def print_long(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> 
         _print(_table(columns, widths, page, header=first), first, last)
 
 
-def _widths(columns: Sequence[Column], cells: list[list[str]]) -> list[int]:
+def _widths(columns: Sequence[TableColumn], cells: list[list[str]]) -> list[int]:
     titles = [column.title for column in columns]
     natural = [max(map(cell_len, column)) for column in zip(titles, *cells, strict=True)]
     borders = 3 * len(columns) + 1
@@ -50,7 +50,7 @@ def _widths(columns: Sequence[Column], cells: list[list[str]]) -> list[int]:
 
 
 def _table(
-    columns: Sequence[Column], widths: list[int], page: list[list[str]], header: bool
+    columns: Sequence[TableColumn], widths: list[int], page: list[list[str]], header: bool
 ) -> Table:
     table = Table(show_header=header)
     for column, width in zip(columns, widths, strict=True):

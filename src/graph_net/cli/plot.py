@@ -37,12 +37,12 @@ def plot_sources(
     Records are drawn at every t, logs at whole ones. Colours are told apart by colour-blind
     people, and lines by their dashes and markers where there is no colour.
     """
-    from graph_net.report.plots import Kind, draw
+    from graph_net.report.plots import PlotKind, draw
     from graph_net.score import Parameters
     from graph_net.score import interpretation as interpretation_of
 
     parameters = Parameters(p, b, interpretation_of(interpretation))
-    kinds = list(Kind) if kind is Picture.ALL else [Kind[kind.name]]
+    kinds = list(PlotKind) if kind is Picture.ALL else [PlotKind[kind.name]]
     wanted = [word.strip().lower() for word in formats.split(",") if word.strip()]
     for each in kinds:
         for path in draw(each, sources, output, parameters, wanted):

@@ -14,7 +14,7 @@ from graph_net.cli.programs_dataset import count_programs, describe_programs
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
 from graph_net.cli.verbs import Chapter, Verb
-from graph_net.printable import counted
+from graph_net.printable import count_phrase
 
 programs_app = typer.Typer(
     cls=Chapter,
@@ -72,8 +72,8 @@ def collect_programs(
         choice=api.TaskChoice(every, quick, retry), budget=budget,
     )  # fmt: skip
     _report(made.outcomes, made.seconds)
-    of = f"{counted(made.tasks, 'task')} of {counted(made.networks, 'network')}"
-    out.print(f"{counted(made.stored, 'program')} of {of} in {output}")
+    of = f"{count_phrase(made.tasks, 'task')} of {count_phrase(made.networks, 'network')}"
+    out.print(f"{count_phrase(made.stored, 'program')} of {of} in {output}")
 
 
 def _report(outcomes: Counter[str], seconds: float) -> None:

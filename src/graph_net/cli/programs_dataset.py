@@ -25,7 +25,7 @@ def count_programs(
 
     Networks, tasks, programs, failures, how far the best is from the typical, noise, bytes.
     """
-    from graph_net.programs.dataset_stats import count, markdown, with_statistics
+    from graph_net.programs.dataset.stats import count, markdown, with_statistics
 
     found = count(folder)
     out.print(lines(markdown(found)), soft_wrap=True)
@@ -43,9 +43,9 @@ def describe_programs(
     """
     from datetime import UTC, datetime
 
-    from graph_net.programs import dataset_card, dataset_croissant
-    from graph_net.programs.dataset import SPLITS, lacking, save_splits
-    from graph_net.programs.dataset_stats import count
+    from graph_net.programs.dataset import card, croissant
+    from graph_net.programs.dataset.dataset import SPLITS, lacking, save_splits
+    from graph_net.programs.dataset.stats import count
 
     found = count(folder)
     date = published or datetime.now(UTC).date().isoformat()
@@ -53,11 +53,11 @@ def describe_programs(
     for of in found:
         if why := lacking(of.tasks, of.split):
             err.print(f"warning: {of.name} has {why}")
-    (folder / dataset_card.FILE).write_text(dataset_card.card(found), "utf-8")
-    about = dataset_card.described(found)
-    text = dataset_croissant.croissant(folder, about, __version__, date)
-    (folder / dataset_croissant.FILE).write_text(text, "utf-8")
+    (folder / card.FILE).write_text(card.card(found), "utf-8")
+    about = card.described(found)
+    text = croissant.croissant(folder, about, __version__, date)
+    (folder / croissant.FILE).write_text(text, "utf-8")
     err.print(
-        f"{folder}: {dataset_card.FILE}, {SPLITS} and {dataset_croissant.FILE} written; "
+        f"{folder}: {card.FILE}, {SPLITS} and {croissant.FILE} written; "
         f"{sum(of.bytes for of in found) / 1e6:.1f} MB of tables"
     )

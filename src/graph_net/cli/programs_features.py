@@ -10,12 +10,12 @@ import typer
 
 from graph_net.cli.common import err
 from graph_net.display.progress import progress
-from graph_net.printable import counted, short_bytes
+from graph_net.printable import count_phrase, short_bytes
 
 if TYPE_CHECKING:
     from graph_net.isolate import Pool
-    from graph_net.learn.feature_store import FeatureStore
-    from graph_net.learn.lost import Lost
+    from graph_net.programs.features.failures import Lost
+    from graph_net.programs.features.feature_store import FeatureStore
 
 CHOICES = ("primitives", "per_store", "graph")
 SHOWN = 5
@@ -45,7 +45,7 @@ def make_features(
     workloads; graph takes the graphs of a pack.
     """
     from graph_net.isolate import Limits, Pool
-    from graph_net.learn.feature_store import FeatureStore
+    from graph_net.programs.features.feature_store import FeatureStore
     from graph_net.store.records import RecordStore
 
     chosen = [word.strip() for word in kind.split(",") if word.strip()]
@@ -67,8 +67,8 @@ def make_features(
 
 
 def _primitives(records: Path, store: FeatureStore, retry: bool) -> None:
-    from graph_net.learn.kinds import ANSOR_CPU, ANSOR_GPU, METASCHEDULE
-    from graph_net.learn.making import ROWS, Making
+    from graph_net.programs.features.feature_kinds import ANSOR_CPU, ANSOR_GPU, METASCHEDULE
+    from graph_net.programs.features.pipeline import ROWS, Making
 
     making = Making(records, store, retry)
     total = making.count("format IN ('ansor', 'metaschedule')")
@@ -83,7 +83,7 @@ def _primitives(records: Path, store: FeatureStore, retry: bool) -> None:
 
 
 def _per_store(records: Path, store: FeatureStore, pool: Pool, retry: bool) -> None:
-    from graph_net.learn.making import Making
+    from graph_net.programs.features.pipeline import Making
 
     making = Making(records, store, retry)
     missing = making.missing_stores()
@@ -94,7 +94,7 @@ def _per_store(records: Path, store: FeatureStore, pool: Pool, retry: bool) -> N
 
 def _graphs(graphs: Path, store: FeatureStore, pool: Pool, retry: bool) -> None:
     from graph_net.corpus.pack import Pack
-    from graph_net.learn.making_graphs import make_graphs, missing_graphs
+    from graph_net.programs.features.graph_pipeline import make_graphs, missing_graphs
 
     pack = Pack(graphs)
     missing = missing_graphs(pack, store, retry)
@@ -110,7 +110,7 @@ def _each(what: str, total: int, found: Iterator[Lost | None]) -> None:
 
 def _tell(store: FeatureStore, name: str) -> None:
     """What is there of a kind, and why some is not."""
-    from graph_net.learn.kinds import KINDS
+    from graph_net.programs.features.feature_kinds import KINDS
 
     kind = KINDS[name]
     parts = store.parts(kind)
@@ -118,7 +118,7 @@ def _tell(store: FeatureStore, name: str) -> None:
     size = sum(part.stat().st_size for part in parts)
     err.print(
         f"{name} {kind.version}: {store.count(kind):,} with features, {lost.total():,} without, "
-        f"{counted(len(parts), 'file')}, {short_bytes(size)}"
+        f"{count_phrase(len(parts), 'file')}, {short_bytes(size)}"
     )
     for reason, number in lost.most_common(SHOWN):
         err.print(f"  {number:,} × {reason}")

@@ -11,13 +11,13 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import out
-from graph_net.printable import counted, short_count
+from graph_net.printable import count_phrase, short_count
 
 if TYPE_CHECKING:
-    from graph_net.programs.listing import Listing
-    from graph_net.programs.overview import TaskSummary
-    from graph_net.programs.show import TaskView
-    from graph_net.programs.subgraphs import Occurrence
+    from graph_net.programs.collection.subgraphs import Occurrence
+    from graph_net.programs.view.overview import TaskSummary
+    from graph_net.programs.view.readable_task import Listing
+    from graph_net.programs.view.show import TaskView
 
 SORTS = {
     "time": ("importance", True),
@@ -60,10 +60,10 @@ def show_programs(
 
     Without a task: a table of all of them. Modules and schedules are read, never run.
     """
-    from graph_net.formats.tuning import TuningError
-    from graph_net.programs.find import find_task
-    from graph_net.programs.overview import summaries, tables
-    from graph_net.programs.show import views
+    from graph_net.programs.formats import TuningError
+    from graph_net.programs.view.find_task import find_task
+    from graph_net.programs.view.overview import summaries, tables
+    from graph_net.programs.view.show import views
 
     if sort not in SORTS:
         raise typer.BadParameter(f"{sort!r}; known: {', '.join(SORTS)}", param_hint="--sort")
@@ -91,12 +91,13 @@ def _show_all(found: list[TaskSummary], sort: str, limit: int, json: bool) -> No
     rest = f", {len(shown)} of them shown, by {sort}" if len(shown) < len(found) else ""
     programs, failed = (sum(getattr(one, key) for one in found) for key in ("programs", "failed"))
     out.print(
-        f"{counted(len(found), 'task')}{rest}; {counted(programs, 'program')}, {failed:,} failed"
+        f"{count_phrase(len(found), 'task')}{rest}; {count_phrase(programs, 'program')}, "
+        f"{failed:,} failed"
     )
 
 
 def _table(shown: list[TaskSummary]) -> Table:
-    from graph_net.programs.histogram import short_seconds
+    from graph_net.programs.view.histogram import short_seconds
 
     roomy = out.width >= ROOM
     columns = {
@@ -134,8 +135,8 @@ def _networks(of: TaskSummary) -> str:
 
 def _show_one(view: TaskView, lines: int, steps: bool, code: bool, json: bool) -> None:
     from graph_net.cli.programs_view import print_code, print_numbers
-    from graph_net.programs.listing import listings
-    from graph_net.programs.subgraphs import occurrences, packs_at_hand
+    from graph_net.programs.collection.subgraphs import occurrences, packs_at_hand
+    from graph_net.programs.view.readable_task import listings
 
     near = occurrences([view.summary], packs_at_hand()).get(view.summary.task, [])
     if not json:
@@ -152,7 +153,7 @@ def _summary_tree(of: TaskSummary) -> dict[str, Any]:
 
 
 def _tree(view: TaskView, near: list[Occurrence], listing: Listing | None) -> dict[str, Any]:
-    from graph_net.programs.histogram import histogram
+    from graph_net.programs.view.histogram import histogram
 
     found = {
         **_summary_tree(view.summary),

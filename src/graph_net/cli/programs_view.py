@@ -8,11 +8,11 @@ from rich.table import Table
 from graph_net.cli.common import out
 from graph_net.display.terminal import lines
 from graph_net.printable import printable, short_count
-from graph_net.programs.histogram import short_seconds, text_histogram
-from graph_net.programs.listing import Code, Listing
-from graph_net.programs.overview import TaskSummary
-from graph_net.programs.show import Chosen, TaskView
-from graph_net.programs.subgraphs import Occurrence, said
+from graph_net.programs.collection.subgraphs import Occurrence, format_subgraphs
+from graph_net.programs.view.histogram import short_seconds, text_histogram
+from graph_net.programs.view.overview import TaskSummary
+from graph_net.programs.view.readable_task import Code, Listing
+from graph_net.programs.view.show import ShownProgram, TaskView
 
 NETWORKS = 6
 
@@ -53,7 +53,7 @@ def _facts(view: TaskView, near: list[Occurrence]) -> None:
         "networks": _networks(of),
         "FLOPs": short_count(of.flops) if of.flops else "",
         "structure": of.structure,
-        "subgraphs": said(near),
+        "subgraphs": format_subgraphs(near),
         "best": best,
         "programs": f"{of.programs:,}, of which {of.failed:,} failed",
         "noise": _noise(view),
@@ -107,12 +107,12 @@ def _failures(view: TaskView) -> None:
 
 
 def _program(
-    name: str, chosen: Chosen | None, code: Code, view: TaskView, lines: int, steps: bool
+    name: str, chosen: ShownProgram | None, code: Code, view: TaskView, lines: int, steps: bool
 ) -> None:
     if chosen is None:
         return
-    said = f"{name}: {short_seconds(chosen.cost)}{_rate(view.summary, chosen.cost)}"
-    _code(said, code.steps if steps or not code.program else code.program, lines)
+    format_subgraphs = f"{name}: {short_seconds(chosen.cost)}{_rate(view.summary, chosen.cost)}"
+    _code(format_subgraphs, code.steps if steps or not code.program else code.program, lines)
 
 
 def _code(heading: str, text: str, most: int) -> None:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import err, out
-from graph_net.printable import counted
+from graph_net.printable import count_phrase
 
 
 def query_records(
@@ -23,7 +23,7 @@ def query_records(
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of rows.")] = False,
 ) -> None:
     """Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
-    from graph_net.corpus.record_query import query
+    from graph_net.api.query import query
     from graph_net.store.records import RecordStore
 
     names, rows = query(RecordStore(records), question)
@@ -37,7 +37,7 @@ def query_records(
     for row in rows:
         table.add_row(*(_word(value) for value in row))
     out.print(table)
-    err.print(f"{counted(len(rows), 'row')}")
+    err.print(f"{count_phrase(len(rows), 'row')}")
 
 
 def _word(value: object) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from graph_net.cli.common import err, out
 from graph_net.cli.score import INTERPRETATION_HELP
-from graph_net.printable import counted, short_bytes
+from graph_net.printable import count_phrase, short_bytes
 
 
 def report_records(
@@ -44,9 +44,9 @@ def report_records(
         tasks=tasks,
     )  # fmt: skip
     size = short_bytes(output.stat().st_size)
-    counts = counted(shown.measurements, "measurement")
+    counts = count_phrase(shown.measurements, "measurement")
     if shown.programs:
-        counts += f", {counted(shown.programs, 'program')}"
+        counts += f", {count_phrase(shown.programs, 'program')}"
     err.print(f"{output}: {counts}, {size}", highlight=False, soft_wrap=True)
     if shown.measurements:
         _say(records, p, b, interpretation, output)

@@ -15,7 +15,7 @@ from graph_net.cli.common import err, out
 
 if TYPE_CHECKING:
     from graph_net.api.roofline import Roofline
-    from graph_net.record.peaks import Peaks
+    from graph_net.results.peaks import Peaks
     from graph_net.roofline.floor import Headroom
 
 MOST = 40

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from graph_net.api.confined import SECONDS, confined
+from graph_net.api.confined import SECONDS, run_confined
 from graph_net.api.graphs import open_graph
 from graph_net.cli.common import GRAPH_HELP, out
 from graph_net.graph import Graph, GraphError, Level
@@ -35,7 +35,7 @@ def run_graph(
             f"--memory allows {memory:g} GiB"
         )
     run = _run_paddle if found.level is Level.PADDLE else _run_torch
-    described, total = confined(
+    described, total = run_confined(
         lambda: run(found, device, seed, lower),
         seconds=seconds,
         gigabytes=4 * memory,

@@ -13,7 +13,7 @@ from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.corpus.query import select
 from graph_net.corpus.sample import sample
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import counted, printable
+from graph_net.printable import count_phrase, printable
 
 
 def sample_pack(
@@ -39,7 +39,7 @@ def sample_pack(
     columns = [column for column in by.split(",") if column]
     names = sample(select(source, where), count, columns, seed)
     if len(names) < count:
-        err.print(f"only {counted(len(names), 'graph')} to draw from")
+        err.print(f"only {count_phrase(len(names), 'graph')} to draw from")
     if output is None:
         typer.echo("\n".join(map(printable, names)))
         return
@@ -53,4 +53,4 @@ def copy_graphs(source: Pack, names: list[str], output: Path) -> None:
     with PackWriter(output) as writer:
         for name, graph in source.graphs(names):
             writer.add(name, graph)
-    err.print(f"{counted(len(names), 'graph')} in {output}")
+    err.print(f"{count_phrase(len(names), 'graph')} in {output}")

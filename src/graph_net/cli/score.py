@@ -14,7 +14,7 @@ from rich.text import Text
 from graph_net.cli.common import err, out
 
 if TYPE_CHECKING:
-    from graph_net.score import Bounds, Ranking, Samples, Scoreboard
+    from graph_net.score import Bounds, Ranking, Scoreboard, ScoredGraphs
 
 SOURCES_HELP = "Records, GraphNet logs, JSON results, or directories of them."
 AGGREGATES = {"graphnet": "aggregate", "passbench": "AS"}
@@ -131,7 +131,7 @@ def _ranking(ranking: Ranking) -> None:
     out.print(table)
 
 
-def _not_counted(curves: Mapping[str, Samples]) -> None:
+def _not_counted(curves: Mapping[str, ScoredGraphs]) -> None:
     for name, samples in curves.items():
         if samples.too_noisy:
             err.print(f"{name}: {samples.too_noisy} too noisy: outputs count, without a speedup")
@@ -140,7 +140,7 @@ def _not_counted(curves: Mapping[str, Samples]) -> None:
             err.print(f"{name}: {sum(samples.blameless.values())} excluded ({kinds})")
 
 
-def _in_pieces(scored: Mapping[str, Samples]) -> None:
+def _in_pieces(scored: Mapping[str, ScoredGraphs]) -> None:
     """Say which scores are partly eager's own."""
     for name, samples in scored.items():
         parts = []

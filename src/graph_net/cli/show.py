@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from graph_net.api.confined import confined
+from graph_net.api.confined import run_confined
 from graph_net.api.graphs import open_graph
 from graph_net.cli.common import GRAPH_HELP, out
 from graph_net.display.terminal import lines
 from graph_net.graph import Graph, GraphError, Level, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
-from graph_net.printable import counted, printable, short_bytes, short_count
+from graph_net.printable import count_phrase, printable, short_bytes, short_count
 
 
 def show_graph(
@@ -77,7 +77,7 @@ def _flops(graph: Graph) -> str:
     if graph.level is Level.PADDLE:
         return "unknown: they are counted for torch graphs only"
     try:
-        total, reason = confined(lambda: _count(graph))
+        total, reason = run_confined(lambda: _count(graph))
     except GraphError as error:
         return f"unknown: {error}"
     if total is None:
@@ -120,7 +120,7 @@ def _shape(spec: TensorSpec) -> str:
 
 def operator_table(graph: Graph, most: int) -> Table:
     counts = Counter(node.target for node in graph.nodes)
-    table = Table(title=f"operators ({counted(len(counts), 'kind')})", title_justify="left")
+    table = Table(title=f"operators ({count_phrase(len(counts), 'kind')})", title_justify="left")
     table.add_column("operator")
     table.add_column("calls", justify="right")
     table.add_column("reads parameters", justify="right")

@@ -11,7 +11,7 @@ import typer
 from graph_net.api.graphs import open_graph
 from graph_net.api.options import parse_seconds
 from graph_net.cli.common import GRAPH_HELP, err
-from graph_net.printable import counted, short_bytes
+from graph_net.printable import count_phrase, short_bytes
 
 SET_HELP = (
     "A size: batch=8, sequence=256, image=384, INPUT:DIM=8 or SYMBOL=8; may be given several times."
@@ -69,7 +69,8 @@ def make_variant(
         writer.add(chosen, made)
     size = short_bytes(made.tensor_bytes)
     err.print(
-        f"{output}:{chosen}: {counted(len(made.nodes), 'node')}, inputs of {size}", soft_wrap=True
+        f"{output}:{chosen}: {count_phrase(len(made.nodes), 'node')}, inputs of {size}",
+        soft_wrap=True,
     )
 
 

@@ -10,16 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from graph_net.cli.common import err, out
-from graph_net.printable import counted
+from graph_net.printable import count_phrase
 
 if TYPE_CHECKING:
-    from graph_net.validate.report import Verdict
+    from graph_net.validate.report import ValidationReport
 
 FEW = 40
 """So many graphs are listed one by one, more are counted by library."""
 
 
-def verdict_table(verdicts: list[Verdict], libraries: Mapping[str, str]) -> None:
+def verdict_table(verdicts: list[ValidationReport], libraries: Mapping[str, str]) -> None:
     """Print a column for each requirement; a row for each graph, or library if they are many."""
     from graph_net.validate.report import Requirement
 
@@ -32,7 +32,7 @@ def verdict_table(verdicts: list[Verdict], libraries: Mapping[str, str]) -> None
         table.add_column(requirement.value)
     table.add_column("difference", justify="right")
     table.add_column("model" if single else "redundant", justify="right")
-    groups: dict[str, list[Verdict]] = {}
+    groups: dict[str, list[ValidationReport]] = {}
     for verdict in verdicts:
         key = verdict.name if single else libraries.get(verdict.name, "")
         groups.setdefault(key, []).append(verdict)
@@ -49,7 +49,7 @@ def verdict_table(verdicts: list[Verdict], libraries: Mapping[str, str]) -> None
     out.print(table)
 
 
-def _cell(group: list[Verdict], requirement: str) -> Text:
+def _cell(group: list[ValidationReport], requirement: str) -> Text:
     states = Counter(f.state.value for v in group for f in v.findings
                      if f.requirement.value == requirement)  # fmt: skip
     if len(group) == 1:
@@ -65,9 +65,9 @@ def _number(value: float | None) -> str:
     return "" if value is None else "0" if value == 0 else f"{value:.1e}"
 
 
-def failure_table(verdicts: list[Verdict]) -> None:
+def failure_table(verdicts: list[ValidationReport]) -> None:
     """Print each reason with its requirement, how many graphs it stands for, and one of them."""
-    from graph_net.record.signature import signature_of
+    from graph_net.results.signature import signature_of
 
     reasons: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for verdict in verdicts:
@@ -90,7 +90,7 @@ def failure_table(verdicts: list[Verdict]) -> None:
     out.print(table)
 
 
-def summary(verdicts: list[Verdict], seconds: float) -> None:
+def summary(verdicts: list[ValidationReport], seconds: float) -> None:
     """Print how many graphs failed, repeat a structure, and were compared on values."""
     import torch
 
@@ -100,7 +100,8 @@ def summary(verdicts: list[Verdict], seconds: float) -> None:
     again = sum(bool(verdict.redundant_with) for verdict in verdicts)
     really = sum(verdict.difference is not None for verdict in verdicts)
     err.print(
-        f"{counted(len(verdicts), 'graph')} in {seconds:.0f} s: {failed:,} failed, {again:,} with "
+        f"{count_phrase(len(verdicts), 'graph')} in {seconds:.0f} s: {failed:,} failed, "
+        f"{again:,} with "
         f"the structure of another; {really:,} compared on values (float32: equal within "
         f"{TOLERANCE[torch.float32]:g} of the largest value)"
     )

@@ -13,7 +13,7 @@ from graph_net.cli.common import err, out
 if TYPE_CHECKING:
     from graph_net.golden.store import GoldenRun
     from graph_net.golden.verdict import Verified
-    from graph_net.record import Interval
+    from graph_net.results import Interval
 
 Results = list[tuple["GoldenRun | None", "Verified"]]
 

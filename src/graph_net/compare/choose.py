@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from graph_net.compare.read import Run
 from graph_net.compilers.registry import parse_options
-from graph_net.record import RecordError, short_name
+from graph_net.results import RecordError, short_name
 from graph_net.score.samples import Ints
 from graph_net.store.counting_rows import last_rows
 from graph_net.store.record_columns import label_of
@@ -36,7 +36,7 @@ class Matched:
     only_second: int
 
 
-def matched(
+def match_runs(
     first: Run, second: Run, between: tuple[str, str] | None = None, compilers: Sequence[str] = ()
 ) -> Matched:
     """The records of the same graphs: of each configuration both have, or of two that are named.

@@ -12,14 +12,14 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from graph_net.compare.choose import Matched
-from graph_net.compare.ranks import adjusted, shifts
+from graph_net.compare.ranks import adjust_p_values, shifts
 from graph_net.compare.read import Run
 from graph_net.measure.protocol import Protocol
-from graph_net.record import RecordError, Symptom
+from graph_net.results import RecordError, Symptom
 from graph_net.score.faults import Fault
 from graph_net.score.records import BLAMELESS_FAULT, faults_of, floats_of
 from graph_net.score.samples import Floats, Ints
-from graph_net.store.counting_rows import coded
+from graph_net.store.counting_rows import encode_texts
 
 Flags = npt.NDArray[np.bool_]
 LEAST_BLOCKS = Protocol().min_blocks
@@ -66,7 +66,7 @@ class Reason(IntEnum):
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompareSettings:
     """What counts as a difference.
 
     ``threshold`` is the factor that matters, ``fdr`` the share of findings that may be false,
@@ -90,7 +90,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPairs:
     """For each pair: what became of it, why, and the ratio of the speedups B / A.
 
     The interval ``low`` … ``high`` is the one that its verdict rests on: of what is slower or
@@ -117,7 +117,7 @@ class Judged:
         return np.asarray(bad | (self.level > 0), np.bool_)
 
 
-def judge(found: Matched, settings: Settings) -> Judged:
+def judge(found: Matched, settings: CompareSettings) -> JudgedPairs:
     """Every pair judged, all of them together where chance is concerned."""
     first, second = found.first, found.second
     faults = np.stack([faults_of(run.table) for run in (first, second)])
@@ -142,7 +142,7 @@ def judge(found: Matched, settings: Settings) -> Judged:
         margin = np.maximum(math.log(settings.threshold), noise[rows])
         blocks = first.blocks.take(rows), second.blocks.take(rows)
         tested = shifts(*blocks, margin, settings.confidence)
-        q = adjusted(tested.p)
+        q = adjust_p_values(tested.p)
         for name, values in (("ratio", tested.value), ("low", tested.low), ("high", tested.high)):
             numbers[name][rows] = np.exp(values)
         numbers["p"][rows], numbers["q"][rows] = tested.p, q
@@ -154,13 +154,13 @@ def judge(found: Matched, settings: Settings) -> Judged:
         at = shifts(first_blocks, second_blocks, margin[some], 1 - _tested_at(q, settings))
         numbers["low"][rows[some]], numbers["high"][rows[some]] = np.exp(at.low), np.exp(at.high)
         _where_eager_changed(found, rows, change, reason, settings)
-    return Judged(
+    return JudgedPairs(
         change, reason, numbers["ratio"], numbers["low"], numbers["high"], numbers["p"],
         numbers["q"], _levels(first, second, both, settings), noise,
     )  # fmt: skip
 
 
-def _tested_at(q: Floats, settings: Settings) -> float:
+def _tested_at(q: Floats, settings: CompareSettings) -> float:
     """The probability of error that each graph was tested at: the rate, times the share found.
 
     Intervals of this confidence lie beyond the margin for what was found, and for nothing else.
@@ -179,7 +179,9 @@ def _by_faults(faults: npt.NDArray[Any]) -> Ints:
     return change
 
 
-def _verdicts(numbers: dict[str, Floats], rows: Ints, settings: Settings) -> tuple[Ints, Ints]:
+def _verdicts(
+    numbers: dict[str, Floats], rows: Ints, settings: CompareSettings
+) -> tuple[Ints, Ints]:
     ratio, low, high, p, q = (numbers[name][rows] for name in ("ratio", "low", "high", "p", "q"))
     limit = settings.threshold
     found = q <= settings.fdr
@@ -192,7 +194,7 @@ def _verdicts(numbers: dict[str, Floats], rows: Ints, settings: Settings) -> tup
 
 
 def _where_eager_changed(
-    found: Matched, rows: Ints, change: Ints, reason: Ints, settings: Settings
+    found: Matched, rows: Ints, change: Ints, reason: Ints, settings: CompareSettings
 ) -> None:
     """With another torch eager is another program: what its own time does not show is not said."""
     other = _software(found.first)[rows] != _software(found.second)[rows]
@@ -207,7 +209,7 @@ def _where_eager_changed(
     change[which], reason[which] = Change.AMBIGUOUS, Reason.EAGER
 
 
-def _levels(first: Run, second: Run, both: Flags, settings: Settings) -> Ints:
+def _levels(first: Run, second: Run, both: Flags, settings: CompareSettings) -> Ints:
     before, after = (np.maximum(floats_of(run.table["t"]), ROUNDING) for run in (first, second))
     rise = np.where(both, after - before, 0.0)
     return np.where(rise > settings.levels, 1, np.where(rise < -settings.levels, -1, 0))
@@ -237,13 +239,13 @@ def _noise(first: Run, second: Run) -> Floats:
 
 def _differ(first: Run, second: Run, column: str) -> Flags:
     sides = [np.array(texts, dtype=object)[codes] for texts, codes in
-             (coded(run.table[column]) for run in (first, second))]  # fmt: skip
+             (encode_texts(run.table[column]) for run in (first, second))]  # fmt: skip
     return np.asarray(sides[0] != sides[1], np.bool_)
 
 
 def _described(run: Run, software: bool) -> npt.NDArray[Any]:
     """For each record its device's software, or all but it."""
-    texts, codes = coded(run.table["device"])
+    texts, codes = encode_texts(run.table["device"])
     words = []
     for text in texts:
         known = run.devices.get(text, {})

@@ -9,7 +9,7 @@ import numpy as np
 from graph_net.compare.judge import Change
 from graph_net.compare.result import Comparison, Spread
 from graph_net.compare.rows import Row
-from graph_net.printable import counted, html_table
+from graph_net.printable import count_phrase, html_table
 
 MOST = 50
 """So many rows of a kind are written; a comment on a pull request has an end."""
@@ -40,7 +40,7 @@ def summary(found: Comparison) -> str:
 
 def spread_words(name: str, spread: Spread) -> str:
     """``compile time: 1.04× (0.90 … 1.31, 120 graphs)``."""
-    inside = f"{spread.low:.2f} … {spread.high:.2f}, {counted(spread.graphs, 'graph')}"
+    inside = f"{spread.low:.2f} … {spread.high:.2f}, {count_phrase(spread.graphs, 'graph')}"
     return f"{name}: {spread.middle:.2f}× ({inside})"
 
 

@@ -113,7 +113,7 @@ def _of_shape(a: Floats, b: Floats, margin: Floats, confidence: float) -> dict[s
     return {"value": value, "low": low, "high": high, "p": np.minimum(p, 1.0)}
 
 
-def adjusted(p: Floats) -> Floats:
+def adjust_p_values(p: Floats) -> Floats:
     """Benjamini and Hochberg's adjusted p-values: those up to q are the findings at rate q."""
     order = np.argsort(p, kind="stable")[::-1]
     ranks = np.arange(len(p), 0, -1)

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from graph_net.compare.blocks import ARMS, block_logs
 from graph_net.compare.ranks import Ragged
-from graph_net.record import RecordError, Stage, Symptom
+from graph_net.results import RecordError, Stage, Symptom
 from graph_net.score.faults import Fault
-from graph_net.score.samples import Samples
-from graph_net.score.sources import load
+from graph_net.score.load import load
+from graph_net.score.samples import ScoredGraphs
 from graph_net.store.counting_rows import counting_rows
 from graph_net.store.record_columns import SCHEMA
 from graph_net.store.record_journal import SUFFIX, read_journal
@@ -88,7 +88,7 @@ def _batches(part: Path) -> Iterator[pa.Table]:
     return part_batches(part, _READ, BATCH)
 
 
-def _of_samples(name: str, samples: Samples) -> pa.Table:
+def _of_samples(name: str, samples: ScoredGraphs) -> pa.Table:
     """A curve of a log: no raw samples, no device, but what failed and how well it passes."""
     count = len(samples)
     failures = [_AS_FAILURE.get(Fault(fault), (None, None)) for fault in samples.fault]

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graph_net.compare.choose import Matched, matched
-from graph_net.compare.judge import Change, Judged, Reason, Settings, judge
+from graph_net.compare.choose import Matched, match_runs
+from graph_net.compare.judge import Change, CompareSettings, JudgedPairs, Reason, judge
 from graph_net.compare.read import read_run
 from graph_net.compare.rows import Row, rows_of
 from graph_net.printable import printable
-from graph_net.record import RecordError, short_name
+from graph_net.results import RecordError, short_name
 from graph_net.score.records import floats_of
 from graph_net.score.samples import Floats, Ints
 
@@ -43,9 +43,9 @@ class Comparison:
     """Two runs side by side: A is the first, B the second."""
 
     names: tuple[str, str]
-    settings: Settings
+    settings: CompareSettings
     pairs: Matched
-    judged: Judged
+    judged: JudgedPairs
 
     def __len__(self) -> int:
         return len(self.pairs.first)
@@ -145,7 +145,7 @@ def compare(
     second: Path | None = None,
     between: tuple[str, str] | None = None,
     compilers: Sequence[str] = (),
-    settings: Settings = Settings(),  # noqa: B008 - frozen
+    settings: CompareSettings = CompareSettings(),  # noqa: B008 - frozen
 ) -> Comparison:
     """Two sources, or two configurations; raises where they have no graph in common."""
     if second is None and between is None:
@@ -156,7 +156,7 @@ def compare(
     if between is not None:
         old, new = map(short_name, between)
         names = (old, new) if second is None else (f"{names[0]} {old}", f"{names[1]} {new}")
-    found = matched(a, b, between, compilers)
+    found = match_runs(a, b, between, compilers)
     if not len(found.first):
         raise RecordError(f"{names[0]} and {names[1]} have no graph and compiler in common")
     return Comparison(names, settings, found, judge(found, settings))

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from graph_net.compare.choose import labels
 from graph_net.compare.judge import Change, Reason
-from graph_net.record import EQUAL
-from graph_net.record.signature import headline_of
+from graph_net.results import EQUAL
+from graph_net.results.signature import headline_of
 from graph_net.score.faults import Fault
 from graph_net.score.records import faults_of, floats_of
 from graph_net.score.samples import Floats, Ints

@@ -2,7 +2,7 @@
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
 from graph_net.compilers.option import Json, Option
-from graph_net.compilers.registry import available, create, known, usable
+from graph_net.compilers.registry import available, compiler_names, create, usable
 
 __all__ = [
     "Compiler",
@@ -13,7 +13,7 @@ __all__ = [
     "Runner",
     "Unsupported",
     "available",
+    "compiler_names",
     "create",
-    "known",
     "usable",
 ]

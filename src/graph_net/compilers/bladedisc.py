@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
-from graph_net.compilers.forms import exported, program_of
+from graph_net.compilers.export import export_program, pure_function_of
 from graph_net.compilers.option import Json
 from graph_net.printable import first_line
 
@@ -37,8 +37,8 @@ class BladeDisc(Compiler):
         """Trace the graph to TorchScript and have it optimised."""
         import torch_blade
 
-        program = program_of(job)
-        module = exported(job, program).module()
+        program = pure_function_of(job)
+        module = export_program(job, program).module()
         examples = program.examples(job)
         config = torch_blade.config.Config.get_current_context_or_new()
         config.optimization_pipeline = torch_blade.mlir.backend_name()

@@ -15,7 +15,7 @@ from graph_net.graph import Graph, Level
 from graph_net.isolate import Needs
 
 if TYPE_CHECKING:
-    from graph_net.compilers.kept_forms import KeptForms
+    from graph_net.compilers.form_cache import KeptForms
 
 Runner = Callable[[Sequence[Any]], Any]
 """Takes the graph's inputs in order; gives its outputs, nested as the graph nests them.

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from graph_net.record import Json
-from graph_net.record.pieces import BREAKS, GRAPHS, NOT_COMPILED, REASONS
+from graph_net.results import Json
+from graph_net.results.graph_breaks import BREAKS, GRAPHS, NOT_COMPILED, REASONS
 
 MOST_REASONS = 8
 MOST_TEXT = 200
@@ -28,7 +28,7 @@ def compilations() -> int:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class DynamoPieces:
     """A function as Dynamo took it: compiled graphs, and Python between them where it broke."""
 
     graphs: int
@@ -54,7 +54,7 @@ class Watch:
     _breaks: Counter[str] = field(default_factory=lambda: _counted("graph_break"))
     _refused: Counter[str] = field(default_factory=lambda: _counted("unimplemented"))
 
-    def pieces(self) -> Pieces:
+    def pieces(self) -> DynamoPieces:
         """What was compiled since this was made, and every break on the way.
 
         Where Dynamo cannot resume after a break it leaves the whole frame to Python, and counts
@@ -63,7 +63,7 @@ class Watch:
         breaks = _counted("graph_break") - self._breaks
         if _skipped_frames() > self._skipped:
             breaks += _counted("unimplemented") - self._refused
-        return Pieces(_counted("stats")["unique_graphs"] - self._graphs, breaks)
+        return DynamoPieces(_counted("stats")["unique_graphs"] - self._graphs, breaks)
 
 
 def _skipped_frames() -> int:

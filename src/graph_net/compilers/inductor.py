@@ -108,7 +108,7 @@ def _first_call(compiled: Callable[..., Any], job: Job, whole: bool) -> dict[str
     """Have every frame compiled; what there is to say of them."""
     import torch
 
-    from graph_net.compilers.forms import copies
+    from graph_net.compilers.export import copies
 
     # A graph break at a number is what users get; a whole graph can be had only without one.
     capture = torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True)
@@ -128,7 +128,7 @@ def _compile_rest(compiled: Callable[..., Any], job: Job) -> None:
     Where a graph draws random numbers that changes, and the frame is compiled once more, for any:
     part of what compiling costs.
     """
-    from graph_net.compilers.forms import copies
+    from graph_net.compilers.export import copies
 
     calm = 0
     for _ in range(MOST_CALLS):
@@ -199,7 +199,7 @@ def _refusals(error: Exception) -> list[str]:
     from torch._dynamo.exc import Unsupported as Refused
     from torch._inductor.exc import MissingOperatorWithDecomp, MissingOperatorWithoutDecomp
 
-    from graph_net.compilers.forms import chain
+    from graph_net.compilers.export import chain
 
     kinds = (Refused, MissingOperatorWithDecomp, MissingOperatorWithoutDecomp)
     return [first_line(e, 300) for e in chain(error) if isinstance(e, kinds)]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
-from graph_net.compilers.forms import Function, cached, exported, program_of
+from graph_net.compilers.export import Function, export_program, form_path, pure_function_of
 from graph_net.compilers.option import Json, Option
 from graph_net.compilers.silence import silent
 from graph_net.compilers.stablehlo import stablehlo_file
@@ -29,12 +29,12 @@ class Iree(Compiler):
 
     def compile(self, job: Job) -> Runner:
         """Compile to a module file, kept in the directory, and load it."""
-        program = program_of(job)
+        program = pure_function_of(job)
         source = stablehlo_file(job, program)
-        module = cached(job, f"{self.options['level']}.vmfb")
+        module = form_path(job, f"{self.options['level']}.vmfb")
         if not module.exists():
             self._build(source, module)
-        copied = _written(exported(job, program))
+        copied = _written(export_program(job, program))
         return program.runner(job, _load(module, job.threads, copied))
 
     def _build(self, source: Path, module: Path) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 import torch
 
 from graph_net.compilers.compiler import Job, Unsupported
-from graph_net.compilers.forms import Program, cached, exported
-from graph_net.compilers.kept_forms import kept
+from graph_net.compilers.export import PureFunction, export_program, form_path
+from graph_net.compilers.form_cache import get_or_make
 from graph_net.printable import error_line
 
 
-def onnx_file(job: Job, program: Program) -> Path:
+def onnx_file(job: Job, program: PureFunction) -> Path:
     """The path of the ONNX file; its inputs are called i0, i1, …, its outputs o0, o1, ….
 
     Parameters are inputs, so the file stays far below protobuf's limit of two gigabytes whatever
@@ -24,12 +24,12 @@ def onnx_file(job: Job, program: Program) -> Path:
     """
 
     def make(path: Path) -> None:
-        _write(exported(job, program), program, path)
+        _write(export_program(job, program), program, path)
 
-    return kept(job, cached(job, "onnx"), ("onnx", "onnxscript", "onnx-ir"), make)
+    return get_or_make(job, form_path(job, "onnx"), ("onnx", "onnxscript", "onnx-ir"), make)
 
 
-def _write(source: torch.export.ExportedProgram, program: Program, path: Path) -> None:
+def _write(source: torch.export.ExportedProgram, program: PureFunction, path: Path) -> None:
     with _quiet():
         try:
             made = torch.onnx.export(
@@ -48,7 +48,7 @@ def _write(source: torch.export.ExportedProgram, program: Program, path: Path) -
 
 def _reason(error: BaseException) -> str:
     """The innermost message: the exporter wraps it in pages of advice."""
-    from graph_net.compilers.forms import chain
+    from graph_net.compilers.export import chain
 
     last = list(chain(error))[-1]
     return error_line(last, 300)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import torch
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
-from graph_net.compilers.forms import Function, program_of
+from graph_net.compilers.export import Function, pure_function_of
 from graph_net.compilers.onnx_file import onnx_file
 from graph_net.compilers.option import Json, Option
 
@@ -31,7 +31,7 @@ class OnnxRuntime(Compiler):
 
     def compile(self, job: Job) -> Runner:
         """Load the ONNX file (written first where the directory has none) into a session."""
-        program = program_of(job)
+        program = pure_function_of(job)
         path = onnx_file(job, program)
         session = self._session(path, job)
         return program.runner(job, _bound(session, job.device))

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import torch
 
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
-from graph_net.compilers.forms import Function, exported, program_of
+from graph_net.compilers.export import Function, export_program, pure_function_of
 from graph_net.compilers.option import Json, Option
-from graph_net.compilers.refused import refused
+from graph_net.compilers.unsupported import find_unsupported
 
 HINTS = ("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT")
 PRECISIONS = ("f32", "bf16", "f16")
@@ -35,14 +35,14 @@ class OpenVino(Compiler):
     def compile(self, job: Job) -> Runner:
         """Convert and compile; OpenVINO keeps its own files in the directory."""
         openvino = _openvino()
-        program = program_of(job)
-        source = exported(job, program)
+        program = pure_function_of(job)
+        source = export_program(job, program)
         shapes = [node.meta["val"] for node in source.graph.find_nodes(op="placeholder")]
         try:
             model = _converted(source)
         except Exception as error:
             text = " ".join(str(error).split())[:300]
-            reasons = refused(source, _converted) or [text]
+            reasons = find_unsupported(source, _converted) or [text]
             raise Unsupported(reasons, "OpenVINO's importer") from error
         config = {
             "PERFORMANCE_HINT": self.options["hint"],

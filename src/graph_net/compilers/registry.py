@@ -29,14 +29,14 @@ ALIASES = {"nope": "eager"}
 """What GraphNet calls them."""
 
 
-def known() -> list[str]:
+def compiler_names() -> list[str]:
     """The names of all compilers, installed or not."""
     return [*BUILT_IN, *sorted({p.name for p in entry_points(group=GROUP)} - BUILT_IN.keys())]
 
 
 def available() -> dict[str, str | None]:
     """Every compiler, and why it cannot be used here (None where it can)."""
-    return {name: create(name).missing() for name in known()}
+    return {name: create(name).missing() for name in compiler_names()}
 
 
 def create(name: str, options: Mapping[str, Json] | None = None) -> Compiler:
@@ -63,7 +63,7 @@ def _class_of(name: str) -> type[Compiler]:
     path, _, attribute = name.partition(":")
     if path.endswith(".py"):
         return _from_file(Path(path), attribute)
-    raise CompilerError(f"unknown compiler {name!r}; known: {', '.join(known())}")
+    raise CompilerError(f"unknown compiler {name!r}; known: {', '.join(compiler_names())}")
 
 
 def _from_file(path: Path, attribute: str) -> type[Compiler]:

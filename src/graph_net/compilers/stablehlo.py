@@ -9,24 +9,24 @@ from pathlib import Path
 import torch
 
 from graph_net.compilers.compiler import Job, Unsupported
-from graph_net.compilers.forms import Program, cached, exported
+from graph_net.compilers.export import PureFunction, export_program, form_path
 from graph_net.compilers.indices import plain_indices
-from graph_net.compilers.refused import refused
 from graph_net.compilers.silence import silent
+from graph_net.compilers.unsupported import find_unsupported
 from graph_net.store.atomic import caching
 
 
-def stablehlo_file(job: Job, program: Program) -> Path:
+def stablehlo_file(job: Job, program: PureFunction) -> Path:
     """The path of the StableHLO text of a program, written once a directory."""
-    path = cached(job, "stablehlo.mlir")
+    path = form_path(job, "stablehlo.mlir")
     if path.exists():
         return path
     with silent():
-        source = _prepared(exported(job, program))
+        source = _prepared(export_program(job, program))
         try:
             text = _translate(source)
         except Exception as error:
-            reasons = refused(source, lambda alone: _translate(_prepared(alone)))
+            reasons = find_unsupported(source, lambda alone: _translate(_prepared(alone)))
             raise Unsupported(reasons or [_first(error)], "torch-mlir") from error
     with caching(path) as aside:
         aside.write_text(text, "utf-8")

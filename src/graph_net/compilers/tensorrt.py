@@ -13,9 +13,9 @@ from typing import ClassVar
 import torch
 
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
-from graph_net.compilers.forms import exported, program_of
+from graph_net.compilers.export import export_program, pure_function_of
 from graph_net.compilers.option import Json, Option
-from graph_net.record.pieces import BREAKS, GRAPHS
+from graph_net.results.graph_breaks import BREAKS, GRAPHS
 
 
 class TensorRT(Compiler):
@@ -38,8 +38,8 @@ class TensorRT(Compiler):
         """Build an engine; ``whole`` refuses a graph that PyTorch would have to help with."""
         import torch_tensorrt
 
-        program = program_of(job)
-        source = exported(job, program)
+        program = pure_function_of(job)
+        source = export_program(job, program)
         rest = {key: value for key, value in self.options.items() if key != "whole"}
         if self.options["whole"]:
             absent = _not_converted(source)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from graph_net.compilers.compiler import Compiler, CompilerError
 from graph_net.compilers.option import Json, option_of
-from graph_net.compilers.registry import ALIASES, create, known
-from graph_net.record import Config
+from graph_net.compilers.registry import ALIASES, compiler_names, create
+from graph_net.results import Config
 from graph_net.store.files import read_bytes
 
 KIND = "compiler"
@@ -39,7 +39,7 @@ def trusted_config(stored: Config, typed: Iterable[Config] = ()) -> Config:
     for config in named:
         if dict(config.options) == dict(stored.options):
             return config
-    if not named and ALIASES.get(stored.name, stored.name) not in known():
+    if not named and ALIASES.get(stored.name, stored.name) not in compiler_names():
         raise UntrustedConfig(_unknown(stored.name))
     compiler = create(stored.name)
     refused = [key for key, value in stored.options.items() if not _is_stored(compiler, key, value)]
@@ -75,7 +75,7 @@ def _unknown(name: str) -> str:
             f"the compiler {_quoted(name)} is a file, and a file is not imported because another "
             "one says so; name it on the command line, as path/to/file.py:Name"
         )
-    return f"unknown compiler {_quoted(name)}; known: {', '.join(known())}"
+    return f"unknown compiler {_quoted(name)}; known: {', '.join(compiler_names())}"
 
 
 def _quoted(text: str) -> str:

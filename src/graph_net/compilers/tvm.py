@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import torch
 
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
-from graph_net.compilers.forms import Function, cached, exported, program_of
+from graph_net.compilers.export import Function, export_program, form_path, pure_function_of
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.option import Json, Option
-from graph_net.compilers.refused import refused
 from graph_net.compilers.silence import silent
+from graph_net.compilers.unsupported import find_unsupported
 from graph_net.printable import error_line
 from graph_net.store.atomic import caching
 
@@ -38,10 +38,10 @@ class Tvm(Compiler):
         """Import, tune where asked for, and build a library that is kept in the directory."""
         # Read when the first parallel loop starts the pool.
         os.environ["TVM_NUM_THREADS"] = str(job.threads)
-        program = program_of(job)
-        library = cached(job, f"trials{self.options['trials']}-{self.options['seed']}.so")
+        program = pure_function_of(job)
+        library = form_path(job, f"trials{self.options['trials']}-{self.options['seed']}.so")
         if not library.exists():
-            module, _ = imported_with_names(exported(job, program))
+            module, _ = imported_with_names(export_program(job, program))
             with silent():
                 built = self._build(module, job)
             with caching(library) as aside:
@@ -54,10 +54,11 @@ class Tvm(Compiler):
         target = tvm_target(job.threads)
         if not self.options["trials"]:
             return tvm.compile(module, target)
-        from graph_net.compilers.tvm_tuning import tuned
+        from graph_net.compilers.tvm_tuning import tune_module
 
         work = job.workdir / "metaschedule"
-        return tuned(module, target, work, int(self.options["trials"]), int(self.options["seed"]))  # type: ignore[arg-type]
+        trials, seed = int(self.options["trials"]), int(self.options["seed"])  # type: ignore[arg-type]
+        return tune_module(module, target, work, trials, seed)
 
 
 def tvm_target(threads: int) -> Any:
@@ -82,7 +83,9 @@ def imported_with_names(source: torch.export.ExportedProgram) -> tuple[Any, Name
             module, names = _translate(source)
         except Exception as error:
             text = error_line(error, 300)
-            raise Unsupported(refused(source, _translate) or [text], "TVM's importer") from error
+            raise Unsupported(
+                find_unsupported(source, _translate) or [text], "TVM's importer"
+            ) from error
     wanted = [node.meta["val"] for node in source.graph.output_node().args[0]]
     made = module["main"].ret_ty.fields
     wrong = [

@@ -19,7 +19,7 @@ BUILD_SECONDS = 30
 RUN_SECONDS = 10
 
 
-def tuned(module: Any, target: Any, work: Path, trials: int, seed: int) -> Any:
+def tune_module(module: Any, target: Any, work: Path, trials: int, seed: int) -> Any:
     """The module built with the best schedule found for each of its tasks."""
     import tvm
     from tvm import relax

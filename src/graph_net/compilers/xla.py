@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 
 from graph_net.compilers.compiler import Compiler, Job, Runner, Unsupported
-from graph_net.compilers.forms import Function, program_of
+from graph_net.compilers.export import Function, pure_function_of
 from graph_net.compilers.option import Json, Option
 from graph_net.compilers.stablehlo import stablehlo_file
 from graph_net.printable import first_line
@@ -27,7 +27,7 @@ class Xla(Compiler):
 
     def compile(self, job: Job) -> Runner:
         """Compile the StableHLO text; the text is kept in the directory, the machine code not."""
-        program = program_of(job)
+        program = pure_function_of(job)
         text = stablehlo_file(job, program).read_text("utf-8")
         return program.runner(job, self._load(text, job.threads))
 

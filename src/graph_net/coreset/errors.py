@@ -24,11 +24,11 @@ SPLITS = 40
 SMALL = (4, 8, 16, 32, 64)
 FEWEST = 24
 """With fewer measured graphs than this nothing can be said."""
-Method = Callable[["Known", int, int], Ints]
+Method = Callable[["CandidateGraphs", int, int], Ints]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredGraphs:
     """One compiler's values on measured graphs: rows of the features, families, values."""
 
     places: Ints
@@ -52,7 +52,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Known:
+class CandidateGraphs:
     """What is known of graphs to choose from: features, the same as records weigh them, and
     transitions, where graphs were read for them."""
 
@@ -61,24 +61,24 @@ class Known:
     transitions: Transitions | None = None
 
 
-def by_coreset(known: Known, count: int, seed: int) -> Ints:
+def by_coreset(known: CandidateGraphs, count: int, seed: int) -> Ints:
     """Graphs that are right on average, most of all in what records say matters."""
     return choose(known.heavy, count, seed)
 
 
-def by_features(known: Known, count: int, seed: int) -> Ints:
+def by_features(known: CandidateGraphs, count: int, seed: int) -> Ints:
     """The same without what records taught."""
     return choose(known.plain, count, seed)
 
 
-def by_transitions(known: Known, count: int, seed: int) -> Ints:
+def by_transitions(known: CandidateGraphs, count: int, seed: int) -> Ints:
     """The graphs that cover operator transitions best."""
     if known.transitions is None:
         raise ValueError("transitions are counted in graphs, and none were read")
     return cover(known.transitions, count)
 
 
-def by_chance(known: Known, count: int, seed: int) -> Ints:
+def by_chance(known: CandidateGraphs, count: int, seed: int) -> Ints:
     """Graphs drawn by lot: what every method should be better than."""
     luck = np.random.default_rng(seed)
     count = min(count, len(known.plain))
@@ -95,7 +95,7 @@ METHODS: Mapping[str, Method] = {
 
 def expected_errors(
     table: Floats,
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredGraphs],
     count: int,
     found: Transitions | None = None,
     seed: int = 0,
@@ -124,8 +124,8 @@ def _expected(name: str, squares: Sequence[float], count: int, of_graphs: int) -
 
 
 def _halves(
-    table: Floats, measured: Sequence[Measured], found: Transitions | None, seed: int
-) -> Iterator[tuple[Known, Floats]]:
+    table: Floats, measured: Sequence[MeasuredGraphs], found: Transitions | None, seed: int
+) -> Iterator[tuple[CandidateGraphs, Floats]]:
     """Halves that no choice has seen, with the features as the other halves weigh them."""
     luck = np.random.default_rng(seed)
     for _ in range(SPLITS):
@@ -142,10 +142,12 @@ def _halves(
                 continue
             plain = table[mine]
             heavy = learn(table[rows], values).emphasised(plain)
-            yield Known(plain, heavy, found and found.take(mine)), one.values[unseen]
+            yield CandidateGraphs(plain, heavy, found and found.take(mine)), one.values[unseen]
 
 
-def without(teachers: Sequence[Measured], hidden: Collection[int] = ()) -> tuple[Ints, Floats]:
+def without(
+    teachers: Sequence[MeasuredGraphs], hidden: Collection[int] = ()
+) -> tuple[Ints, Floats]:
     """Rows and values of all that is not hidden, each compiler about its own mean."""
     rows, values = [], []
     for one in teachers:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graph_net.score import Parameters, Samples
+from graph_net.score import Parameters, ScoredGraphs
 from graph_net.score.aggregate import GRAPHNET
 from graph_net.score.samples import Floats
 from graph_net.score.scores import LADDER, curves_of, sums_of
@@ -59,7 +59,7 @@ def _balanced(group: Floats) -> Floats:
     return np.asarray(centred / spread if spread > 0 else centred, np.float64)
 
 
-def values_of(samples: Samples, parameters: Parameters = Parameters()) -> Floats:  # noqa: B008
+def values_of(samples: ScoredGraphs, parameters: Parameters = Parameters()) -> Floats:  # noqa: B008
     """What each graph adds to the aggregate: its share of Σ w_t·log10 ES(t).
 
     ES(t) is a geometric mean over graphs, so the aggregate of many is the mean of these numbers.

@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from graph_net.coreset.errors import METHODS, Expected, Known, Measured, expected_errors, without
+from graph_net.coreset.errors import (
+    METHODS,
+    CandidateGraphs,
+    Expected,
+    MeasuredGraphs,
+    expected_errors,
+    without,
+)
 from graph_net.coreset.features import features, learn, values_of
 from graph_net.coreset.markov import Transitions
-from graph_net.score.sources import load
+from graph_net.score.load import load
 
 EAGER = "eager"
 """Against itself it tells nothing of compilers."""
@@ -33,14 +40,14 @@ def select_graphs(
         places, values = without(measured)
         heavy = learn(table[places], values).emphasised(table)
         errors = [e for e in expected_errors(table, measured, count, found, seed) if e.trials]
-    chosen = METHODS[method](Known(table, heavy, found), count, seed)
+    chosen = METHODS[method](CandidateGraphs(table, heavy, found), count, seed)
     return sorted(rows[place]["name"] for place in chosen), errors
 
 
-def _measured(rows: Sequence[Mapping[str, Any]], records: Sequence[Path]) -> list[Measured]:
+def _measured(rows: Sequence[Mapping[str, Any]], records: Sequence[Path]) -> list[MeasuredGraphs]:
     """The values of each compiler on the graphs of the pack that it was measured on."""
     place = {row["id"]: number for number, row in enumerate(rows)}
-    found: list[Measured] = []
+    found: list[MeasuredGraphs] = []
     for name, samples in load(records).items() if records else ():
         if not len(samples) or name == EAGER:
             continue
@@ -49,5 +56,5 @@ def _measured(rows: Sequence[Mapping[str, Any]], records: Sequence[Path]) -> lis
         kept = samples.take(held)
         if len(kept):
             places = np.array([place[str(graph)] for graph in kept.graph], np.int64)
-            found.append(Measured(places, kept.family, values_of(kept)))
+            found.append(MeasuredGraphs(places, kept.family, values_of(kept)))
     return found

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from graph_net.capture.worker import Budget
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.pieces import Notes, Pieces, PieceSpool, encoded, pieces_of
-from graph_net.corpus.subgraphs import merged, write_subgraphs
+from graph_net.corpus.subgraph_spool import Notes, Subgraphs, SubgraphSpool, encoded, pieces_of
+from graph_net.corpus.subgraphs import merge_rows, write_subgraphs
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
 from graph_net.isolate import Finished, Needs, Pool, Sandbox
 from graph_net.isolate.deaths import said_rubbish
-from graph_net.rewrite.kinds import CORPUS_KINDS, Kind, corpus_kind, kind_of
+from graph_net.rewrite.kinds import CORPUS_KINDS, SubgraphKind, corpus_kind, kind_of
 
 PARTITIONS = frozenset({"sole_op", "task"})
 """Kinds whose groups hold every node once: these compose to the whole graph."""
@@ -40,7 +40,7 @@ class Source:
 class Decomposition:
     """The kinds of subgraphs of one pack, with the spool they wait in."""
 
-    def __init__(self, pack: Pack, kinds: Sequence[str], spool: PieceSpool) -> None:
+    def __init__(self, pack: Pack, kinds: Sequence[str], spool: SubgraphSpool) -> None:
         self.pack = pack
         self.kinds = tuple(dict.fromkeys(kinds))
         self.spool = spool
@@ -48,7 +48,7 @@ class Decomposition:
         self.ids = {row["name"]: row["id"] for row in rows}
         torch = Level.TORCH.value
         self.to_lower = dict.fromkeys(row["name"] for row in rows if row["level"] == torch)
-        self._made: dict[str, Kind] = {}
+        self._made: dict[str, SubgraphKind] = {}
         for kind in self.kinds:
             if kind not in CORPUS_KINDS:
                 self._made[kind] = kind_of(kind)
@@ -168,7 +168,7 @@ class Decomposition:
                 raise  # the pool says what the limit was
             except Exception as error:
                 why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-                pieces = Pieces([], Notes(source.name, kind, failed=why))
+                pieces = Subgraphs([], Notes(source.name, kind, failed=why))
             yield encoded(pieces.rows, pieces.notes)
 
     def _finish(self, done: Finished[Source]) -> None:
@@ -193,7 +193,7 @@ class Decomposition:
 
     def write(self, output: Path) -> int:
         """Make the pack of all subgraphs found; how many rows it has."""
-        rows = merged(
+        rows = merge_rows(
             row
             for graph in self.ids.values()
             for kind in self.kinds
@@ -235,7 +235,7 @@ def _with_specifications(graph: Graph) -> Graph:
     if graph.level is not Level.TORCH:
         return graph
     from graph_net.rewrite.lower import to_aten
-    from graph_net.validate.walk import walk
+    from graph_net.validate.fake_run import walk
 
     return walk(to_aten(graph)).graph
 

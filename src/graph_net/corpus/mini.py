@@ -28,7 +28,7 @@ NEW_LIBRARY, NEW_KIND = 3.0, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class MiniGraph:
     """A graph of the selection; ``adds`` is how many operators no graph before it has."""
 
     name: str
@@ -43,7 +43,7 @@ class Chosen:
 class Mini:
     """A selection and how it was measured."""
 
-    graphs: tuple[Chosen, ...]
+    graphs: tuple[MiniGraph, ...]
     operators: int
     of_operators: int
     machine: str
@@ -58,7 +58,7 @@ def load(path: Path) -> Mini:
     if not path.is_file():
         raise PackError(f"no selection at {path}; `graph-net corpus mini` makes one")
     tree = json.loads(read_text(path))
-    return Mini(**{**tree, "graphs": tuple(Chosen(**graph) for graph in tree["graphs"])})
+    return Mini(**{**tree, "graphs": tuple(MiniGraph(**graph) for graph in tree["graphs"])})
 
 
 def select_mini(
@@ -77,7 +77,7 @@ def select_mini(
     everything = list(rows)
     left = {r["name"]: r for r in everything if _is_small(r)}
     every = {name for row in everything for name in row["operators"]}
-    chosen: list[Chosen] = []
+    chosen: list[MiniGraph] = []
     covered: set[str] = set()
     seen: set[str] = set()
     while len(chosen) < count and left:
@@ -92,7 +92,7 @@ def select_mini(
         covered |= new
         seen |= {best["library"], f"{best['category']}/{best['subcategory']}"}
         words = {key: best[key] for key in ("name", "library", "category", "tensor_bytes")}
-        chosen.append(Chosen(**words, seconds=round(seconds, 4), adds=len(new)))
+        chosen.append(MiniGraph(**words, seconds=round(seconds, 4), adds=len(new)))
     chosen.sort(key=lambda graph: graph.name)
     return Mini(tuple(chosen), len(covered), len(every), machine)
 
@@ -102,7 +102,7 @@ def _is_small(row: Mapping[str, Any]) -> bool:
 
 
 def _open_categories(
-    left: Mapping[str, Mapping[str, Any]], chosen: Sequence[Chosen], count: int
+    left: Mapping[str, Mapping[str, Any]], chosen: Sequence[MiniGraph], count: int
 ) -> set[str]:
     """The categories that are furthest from their quota, among those with graphs left."""
     has = Counter(graph.category for graph in chosen)

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from graph_net.corpus.marked_region import with_region
 from graph_net.corpus.pack import Pack, PackError
-from graph_net.corpus.region import with_region
 from graph_net.graph import from_bytes
 from graph_net.isolate import Finished, Limits, Pool, Sandbox
 from graph_net.isolate.deaths import said_rubbish
@@ -29,7 +29,7 @@ is narrower."""
 LONGEST_LINE = 1 << 16
 
 
-class Kind(Enum):
+class OutputKind(Enum):
     """What the outputs of a graph are like; ``UNKNOWN`` where it did not run to its end."""
 
     LIVELY = "lively"
@@ -45,13 +45,13 @@ class Look:
 
     name: str
     digest: str
-    kind: Kind
+    kind: OutputKind
     largest: float = 0.0
     spread: float = 0.0
     reason: str = ""
 
 
-def kind_of(tensors: Iterable[Any]) -> tuple[Kind, float, float]:
+def kind_of(tensors: Iterable[Any]) -> tuple[OutputKind, float, float]:
     """The kind of some outputs, the largest value and the widest spread among them.
 
     One value that is not finite or too large is enough; constant are they where each of those with
@@ -70,10 +70,10 @@ def kind_of(tensors: Iterable[Any]) -> tuple[Kind, float, float]:
         asked = asked or tensor.numel() > 1
         lively = lively or spread > SAME * max(1.0, most)
     if not finite:
-        return Kind.NOT_FINITE, 0.0, 0.0
+        return OutputKind.NOT_FINITE, 0.0, 0.0
     if largest > LARGE:
-        return Kind.LARGE, largest, widest
-    return Kind.CONSTANT if asked and not lively else Kind.LIVELY, largest, widest
+        return OutputKind.LARGE, largest, widest
+    return OutputKind.CONSTANT if asked and not lively else OutputKind.LIVELY, largest, widest
 
 
 def look(name: str, data: bytes, device: str) -> Look:
@@ -87,7 +87,9 @@ def look(name: str, data: bytes, device: str) -> Look:
     except MemoryError:
         raise  # the pool says what the limit was
     except Exception as error:
-        return Look(name, digest, Kind.UNKNOWN, reason=f"{type(error).__name__}: {error}"[:200])
+        return Look(
+            name, digest, OutputKind.UNKNOWN, reason=f"{type(error).__name__}: {error}"[:200]
+        )
 
 
 def look_at_all(
@@ -118,7 +120,7 @@ def looks(path: Path, digests: Mapping[str, str] | None = None) -> list[Look]:
         while line := file.readline(LONGEST_LINE):
             try:
                 tree = json.loads(line)
-                seen = Look(**{**tree, "kind": Kind(tree["kind"])})
+                seen = Look(**{**tree, "kind": OutputKind(tree["kind"])})
             except (ValueError, TypeError, KeyError):
                 continue  # torn, as a killed writer leaves it
             if digests is None or digests.get(seen.name) == seen.digest:
@@ -126,7 +128,7 @@ def looks(path: Path, digests: Mapping[str, str] | None = None) -> list[Look]:
     return list(found.values())
 
 
-def counted(pack: Pack, path: Path) -> str:
+def count_outputs(pack: Pack, path: Path) -> str:
     """What the outputs of a pack's graphs are like, from what was kept of these very graphs."""
     if not path.is_file():
         raise PackError(f"nothing kept at {path}; `python -m tools.initial_values count` keeps it")
@@ -143,13 +145,16 @@ def with_outputs(page: str, text: str) -> str:
 def summary(seen: Sequence[Look], graphs: int) -> str:
     """How many graphs have outputs of each kind, and the share of those that tell nothing."""
     kinds = Counter(one.kind for one in seen)
-    run = len(seen) - kinds[Kind.UNKNOWN]
-    dull = run - kinds[Kind.LIVELY]
+    run = len(seen) - kinds[OutputKind.UNKNOWN]
+    dull = run - kinds[OutputKind.LIVELY]
     low, high = interval(dull, run)
-    counted = ", ".join(f"{kinds[kind]} {kind.value}" for kind in Kind if kind is not Kind.UNKNOWN)
+    count_outputs = ", ".join(
+        f"{kinds[kind]} {kind.value}" for kind in OutputKind if kind is not OutputKind.UNKNOWN
+    )
     return (
-        f"{run:,} of {graphs:,} graphs were run on values ({kinds[Kind.UNKNOWN]} more were not run "
-        f"to their end): {counted}. {100 * dull / max(1, run):.1f} % tell nothing "
+        f"{run:,} of {graphs:,} graphs were run on values "
+        f"({kinds[OutputKind.UNKNOWN]} more were not run "
+        f"to their end): {count_outputs}. {100 * dull / max(1, run):.1f} % tell nothing "
         f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)."
     )
 
@@ -180,10 +185,14 @@ def _seen(done: Finished[tuple[str, bytes]]) -> Look:
     """What a process saw, as far as it can be believed."""
     name, digest = done.item[0], digest_of(done.item[1])
     if done.death is not None:
-        return Look(name, digest, Kind.UNKNOWN, reason=done.death.reason[:200])
+        return Look(name, digest, OutputKind.UNKNOWN, reason=done.death.reason[:200])
     tree = done.answer
     try:
-        kind, largest, spread = Kind(tree["kind"]), float(tree["largest"]), float(tree["spread"])
+        kind, largest, spread = (
+            OutputKind(tree["kind"]),
+            float(tree["largest"]),
+            float(tree["spread"]),
+        )
         return Look(name, digest, kind, largest, spread, str(tree["reason"])[:200])
     except (ValueError, TypeError, KeyError) as error:
-        return Look(name, digest, Kind.UNKNOWN, reason=said_rubbish(error).reason[:200])
+        return Look(name, digest, OutputKind.UNKNOWN, reason=said_rubbish(error).reason[:200])

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
-from graph_net.corpus.near import suggestion
-from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, Limits, from_bytes
+from graph_net.corpus.suggest import suggestion
+from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, GraphLimits, from_bytes
 from graph_net.store.atomic import replacing
 from graph_net.store.files import matching
 from graph_net.store.lock import held
@@ -64,7 +64,7 @@ class Pack:
     def __init__(
         self,
         path: Path | str,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: GraphLimits = DEFAULT_LIMITS,
         parquet: ParquetLimits = DEFAULT_PARQUET,
     ) -> None:
         self.path = Path(path)

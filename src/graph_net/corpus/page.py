@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_net.corpus.region import with_region
+from graph_net.corpus.marked_region import with_region
 from graph_net.corpus.stats import Stats
 
 BEGIN, END = "<!-- made by `graph-net corpus stats` -->", "<!-- end -->"

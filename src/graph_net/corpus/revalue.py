@@ -36,7 +36,7 @@ def _revalue_part(source: Path, target: Path, initial: Initial, pack: Pack) -> C
     found: Counter[str] = Counter()
     blobs = []
     for data in table["graph"]:
-        graph = revalued(from_bytes(data.as_py(), pack.limits), initial)
+        graph = revalue_graph(from_bytes(data.as_py(), pack.limits), initial)
         blobs.append(to_bytes(graph))
         found[str(graph.provenance.option(OPTION, "as they were"))] += 1
     position = table.schema.get_field_index("graph")
@@ -45,7 +45,7 @@ def _revalue_part(source: Path, target: Path, initial: Initial, pack: Pack) -> C
     return found
 
 
-def revalued(graph: Graph, initial: Initial) -> Graph:
+def revalue_graph(graph: Graph, initial: Initial) -> Graph:
     """The graph with the values its model begins with, those it was given before forgotten."""
     origin = graph.provenance
     return with_initial_values(_forgotten(graph), initial(origin.library, origin.model))

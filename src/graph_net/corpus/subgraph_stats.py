@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
+from graph_net.corpus.marked_region import with_region
 from graph_net.corpus.pack import Pack, PackError
-from graph_net.corpus.region import with_region
 
 BEGIN, END = "<!-- subgraphs, made by `graph-net corpus stats` -->", "<!-- end of subgraphs -->"
 PASSNET = {"sole_op": 5_939, "fusible": 22_870, "typical": 25_151}

@@ -42,7 +42,7 @@ def subgraph_row(kind: str, graph: Graph, occurrences: int, source: str) -> dict
     }
 
 
-def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of many graphs as one for each kind and id, occurrences and models added up."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:

@@ -11,13 +11,13 @@ from typing import Any
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.graph import Graph, GraphError
 from graph_net.printable import utf8_name
-from graph_net.record import Subject
+from graph_net.results import Subject
 
 CHUNK = 32
 _COLUMNS = ["id", "structure", "name", "library", "model", "category", "subcategory"]
 
 
-def stratified(rows: Sequence[dict[str, Any]], seed: int = 0) -> list[str]:
+def stratify(rows: Sequence[dict[str, Any]], seed: int = 0) -> list[str]:
     """Names in an order of which every beginning is a fair sample: categories take turns."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: str(row["name"])):
@@ -46,7 +46,9 @@ def subjects(pack: Pack, names: Sequence[str]) -> Iterator[tuple[Subject, bytes]
             yield Subject(**words), row["graph"]
 
 
-def of_samples(path: Path, limit: int | None) -> tuple[list[str], Iterator[tuple[Subject, bytes]]]:
+def read_samples(
+    path: Path, limit: int | None
+) -> tuple[list[str], Iterator[tuple[Subject, bytes]]]:
     """GraphNet samples under a path: their names, and the subjects as they are read."""
     from graph_net.formats.graphnet import find_samples
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from graph_net.corpus.marked_region import with_region
 from graph_net.corpus.pack import Pack, PackError
-from graph_net.corpus.region import with_region
-from graph_net.validate.kept import Kept
-from graph_net.validate.report import Requirement, State, Verdict
+from graph_net.validate.report import Requirement, State, ValidationReport
+from graph_net.validate.report_file import Kept
 
 BEGIN = "<!-- validation, made by `graph-net corpus stats` -->"
 END = "<!-- end of validation -->"
@@ -19,7 +19,7 @@ WORDS = {
 }
 
 
-def kept_verdicts(pack: Pack, path: Path) -> list[Verdict]:
+def kept_verdicts(pack: Pack, path: Path) -> list[ValidationReport]:
     """The verdicts that ``graph-net validate --keep`` left, of graphs that are in the pack."""
     if not path.is_file():
         raise PackError(f"no verdicts at {path}; `graph-net validate --keep {path}` writes some")
@@ -27,7 +27,7 @@ def kept_verdicts(pack: Pack, path: Path) -> list[Verdict]:
     return Kept(path).verdicts({row["name"]: row["structure"] for row in rows})
 
 
-def verdict_table(verdicts: Sequence[Verdict], graphs: int) -> str:
+def verdict_table(verdicts: Sequence[ValidationReport], graphs: int) -> str:
     """Graphs by requirement and by how it is met, as Markdown."""
     lines = [f"| requirement | {' | '.join(WORDS.values())} |", "|---" * (len(WORDS) + 1) + "|"]
     for requirement in Requirement:

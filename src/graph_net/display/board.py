@@ -11,11 +11,11 @@ from rich.live import Live
 from rich.table import Table
 
 from graph_net.display.terminal import err, out
-from graph_net.printable import counted
+from graph_net.printable import count_phrase
 
 if TYPE_CHECKING:
-    from graph_net.measure import Task
-    from graph_net.record import Record
+    from graph_net.measure import Measurement
+    from graph_net.results import Record
 
 NAMED = 5
 """So many graphs that did not fit are named."""
@@ -41,7 +41,7 @@ class Board:
         """Told of each measurement that was done before."""
         self.before += 1
 
-    def counted(self, todo: Iterator[Task]) -> Iterator[Task]:
+    def counted(self, todo: Iterator[Measurement]) -> Iterator[Measurement]:
         """The tasks, until the budget is spent."""
         for task in todo:
             if self.until is not None and time.monotonic() > self.until:
@@ -62,8 +62,8 @@ class Board:
 
     def add(self, record: Record) -> None:
         """Count a record."""
-        from graph_net.record.pieces import pieces_text
-        from graph_net.record.summary import line_of
+        from graph_net.results.graph_breaks import pieces_text
+        from graph_net.results.summary import line_of
 
         counts = self.results.setdefault(record.config.label, Counter())
         self.pieces[record.config.label] += bool(pieces_text(record))
@@ -136,7 +136,9 @@ class Board:
             self._tell_left(left)
 
     def _tell_left(self, left: int) -> None:
-        what = f"{counted(left, 'measurement')} did not fit; the same command goes on with them"
+        what = (
+            f"{count_phrase(left, 'measurement')} did not fit; the same command goes on with them"
+        )
         err.print(what, highlight=False)
         for name, stage in list(self.stopped.items())[:NAMED]:
             err.print(f"stopped at {stage or 'start'}: {name}", highlight=False, soft_wrap=True)

@@ -17,7 +17,7 @@ FOLDED = 16
 """A column of text is folded down to this width."""
 
 
-def fitted(table: Table, console: Console) -> Table:
+def fit_table(table: Table, console: Console) -> Table:
     """The table, or one of the same values that is no wider than the console."""
     if _fits(table, console):
         return table

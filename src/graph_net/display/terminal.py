@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from graph_net.display.fit import fitted
+from graph_net.display.fit import fit_table
 from graph_net.printable import printable
 
 HIGHLIGHTED = 2000
@@ -31,7 +31,7 @@ class Terminal(Console):
 
     def print(self, *objects: Any, **how: Any) -> None:
         """Print; a table fits, without a number cut."""
-        shown = [fitted(one, self) if isinstance(one, Table) else one for one in objects]
+        shown = [fit_table(one, self) if isinstance(one, Table) else one for one in objects]
         super().print(*shown, **how)
 
     def render_str(self, text: str, **how: Any) -> Text:

@@ -12,10 +12,10 @@ from pathlib import Path
 from graph_net.compilers import CompilerError
 from graph_net.compilers.trusted import trusted_config
 from graph_net.golden.store import GoldenError, GoldenRun, GoldenStore
-from graph_net.measure import Limits, Task, measure
+from graph_net.measure import MeasureLimits, Measurement, measure
 from graph_net.measure.device import describe
 from graph_net.measure.runner import Watch
-from graph_net.record import Config, Device, Json, Record, canonical
+from graph_net.results import Config, Device, Json, Record, canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class Again:
 
 
 def make_golden(
-    store: GoldenStore, todo: Iterable[Task], lanes: Lanes, asked: Mapping[str, Json]
+    store: GoldenStore, todo: Iterable[Measurement], lanes: Lanes, asked: Mapping[str, Json]
 ) -> Iterator[Record]:
     """Measure tasks and store each as it is done; one that the machine spoilt is not stored."""
     store.clear()
-    out: dict[str, Task] = {}
+    out: dict[str, Measurement] = {}
 
-    def tasks() -> Iterator[Task]:
+    def tasks() -> Iterator[Measurement]:
         for task in todo:
             out[task.key] = replace(task, golden=store.writing(task))
             yield out[task.key]
@@ -91,7 +91,7 @@ def run_again(
     store: GoldenStore,
     names: Collection[str],
     device: Callable[[Device], Device],
-    limits: Limits,
+    limits: MeasureLimits,
     lanes: Lanes,
     config: Config | None = None,
 ) -> Iterator[Again]:
@@ -99,7 +99,7 @@ def run_again(
     out: dict[str, tuple[str, GoldenRun]] = {}
     told: list[Again] = []
 
-    def tasks() -> Iterator[Task]:
+    def tasks() -> Iterator[Measurement]:
         for name in names:
             run = None
             try:
@@ -116,7 +116,7 @@ def run_again(
             except CompilerError as error:
                 told.append(Again(name, run, problem=str(error)))
                 continue
-            task = Task(
+            task = Measurement(
                 run.record.subject, used, device(run.record.device), data, run.protocol, limits,
                 golden=store.comparing(name),
             )  # fmt: skip
@@ -142,7 +142,7 @@ def device_like(kind: str, threads: int = 0) -> Callable[[Device], Device]:
     return lambda reference: described(reference.threads)
 
 
-def _measured(tasks: Iterator[Task], lanes: Lanes) -> Iterator[Record]:
+def _measured(tasks: Iterator[Measurement], lanes: Lanes) -> Iterator[Record]:
     """The records of tasks; the compiler of the first is loaded before any worker is forked."""
     first = next(tasks, None)
     if first is None:

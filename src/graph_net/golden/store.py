@@ -20,9 +20,9 @@ from pathlib import Path
 
 from graph_net import __version__
 from graph_net.graph import DEFAULT_LIMITS
-from graph_net.measure import Protocol, Task
+from graph_net.measure import Measurement, Protocol
 from graph_net.measure.golden import ENVIRONMENT, Golden, hash_of
-from graph_net.record import (
+from graph_net.results import (
     Config,
     Failure,
     Json,
@@ -98,7 +98,7 @@ class GoldenStore:
             raise GoldenError(f"{self.path} holds no golden run; `graph-net reference` makes one")
         return self
 
-    def writing(self, task: Task) -> Golden:
+    def writing(self, task: Measurement) -> Golden:
         """Where a worker writes the outputs of a task."""
         return Golden(str((self.path / _ASIDE / f"{name_of(task)}.safetensors").absolute()))
 
@@ -111,7 +111,7 @@ class GoldenStore:
         for left in (self.path / _ASIDE).glob("*"):
             left.unlink(missing_ok=True)
 
-    def add(self, task: Task, record: Record, asked: Mapping[str, Json]) -> Record:
+    def add(self, task: Measurement, record: Record, asked: Mapping[str, Json]) -> Record:
         """Store what came of a task, and return it; when this returns it survives a kill."""
         name, aside = name_of(task), Path(self.writing(task).path)
         record = _with_outputs(record, aside)
@@ -168,7 +168,7 @@ class GoldenStore:
         return self.path / f"{name}.{suffix}"
 
 
-def name_of(task: Task) -> str:
+def name_of(task: Measurement) -> str:
     """What the files of a task are called."""
     return golden_name(task.subject.id, task.config)
 

@@ -14,7 +14,7 @@ from graph_net.golden.runs import Again
 from graph_net.golden.store import GoldenRun
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.stats import block_logs, interval, judge
-from graph_net.record import (
+from graph_net.results import (
     BLAMELESS,
     MISMATCHES,
     Failure,
@@ -28,7 +28,7 @@ from graph_net.record import (
     canonical,
     read_as,
 )
-from graph_net.record.signature import headline_of
+from graph_net.results.signature import headline_of
 
 CONFIDENCE = 0.98
 """Of the ratio's interval: each run's median is bounded with half of what is left."""

@@ -9,7 +9,7 @@ from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
 from graph_net.graph.json_codec import from_json, to_json
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 from graph_net.graph.recipe import (
     Bernoulli,
     Constant,
@@ -41,11 +41,11 @@ __all__ = [
     "Expr",
     "Graph",
     "GraphError",
+    "GraphLimits",
     "Input",
     "Integers",
     "Level",
     "LimitExceeded",
-    "Limits",
     "ListValue",
     "Literal",
     "Node",

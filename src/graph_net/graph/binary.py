@@ -11,17 +11,17 @@ from __future__ import annotations
 from graph_net.graph.binary_layout import MAGIC
 from graph_net.graph.binary_reader import GraphReader
 from graph_net.graph.binary_writer import GraphWriter
-from graph_net.graph.byte_writer import Writer
+from graph_net.graph.byte_writer import ByteWriter
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Graph
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 
 
 def to_bytes(graph: Graph) -> bytes:
     """The compact form."""
     body = GraphWriter(graph)
     body.write()
-    head = Writer()
+    head = ByteWriter()
     head.data += MAGIC
     head.whole(len(body.texts))
     for text in body.texts:
@@ -31,7 +31,7 @@ def to_bytes(graph: Graph) -> bytes:
     return bytes(head.data + body.data)
 
 
-def from_bytes(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Graph:
+def from_bytes(data: bytes, limits: GraphLimits = DEFAULT_LIMITS) -> Graph:
     """The Graph that ``to_bytes`` wrote; anything else is a GraphError."""
     if len(data) > limits.bytes:
         raise LimitExceeded(f"{len(data)} bytes; {limits.bytes} are allowed")

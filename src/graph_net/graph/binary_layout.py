@@ -40,7 +40,7 @@ def join_suffix(base: str, number: int | None) -> str:
     return base if number is None else f"{base}_{number}"
 
 
-class Suffixes:
+class NameSuffixGuess:
     """Guesses the number FX puts behind a name: one more than last time."""
 
     def __init__(self) -> None:

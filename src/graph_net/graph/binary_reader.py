@@ -14,7 +14,7 @@ from graph_net.graph.binary_layout import (
     NEAR,
     RECIPES,
     ROLES,
-    Suffixes,
+    NameSuffixGuess,
     join_suffix,
 )
 from graph_net.graph.byte_reader import Reader
@@ -22,7 +22,7 @@ from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Node, Provenance, Symbol
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.recipe import (
     Integers,
     Literal,
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class GraphReader(Reader):
-    def __init__(self, data: bytes, limits: Limits) -> None:
+    def __init__(self, data: bytes, limits: GraphLimits) -> None:
         super().__init__(data, limits)
         self.exprs: dict[int, Expr] = {}
         self.node: str | None = None
@@ -230,7 +230,7 @@ class GraphReader(Reader):
                 sequence.append(code >> 1)
         if len(sequence) > self.limits.nodes:
             raise LimitExceeded(f"more than {self.limits.nodes} nodes", field="nodes")
-        suffixes = Suffixes()
+        suffixes = NameSuffixGuess()
         nodes = []
         for index in sequence:
             template, number, atoms = records[index]
@@ -251,7 +251,7 @@ class GraphReader(Reader):
         node = Node(base, target, args, kwargs, self._spec_at())
         return node, number, before - self.atoms + 1 + (len(base) >> NAME_SHIFT)
 
-    def _expand(self, template: Node, code: int, suffixes: Suffixes) -> Node:
+    def _expand(self, template: Node, code: int, suffixes: NameSuffixGuess) -> Node:
         base = template.name
         number = suffixes.guess(base) if code == 0 else None if code == 1 else code - 2
         suffixes.saw(base, number)

@@ -16,11 +16,11 @@ from graph_net.graph.binary_layout import (
     NUMBER,
     RECIPES,
     ROLES,
-    Suffixes,
+    NameSuffixGuess,
     split_suffix,
 )
 from graph_net.graph.byte_tags import REF
-from graph_net.graph.byte_writer import Writer
+from graph_net.graph.byte_writer import ByteWriter
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Node, Provenance
 from graph_net.graph.recipe import (
@@ -37,7 +37,7 @@ from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import Ref
 
 
-class GraphWriter(Writer):
+class GraphWriter(ByteWriter):
     def __init__(self, graph: Graph) -> None:
         super().__init__()
         self.graph = graph
@@ -96,7 +96,7 @@ class GraphWriter(Writer):
         kept, self.data = self.data, bytearray()
         records: dict[bytes, int] = {}
         sequence: list[Hashable] = []
-        suffixes = Suffixes()
+        suffixes = NameSuffixGuess()
         for position, node in enumerate(self.graph.nodes):
             self.here = position
             record = self._record(node, suffixes)
@@ -111,7 +111,7 @@ class GraphWriter(Writer):
         tail, self.data = self.data, kept
         return tail
 
-    def _record(self, node: Node, suffixes: Suffixes) -> bytes:
+    def _record(self, node: Node, suffixes: NameSuffixGuess) -> bytes:
         self.data = bytearray()
         self.text(node.target)
         base, number = split_suffix(node.name)
@@ -189,7 +189,7 @@ class GraphWriter(Writer):
     def _inputs(self) -> None:
         entries = self.graph.inputs
         self.whole(len(entries))
-        numbers = Writer()
+        numbers = ByteWriter()
         previous: dict[str, list[int]] = {}
         for entry in entries:
             parts = NUMBER.split(entry.name)

@@ -16,7 +16,7 @@ from graph_net.graph.byte_tags import (
     TRUE,
 )
 from graph_net.graph.errors import GraphError, LimitExceeded
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.values import (
     DictValue,
     Dtype,
@@ -33,7 +33,7 @@ from graph_net.graph.values import (
 class Reader:
     """Takes back what a Writer wrote."""
 
-    def __init__(self, data: bytes, limits: Limits) -> None:
+    def __init__(self, data: bytes, limits: GraphLimits) -> None:
         self.data = data
         self.place = 0
         self.limits = limits

@@ -56,16 +56,16 @@ def decimal_form(value: float, places: int) -> int | None:
     return whole
 
 
-class Writer:
+class ByteWriter:
     """Collects bytes; texts go to a table and are written once."""
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.texts: dict[str, int] = {}
 
-    def branch(self) -> Writer:
+    def branch(self) -> ByteWriter:
         """A writer of its own bytes that shares the table of texts."""
-        other = Writer()
+        other = ByteWriter()
         other.texts = self.texts
         return other
 

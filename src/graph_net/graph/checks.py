@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import FUNCTIONS, Expr
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 from graph_net.graph.paddle_targets import ATTRIBUTES as PADDLE_ATTRIBUTES
 from graph_net.graph.paddle_targets import check_paddle_target
 from graph_net.graph.recipe import Literal, Recipe
@@ -46,7 +46,7 @@ def check_graph(graph: Graph) -> None:
     _Checker(graph).check()
 
 
-def check_sizes(graph: Graph, limits: Limits) -> None:
+def check_sizes(graph: Graph, limits: GraphLimits) -> None:
     """Raise unless every input has a size, and one that may be made."""
     for entry in graph.inputs:
         if isinstance(entry.spec, TensorSpec):

@@ -33,7 +33,7 @@ _IN_PLACE = names(Trait.IN_PLACE)
 _RUNNING_STATISTICS = names(Trait.RUNNING_STATISTICS)
 
 
-def mutated(node: Node) -> tuple[Value, ...]:
+def mutated_arguments(node: Node) -> tuple[Value, ...]:
     """The arguments that a call changes in place."""
     if node.target.startswith(paddle_rules.PREFIX):
         return paddle_rules.mutated(node)
@@ -93,7 +93,9 @@ def changes_autocast(node: Node) -> bool:
 
 def effect_edges(graph: Graph) -> dict[int, tuple[int, ...]]:
     """For each node with such dependences, the positions of the nodes it must come after."""
-    writes = {i: changed for i, node in enumerate(graph.nodes) if (changed := mutated(node))}
+    writes = {
+        i: changed for i, node in enumerate(graph.nodes) if (changed := mutated_arguments(node))
+    }
     random = [i for i, node in enumerate(graph.nodes) if draws_random(node)]
     casts = any(changes_autocast(node) for node in graph.nodes)
     if not writes and len(random) < 2 and not casts:
@@ -129,7 +131,9 @@ def _storage_edges(
 
 def changed_values(graph: Graph) -> frozenset[str]:
     """Names of the values whose storage some call may change: they are not what they were made."""
-    writes = {i: changed for i, node in enumerate(graph.nodes) if (changed := mutated(node))}
+    writes = {
+        i: changed for i, node in enumerate(graph.nodes) if (changed := mutated_arguments(node))
+    }
     if not writes:
         return frozenset()
     storage = storages(graph, writes)

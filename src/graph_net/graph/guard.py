@@ -26,7 +26,7 @@ from graph_net.graph.argument_types import check_arguments
 from graph_net.graph.composite_calls import check_composite
 from graph_net.graph.errors import RefusedCall, UnknownTarget
 from graph_net.graph.kernel_rules import rules_of
-from graph_net.graph.plain_calls import check_method, check_plain
+from graph_net.graph.python_calls import check_method, check_plain
 from graph_net.graph.resolve import name_of, resolve
 from graph_net.graph.targets import check_target
 

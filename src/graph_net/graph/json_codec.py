@@ -18,7 +18,7 @@ from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Node, Provenance
 from graph_net.graph.json_reader import FORMAT, RECIPE_NAMES, VERSION, JsonReader
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 from graph_net.graph.recipe import (
     Recipe,
 )
@@ -52,7 +52,7 @@ def to_json(graph: Graph, indent: int | None = None) -> str:
     return json.dumps(tree, sort_keys=True, indent=indent, separators=separators, allow_nan=False)
 
 
-def from_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Graph:
+def from_json(text: str | bytes, limits: GraphLimits = DEFAULT_LIMITS) -> Graph:
     """The Graph that ``to_json`` wrote; anything else is a GraphError."""
     if len(text) > limits.bytes:
         raise LimitExceeded(f"{len(text)} bytes of JSON; {limits.bytes} are allowed")
@@ -65,7 +65,7 @@ def from_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Graph:
     return graph
 
 
-def recipe_from_json(text: str, limits: Limits = DEFAULT_LIMITS) -> Recipe:
+def recipe_from_json(text: str, limits: GraphLimits = DEFAULT_LIMITS) -> Recipe:
     """One recipe, from the JSON that ``recipe_to_json`` describes."""
     try:
         tree = json.loads(text)

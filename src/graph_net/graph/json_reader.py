@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.recipe import (
     Bernoulli,
     Constant,
@@ -52,7 +52,7 @@ RECIPE_NAMES = {cls: name for name, cls in RECIPES.items()}
 class JsonReader:
     """Turns parsed JSON into a Graph and checks every field on the way."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: GraphLimits) -> None:
         self.limits = limits
         self.atoms = limits.atoms
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GraphLimits:
     """Bounds on untrusted graphs; the defaults leave an order of magnitude above real ones.
 
     The largest public GraphNet sample has 9,957 statements and 3,246 arguments; the largest
@@ -26,4 +26,4 @@ class Limits:
     call_bytes: int = 1 << 34
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = GraphLimits()

@@ -22,11 +22,11 @@ def tidy(module: fx.GraphModule) -> None:
         if node.target._opname in ASSERTIONS and not node.users:
             module.graph.erase_node(node)
         else:
-            node.args, node.kwargs = normalised(node.target, node.args, node.kwargs)
+            node.args, node.kwargs = normalise_arguments(node.target, node.args, node.kwargs)
     module.graph.eliminate_dead_code()
 
 
-def normalised(
+def normalise_arguments(
     overload: OpOverload, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments in the order of the schema, without those that equal their defaults."""

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from graph_net.graph.spec import TensorSpec
-from graph_net.printable import counted, html_table, printable, short_bytes, short_count
+from graph_net.printable import count_phrase, html_table, printable, short_bytes, short_count
 
 if TYPE_CHECKING:
     from graph_net.graph.graph import Graph, Input
@@ -21,7 +21,7 @@ def title_of(graph: Graph) -> str:
     name = "/".join(filter(None, (origin.library, origin.model))) or "graph"
     parameters = f"{short_count(graph.parameters)} parameters"
     return printable(
-        f"{name}: {counted(len(graph.nodes), 'node')}, {parameters}, level {graph.level.value}"
+        f"{name}: {count_phrase(len(graph.nodes), 'node')}, {parameters}, level {graph.level.value}"
     )
 
 

@@ -20,8 +20,8 @@ import re
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from graph_net.graph.allow_list import GROUP, allowed_overloads, listed_packets
 from graph_net.graph.errors import UnknownTarget
-from graph_net.graph.listed import GROUP, listed, listed_packets
 
 OPERATORS = frozenset(
     """
@@ -101,7 +101,7 @@ def is_allowed(target: str) -> bool:
     """Whether a graph may call this target."""
     if is_overload(target):
         namespace, _, name = target.partition(".")
-        return name in (listed(namespace) if "." in name else listed_packets(namespace))
+        return name in (allowed_overloads(namespace) if "." in name else listed_packets(namespace))
     return target in _tables()[0]
 
 

@@ -83,7 +83,7 @@ def draw_range(
     if dtype not in DTYPES or dtype.startswith("q"):
         raise ValueError(f"Tensor {name!r}: no values can be drawn for dtype {dtype!r}.")
     target: torch.dtype = getattr(torch, dtype)
-    recipe = settled(recipe, target)
+    recipe = simplify_recipe(recipe, target)
     if isinstance(recipe, Literal):
         if stop > len(recipe.values):
             raise ValueError(f"Tensor {name!r}: its literal ends before element {stop}.")
@@ -98,7 +98,7 @@ def draw_range(
     return torch.view_as_complex(out.reshape(-1, 2)) if target.is_complex else out
 
 
-def settled(recipe: Recipe, dtype: torch.dtype) -> Recipe:
+def simplify_recipe(recipe: Recipe, dtype: torch.dtype) -> Recipe:
     """The recipe that is drawn from: a normal one without spread is a constant."""
     if isinstance(recipe, Normal) and _statistics(recipe)[1] == 0:
         return _without_spread(recipe, dtype.to_real())
@@ -106,7 +106,7 @@ def settled(recipe: Recipe, dtype: torch.dtype) -> Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DrawPlan:
     """How a stream's words become values: written in dtype, then rounded, then clamped."""
 
     write: partial[None]
@@ -123,7 +123,7 @@ class Plan:
             space.lib.clip(out, *self.bounds, out=out)
 
 
-def plan_of(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype) -> Plan:
+def plan_of(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype) -> DrawPlan:
     """How values of a real dtype are drawn, every number that decides it settled."""
     if dtype == torch.bool and isinstance(recipe, Normal | Uniform):
         recipe = Bernoulli()
@@ -138,7 +138,7 @@ def plan_of(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype)
             least = _float32(_clamp(recipe.low, *limits))
             most = _float32(_clamp(recipe.high, *limits))
             write = partial(bits.uniform, low=least, step=_float32((most - least) / (1 << 24)))
-            return Plan(write, 2, "float32", bounds=(least, most))
+            return DrawPlan(write, 2, "float32", bounds=(least, most))
         case Integers():
             limits = _limits(dtype)
             if dtype.is_floating_point:  # they reach beyond the 64 bits computed in
@@ -146,18 +146,18 @@ def plan_of(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype)
             low, high = (int(_clamp(value, *limits)) for value in (recipe.low, recipe.high))
             few = high - low < 1 << 24
             draws = bits.integers if few else bits.wide_integers
-            return Plan(partial(draws, low=low, count=high - low + 1), 2 if few else 1, "int64")
+            return DrawPlan(partial(draws, low=low, count=high - low + 1), 2 if few else 1, "int64")
         case Bernoulli():
-            return Plan(partial(bits.chances, p=recipe.p), 2, "bool")
+            return DrawPlan(partial(bits.chances, p=recipe.p), 2, "bool")
 
 
-def _normal_plan(recipe: Normal, dtype: torch.dtype) -> Plan:
+def _normal_plan(recipe: Normal, dtype: torch.dtype) -> DrawPlan:
     mean, std = _statistics(recipe)
     low, high = _normal_bounds(recipe, dtype)
     reach = 1.001 * (abs(mean) + SHRINK * std * bits.LARGEST_NORMAL)
     bounds = None if low <= -reach and reach <= high else (low, high)  # spares a useless clamp
     write = partial(bits.normal, mean=_float32(mean), std=SHRINK * std)
-    return Plan(write, 4, "float32", _is_whole(dtype), bounds)
+    return DrawPlan(write, 4, "float32", _is_whole(dtype), bounds)
 
 
 def _statistics(recipe: Normal) -> tuple[float, float]:
@@ -231,7 +231,9 @@ def _empty(count: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor
     return torch.from_numpy(raw[skip : skip + size]).view(dtype)
 
 
-def _fill(out: torch.Tensor, start: int, plan: Plan, stream: bits.Stream, lib: ModuleType) -> None:
+def _fill(
+    out: torch.Tensor, start: int, plan: DrawPlan, stream: bits.Stream, lib: ModuleType
+) -> None:
     """Fill out with the elements from start on, computed by lib: numpy (CPU only) or torch."""
     block = plan.per_word * bits.BLOCK_WORDS
     first, last = start // block, -(-(start + len(out)) // block)
@@ -256,7 +258,7 @@ def _fill(out: torch.Tensor, start: int, plan: Plan, stream: bits.Stream, lib: M
 
 
 def _fill_chunk(
-    out: torch.Tensor, offset: int, plan: Plan, space: bits.Workspace, words: bits.Array
+    out: torch.Tensor, offset: int, plan: DrawPlan, space: bits.Workspace, words: bits.Array
 ) -> None:
     """Write the values of the words to out at offset, less those beyond its ends."""
     size = plan.per_word * len(words)

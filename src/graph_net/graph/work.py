@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graph_net.graph.effects import mutated
+from graph_net.graph.effects import mutated_arguments
 from graph_net.graph.graph import Graph, Level, Node
 from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.outputs import flat_outputs
@@ -75,7 +75,7 @@ def live_nodes(graph: Graph) -> Iterator[Node]:
     wanted = {ref.name for ref in refs(graph.output)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if node.name in wanted or mutated(node) or "autocast" in node.target:
+        if node.name in wanted or mutated_arguments(node) or "autocast" in node.target:
             wanted.update(ref.name for ref in node.refs)
             kept.append(node)
     yield from reversed(kept)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from graph_net.isolate.tree import descendants
+from graph_net.isolate.descendants import descendants
 
 MOST = 4
 """So many cores are kept at most: one that launches kernels, and what helps it."""

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graph_net.isolate.call import Died, Raised, call
+from graph_net.isolate.descendants import state_of
 from graph_net.isolate.limits import Limits
 from graph_net.isolate.sandbox import Sandbox, confine
-from graph_net.isolate.tree import state_of
 
 LIMITS = Limits(20, 8 << 30)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProbeResult:
     """One promise, whether it holds here, and what was seen."""
 
     promise: str
@@ -29,7 +29,7 @@ class Finding:
     seen: str
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[ProbeResult]:
     """Try what a confined process must not be able to do, and what it must."""
     with tempfile.TemporaryDirectory(prefix="graph-net-doctor-") as folder:
         outside = Path(folder)
@@ -56,32 +56,32 @@ def confinement() -> str:
     return str(call(lambda: str(confine(Sandbox())), LIMITS))
 
 
-def _must(promise: str, work: Callable[[], object]) -> Finding:
+def _must(promise: str, work: Callable[[], object]) -> ProbeResult:
     try:
         call(lambda: str(work()), LIMITS)
     except Died as error:
-        return Finding(promise, False, str(error))
-    return Finding(promise, True, "yes")
+        return ProbeResult(promise, False, str(error))
+    return ProbeResult(promise, True, "yes")
 
 
-def _must_not(promise: str, work: Callable[[], object]) -> Finding:
+def _must_not(promise: str, work: Callable[[], object]) -> ProbeResult:
     try:
         call(lambda: str(work()), LIMITS)
     except Raised as error:
         refused = error.kind == "PermissionError"
-        return Finding(promise, refused, "refused" if refused else str(error))
+        return ProbeResult(promise, refused, "refused" if refused else str(error))
     except Died as error:
-        return Finding(promise, False, str(error))
-    return Finding(promise, False, "it could")
+        return ProbeResult(promise, False, str(error))
+    return ProbeResult(promise, False, "it could")
 
 
-def _changes_no_mode(secret: Path) -> Finding:
+def _changes_no_mode(secret: Path) -> ProbeResult:
     """A change of mode is answered as if it were made."""
     secret.chmod(0o600)
     with suppress(Died):
         call(lambda: secret.chmod(0o777), LIMITS)
     mode = secret.stat().st_mode & 0o777
-    return Finding("changes no file's mode", mode == 0o600, f"{mode:o}")
+    return ProbeResult("changes no file's mode", mode == 0o600, f"{mode:o}")
 
 
 def _write_home() -> None:
@@ -112,14 +112,14 @@ def _shell(outside: Path) -> None:
         raise PermissionError(f"the shell ended with {ended.returncode}")
 
 
-def _daemons() -> Finding:
+def _daemons() -> ProbeResult:
     """Whether a process that leaves its session lives on when the one that started it has ended."""
     pid = int(call(_leave_a_daemon, LIMITS))
     alive = state_of(pid) not in "ZX"
     if alive:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    return Finding("leaves no process behind", not alive, "it lives" if alive else "it is gone")
+    return ProbeResult("leaves no process behind", not alive, "it lives" if alive else "it is gone")
 
 
 def _leave_a_daemon() -> int:

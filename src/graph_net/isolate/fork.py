@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from graph_net.isolate.descendants import children_of, end_all, kill_all
 from graph_net.isolate.privileges import die_with_parent
-from graph_net.isolate.tree import children_of, end_all, kill_all
 
 _FORKED: set[int] = set()
 """Processes that this one forked and has not reaped: a fact of the process, so it is global.

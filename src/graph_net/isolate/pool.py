@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Generic
 
 from graph_net.isolate.limits import Limits
-from graph_net.isolate.place import remove_tree, temporary_place
 from graph_net.isolate.privileges import adopting_orphans
 from graph_net.isolate.sandbox import Needs, Sandbox
+from graph_net.isolate.workdir import remove_tree, temporary_place
 from graph_net.isolate.worker import Batch, Finished, ForkedWorker, Item, Work
 
 

@@ -1,7 +1,7 @@
 """Measuring: isolation, timing, correctness; runs with torch, numpy and the standard library."""
 
-from graph_net.measure.protocol import Limits, Protocol
+from graph_net.measure.protocol import MeasureLimits, Protocol
 from graph_net.measure.runner import measure
-from graph_net.measure.task import Task
+from graph_net.measure.task import Measurement
 
-__all__ = ["Limits", "Protocol", "Task", "measure"]
+__all__ = ["MeasureLimits", "Measurement", "Protocol", "measure"]

@@ -10,13 +10,13 @@ from graph_net.compilers import Job, Runner
 from graph_net.graph import Graph, Level
 from graph_net.graph.effects import changed_values
 from graph_net.graph.outputs import flat_outputs
-from graph_net.measure.changing import choices
+from graph_net.measure.changing_inputs import choices
 from graph_net.measure.framework import Framework
 from graph_net.measure.protocol import Protocol
 from graph_net.measure.spotcheck import TimedInputs
 from graph_net.measure.timing import CpuClock, CudaClock, compare
 from graph_net.measure.verify import Reference
-from graph_net.record import Failure, Output, Timing
+from graph_net.results import Failure, Output, Timing
 
 CHECKING = 0.25
 """The part of a measurement's time that looking at results may take, beyond a few of them."""

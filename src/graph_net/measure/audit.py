@@ -20,11 +20,11 @@ from random import SystemRandom
 from typing import Any
 
 from graph_net.isolate import Sandbox
-from graph_net.isolate.tree import descendants
-from graph_net.measure.protocol import Limits
-from graph_net.measure.task import Answer, Surroundings, Task, Work
-from graph_net.record import Failure, Json, RecordError, Stage, Symptom, from_json, to_json
-from graph_net.record.signature import message_of, signature_of
+from graph_net.isolate.descendants import descendants
+from graph_net.measure.protocol import MeasureLimits
+from graph_net.measure.task import Answer, Measurement, Surroundings, WorkerJob
+from graph_net.results import Failure, Json, RecordError, Stage, Symptom, from_json, to_json
+from graph_net.results.signature import message_of, signature_of
 
 SEED_BYTES = 8
 MOST_MARKS = 64
@@ -43,14 +43,14 @@ class Mark:
 
 
 @dataclass
-class Heard:
+class AuditAnswer:
     """What a worker said after its parent asked, with the parent's clocks."""
 
     seed: int = field(default_factory=lambda: SystemRandom().getrandbits(8 * SEED_BYTES - 2))
     marks: list[Mark] = field(default_factory=list)
     outputs: bytes | None = None
 
-    def ask(self, writes: int) -> Heard:
+    def ask(self, writes: int) -> AuditAnswer:
         """Send the seed; who has ended does not read it."""
         write_to(writes, self.seed.to_bytes(SEED_BYTES, "little"))
         return self
@@ -113,27 +113,29 @@ def respond(answer: Answer, listens: int, tell: Callable[..., Any]) -> None:
     tell({"audit": "outputs"}, outputs)
 
 
-def follow_up(task: Work, record: bytes, heard: Heard | None, death: Failure | None) -> Work | None:
+def follow_up(
+    task: WorkerJob, record: bytes, heard: AuditAnswer | None, death: Failure | None
+) -> WorkerJob | None:
     """The check of a record that says its outputs are right; None if there is nothing to check.
 
     ``death`` is what the worker died of, if it did.
     """
-    if not isinstance(task, Task):
+    if not isinstance(task, Measurement):
         return None
     with suppress(ValueError, TypeError, KeyError, RecursionError):  # no record: the check says so
         failure = json.loads(record)["failure"]
         if failure is not None and failure["symptom"] != Symptom.TOO_NOISY:
             return None
-    return Audit(task, record, heard or Heard(), death)
+    return Audit(task, record, heard or AuditAnswer(), death)
 
 
 @dataclass(frozen=True)
 class Audit:
     """The check of one record, as work for the lanes."""
 
-    task: Task
+    task: Measurement
     record: bytes
-    heard: Heard
+    heard: AuditAnswer
     death: Failure | None = None
 
     @property
@@ -142,7 +144,7 @@ class Audit:
         return self.task.key
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> MeasureLimits:
         """Those of the measurement."""
         return self.task.limits
 
@@ -159,7 +161,7 @@ class Audit:
 
     def run(self, around: Surroundings) -> bytes:
         """The record, as it is or with what is wrong with it."""
-        from graph_net.measure.judge import judged
+        from graph_net.measure.audit_judge import judge_record
 
         around.announce(Stage.VERIFY, {})
         try:
@@ -167,7 +169,7 @@ class Audit:
         except RecordError as error:
             return self._failed(Symptom.EXCEPTION, message_of(error))
         try:
-            return to_json(judged(self, record, around.workdir)).encode()
+            return to_json(judge_record(self, record, around.workdir)).encode()
         except Exception as error:
             return self._failed(Symptom.INFRASTRUCTURE, f"checking it: {message_of(error)}")
 

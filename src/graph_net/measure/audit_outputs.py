@@ -15,14 +15,14 @@ from graph_net.compilers import Job
 from graph_net.compilers.eager import Eager
 from graph_net.graph import Graph
 from graph_net.graph.outputs import flat_outputs
-from graph_net.measure.answer import batches_of, handed_over, is_cheap
 from graph_net.measure.arms import Arms
-from graph_net.measure.changing import ChangingInputs
+from graph_net.measure.audit_answer import batches_of, handed_over, is_cheap
+from graph_net.measure.changing_inputs import ChangingInputs
 from graph_net.measure.framework import framework_of
 from graph_net.measure.spotcheck import Stray, failure_of, find_stray
-from graph_net.measure.task import Task
+from graph_net.measure.task import Measurement
 from graph_net.measure.tolerance import LOWEST, smallest_level
-from graph_net.record import Failure, Output, Record, Stage, Symptom
+from graph_net.results import Failure, Output, Record, Stage, Symptom
 
 CHECKS = 4
 """So many of the outputs are compared; which, is drawn by lot."""
@@ -35,7 +35,7 @@ WHAT = "a call for its parent's own inputs"
 class OutputCheck:
     """The outputs that a worker handed over, against eager's in this process."""
 
-    task: Task
+    task: Measurement
     graph: Graph
     record: Record
     workdir: Path

@@ -20,15 +20,15 @@ from graph_net.compilers.trusted import trusted_config
 from graph_net.graph import DEFAULT_LIMITS
 from graph_net.measure.device import describe
 from graph_net.measure.plan import default_jobs, tasks
-from graph_net.measure.protocol import Limits, Protocol
+from graph_net.measure.protocol import MeasureLimits, Protocol
 from graph_net.measure.runner import measure
-from graph_net.measure.task import Task
+from graph_net.measure.task import Measurement
 from graph_net.printable import printable
-from graph_net.record import Config, Record, Subject, read_as
+from graph_net.results import Config, Record, Subject, read_as
 from graph_net.store.counting import counting_records
 from graph_net.store.record_journal import RecordJournal, read_journal
 
-PACKAGES = ("isolate", "graph", "record", "rewrite", "compilers", "measure")
+PACKAGES = ("isolate", "graph", "results", "rewrite", "compilers", "measure")
 MODULES = (
     "__init__.py",
     "printable.py",
@@ -52,14 +52,14 @@ main(sys.path[0])
 
 
 @dataclass(frozen=True)
-class Plan:
+class BundlePlan:
     """What a bundle asks for."""
 
     subjects: tuple[Subject, ...]
     configs: tuple[Config, ...]
     device: str
     protocol: Protocol
-    limits: Limits
+    limits: MeasureLimits
 
 
 def write_bundle(
@@ -68,7 +68,7 @@ def write_bundle(
     configs: Sequence[Config],
     device: str,
     protocol: Protocol,
-    limits: Limits,
+    limits: MeasureLimits,
 ) -> int:
     """Write a bundle; how many graphs it holds."""
     for config in configs:
@@ -86,7 +86,7 @@ def write_bundle(
         for subject, data in graphs:
             bundle.writestr(f"graphs/{len(subjects)}", data)
             subjects.append(subject)
-        plan = Plan(tuple(subjects), tuple(configs), device, protocol, limits)
+        plan = BundlePlan(tuple(subjects), tuple(configs), device, protocol, limits)
         bundle.writestr(PLAN, json.dumps(asdict(plan)))
     return len(subjects)
 
@@ -105,7 +105,7 @@ def main(place: str, arguments: list[str] | None = None) -> None:
             counting = counting_records(read_journal(given.output))
             done = {key for key, record in counting.items() if record.final}
         run = measure(
-            until(planned(bundle, plan, done), given.budget),
+            until(bundle_tasks(bundle, plan, done), given.budget),
             jobs=given.jobs or default_jobs(plan.device),
             compilers=[config.name for config in plan.configs],
             device=plan.device,
@@ -113,13 +113,15 @@ def main(place: str, arguments: list[str] | None = None) -> None:
         _write(run, given.output)
 
 
-def read_plan(bundle: zipfile.ZipFile) -> Plan:
+def read_plan(bundle: zipfile.ZipFile) -> BundlePlan:
     """The plan of a bundle with the versions that are here; raises where it asks for too much."""
-    plan = read_as(Plan, _member(bundle, PLAN, MOST_PLAN), "plan")
+    plan = read_as(BundlePlan, _member(bundle, PLAN, MOST_PLAN), "plan")
     return replace(plan, configs=tuple(map(trusted_config, plan.configs)))
 
 
-def planned(bundle: zipfile.ZipFile, plan: Plan, done: Collection[str] = ()) -> Iterator[Task]:
+def bundle_tasks(
+    bundle: zipfile.ZipFile, plan: BundlePlan, done: Collection[str] = ()
+) -> Iterator[Measurement]:
     """The tasks of a bundle, for the machine this runs on."""
     return tasks(
         _graphs(bundle, plan.subjects),
@@ -146,7 +148,7 @@ def _member(bundle: zipfile.ZipFile, name: str, most: int) -> bytes:
     return bundle.read(name)
 
 
-def until(todo: Iterator[Task], seconds: float) -> Iterator[Task]:
+def until(todo: Iterator[Measurement], seconds: float) -> Iterator[Measurement]:
     """The tasks, until a time is over; 0 is never."""
     end = time.monotonic() + seconds if seconds else None
     for task in todo:

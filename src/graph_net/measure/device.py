@@ -8,8 +8,8 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from graph_net.printable import counted
-from graph_net.record import Device, Json, RecordError
+from graph_net.printable import count_phrase
+from graph_net.results import Device, Json, RecordError
 
 
 def require_device(device: str) -> None:
@@ -29,7 +29,9 @@ def require_device(device: str) -> None:
         built = "" if torch.version.cuda else f" (torch {torch.__version__} is built without)"
         raise RecordError(f"this machine has no CUDA device{built}; run with --device cpu")
     if kind == "cuda" and index >= count:
-        raise RecordError(f"there is no {device}; this machine has {counted(count, 'CUDA device')}")
+        raise RecordError(
+            f"there is no {device}; this machine has {count_phrase(count, 'CUDA device')}"
+        )
 
 
 def describe(kind: str = "cpu", threads: int | None = None) -> Device:

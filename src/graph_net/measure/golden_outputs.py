@@ -25,7 +25,7 @@ from graph_net.measure.safetensors import (
     write_safetensors,
 )
 from graph_net.measure.verify import Reference, check
-from graph_net.record import Failure, Json
+from graph_net.results import Failure, Json
 
 _SCALARS = {"int": int, "float": float, "complex": complex, "str": str}
 
@@ -35,7 +35,7 @@ def meet(
 ) -> dict[str, Json]:
     """Write to the work directory, or compare, as a task asks, and say what came of it."""
     if golden.compare:
-        return compared(leaves, Path(golden.path), expected)
+        return compare_leaves(leaves, Path(golden.path), expected)
     return write_leaves(workdir / GOLDEN_FILE, leaves)
 
 
@@ -81,7 +81,7 @@ def _leaf(kind: str, text: str, tensors: dict[str, torch.Tensor]) -> Any:
     return _SCALARS[kind](text)
 
 
-def compared(leaves: Sequence[Any], path: Path, expected: Reference) -> dict[str, Json]:
+def compare_leaves(leaves: Sequence[Any], path: Path, expected: Reference) -> dict[str, Json]:
     """The leaves of this run against those of a golden file.
 
     How far eager is from itself here says which differences are nobody's fault.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from graph_net.isolate.tree import descendants
+from graph_net.isolate.descendants import descendants
 
 _ANONYMOUS = re.compile(r"^RssAnon:\s*(\d+) kB", re.M)
 _SHARED = re.compile(r"^RssShmem:\s*(\d+) kB", re.M)

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from graph_net.measure.task import now
-from graph_net.record import Device
-from graph_net.record.peaks import DTYPES, TF32, Peaks, identity
+from graph_net.results import Device
+from graph_net.results.peaks import DTYPES, TF32, Peaks, identity
 
 SPENT = 0.3
 """Seconds for each kernel and size, after one call to warm up."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graph_net.isolate.cores import bind, threads_of
-from graph_net.record import Json
+from graph_net.results import Json
 
 _ME = "self"
 """As /proc calls it: a confined process sees itself there, and no other."""
@@ -86,7 +86,7 @@ class Placement:
 
 
 @contextmanager
-def placed(
+def place_threads(
     placement: Placement, device: str, environment: dict[str, Json]
 ) -> Iterator[Callable[[], None]]:
     """Give a way to put this process's threads on their cores; beside a GPU they stay free.

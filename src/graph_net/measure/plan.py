@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from graph_net.compilers.registry import parse_options
 from graph_net.compilers.trusted import config_here
-from graph_net.measure.protocol import Limits, Protocol
-from graph_net.measure.task import Task
-from graph_net.record import Config, Device, Subject
+from graph_net.measure.protocol import MeasureLimits, Protocol
+from graph_net.measure.task import Measurement
+from graph_net.results import Config, Device, Subject
 
 
 def parse_compilers(text: str) -> list[Config]:
@@ -45,15 +45,15 @@ def tasks(
     configs: Sequence[Config],
     device: Device,
     protocol: Protocol,
-    limits: Limits,
+    limits: MeasureLimits,
     done: Collection[str] = (),
     passed: Callable[[], None] = lambda: None,
-) -> Iterator[Task]:
+) -> Iterator[Measurement]:
     """A task for each graph and configuration whose key is not done; ``passed`` hears of those."""
     seen = set[str]()
     for subject, data in graphs:
         for config in configs:
-            task = Task(subject, config, device, data, protocol, limits)
+            task = Measurement(subject, config, device, data, protocol, limits)
             if task.key in done or task.key in seen:
                 passed()
                 continue

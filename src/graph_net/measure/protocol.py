@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from graph_net.record import ProtocolSettings, Stage
+from graph_net.results import ProtocolSettings, Stage
 
 VERSION = 3
 """Goes into the hash: raise it when the meaning of a measurement changes."""
@@ -50,7 +50,7 @@ class Protocol:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MeasureLimits:
     """What one measurement may cost; no part of the protocol, a killed one is no success."""
 
     seconds: dict[Stage, float] = field(
@@ -65,6 +65,6 @@ class Limits:
     )
     memory_bytes: int = 8 << 30
 
-    def with_compile(self, seconds: float) -> Limits:
+    def with_compile(self, seconds: float) -> MeasureLimits:
         """The same with another time for compiling."""
-        return Limits({**self.seconds, Stage.COMPILE: seconds}, self.memory_bytes)
+        return MeasureLimits({**self.seconds, Stage.COMPILE: seconds}, self.memory_bytes)

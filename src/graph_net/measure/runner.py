@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import landlock
+from graph_net.isolate.descendants import state_of
 from graph_net.isolate.fork import kill_confined_strays
 from graph_net.isolate.messages import Inbox, encode
-from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopting_orphans
 from graph_net.isolate.sandbox import is_off
-from graph_net.isolate.tree import state_of
-from graph_net.measure.task import Task
-from graph_net.record import Failure, Record, RecordError, Stage, Symptom, from_json
-from graph_net.record.signature import signature_of
+from graph_net.isolate.workdir import remove_tree
+from graph_net.measure.task import Measurement
+from graph_net.results import Failure, Record, RecordError, Stage, Symptom, from_json
+from graph_net.results.signature import signature_of
 
 PATIENCE = 5.0
 """Seconds the lanes have to end their workers when they are told to end."""
@@ -49,7 +49,7 @@ def _nobody(event: str, key: str, stage: str) -> None:
 
 
 def measure(
-    tasks: Iterable[Task],
+    tasks: Iterable[Measurement],
     *,
     jobs: int,
     compilers: Iterable[str],
@@ -70,7 +70,7 @@ def measure(
         yield from ask(tasks)
 
 
-Ask = Callable[[Iterable[Task]], Iterator[Record]]
+Ask = Callable[[Iterable[Measurement]], Iterator[Record]]
 
 
 @contextmanager
@@ -111,7 +111,7 @@ class _Run:
     def __init__(
         self, jobs: int, compilers: list[str], device: str, watch: Watch, root: Path
     ) -> None:
-        self.tasks: Iterator[Task] = iter(())
+        self.tasks: Iterator[Measurement] = iter(())
         self.until = math.inf
         self.jobs, self.watch, self.root = jobs, watch, root
         self.command = [
@@ -122,9 +122,9 @@ class _Run:
         ]
         self.server: subprocess.Popen[bytes] | None = None
         self.inbox = Inbox()
-        self.suspects: deque[Task] = deque()
+        self.suspects: deque[Measurement] = deque()
         """Tasks during which the lanes died: each is handed out again with nothing beside it."""
-        self.out: dict[str, Task] = {}
+        self.out: dict[str, Measurement] = {}
         self.deaths: dict[str, int] = {}
         """How often the lanes died while a task was alone in them."""
         self.alone = False
@@ -134,7 +134,7 @@ class _Run:
         self.heard = False
         """Whether the lanes that run now have said anything."""
 
-    def records(self, tasks: Iterable[Task]) -> Iterator[Record]:
+    def records(self, tasks: Iterable[Measurement]) -> Iterator[Record]:
         self.tasks, self.more = iter(tasks), True
         while self._feed() or self.out:
             data = self._read()
@@ -160,11 +160,11 @@ class _Run:
             self._hand_out(task)
         return bool(self.out)
 
-    def _hand_out(self, task: Task) -> None:
+    def _hand_out(self, task: Measurement) -> None:
         self.out[task.key] = task
         self._send(task)
 
-    def _next(self) -> Task | None:
+    def _next(self) -> Measurement | None:
         while self.more:
             task = next(self.tasks, None)
             if task is None:
@@ -173,7 +173,7 @@ class _Run:
                 return task
         return None
 
-    def _send(self, task: Task) -> None:
+    def _send(self, task: Measurement) -> None:
         pipe = self._running().stdin
         assert pipe is not None
         data = memoryview(encode(task.header(), task.graph))

@@ -24,20 +24,20 @@ from typing import Any
 
 from graph_net.isolate import deaths
 from graph_net.isolate.cores import Cores, move
+from graph_net.isolate.descendants import children_of, descendants, kill_all, kill_strays, state_of
 from graph_net.isolate.fork import fork, reap
 from graph_net.isolate.messages import BadMessage, Inbox, encode
-from graph_net.isolate.place import remove_tree
 from graph_net.isolate.privileges import adopt_orphans, die_with_parent
-from graph_net.isolate.tree import children_of, descendants, kill_all, kill_strays, state_of
-from graph_net.measure.audit import Heard, follow_up, write_to
-from graph_net.measure.child import Child, death_of, signal_group
-from graph_net.measure.life import live
+from graph_net.isolate.workdir import remove_tree
+from graph_net.measure.audit import AuditAnswer, follow_up, write_to
 from graph_net.measure.memory import group_bytes
-from graph_net.measure.prepare import prepare
-from graph_net.measure.task import Task, Work
-from graph_net.record import Failure, Stage
-from graph_net.record.death import failure_from
-from graph_net.record.signature import bounded
+from graph_net.measure.preload import prepare
+from graph_net.measure.task import Measurement, WorkerJob
+from graph_net.measure.worker_handle import Child, death_of, signal_group
+from graph_net.measure.worker_protocol import live
+from graph_net.results import Failure, Stage
+from graph_net.results.death import failure_from
+from graph_net.results.signature import clean_text
 
 TICK = 0.25
 """Seconds between looks at clocks and memory."""
@@ -54,7 +54,7 @@ class Server:
         self.jobs, self.root, self.source, self.sink = jobs, root, source, sink
         self.alone = not device.startswith("cuda")
         """Whether everything else is stopped while one measures."""
-        self.queue: deque[Work] = deque()
+        self.queue: deque[WorkerJob] = deque()
         self.children: dict[int, Child] = {}
         self.measuring: Child | None = None
         self.quiet = False
@@ -95,7 +95,7 @@ class Server:
             self.open = False
             self.selector.unregister(self.source)
         for header, graph in self.inbox.feed(data):
-            self.queue.append(Task.from_header(header, graph))
+            self.queue.append(Measurement.from_header(header, graph))
 
     def _start_workers(self) -> None:
         if self.measuring is not None and (self.alone or self.quiet):
@@ -109,7 +109,7 @@ class Server:
             self._send({"event": "start", "key": child.task.key})
             building += 1
 
-    def _fork(self, task: Work) -> Child:
+    def _fork(self, task: WorkerJob) -> Child:
         reads, tells = os.pipe()
         listens, writes = os.pipe()
         workdir = self.root / task.key
@@ -158,11 +158,11 @@ class Server:
             )
         elif "record" in message and child.record is None:
             child.task.check(blob)
-            child.record, child.heard = blob, Heard().ask(child.writes)
+            child.record, child.heard = blob, AuditAnswer().ask(child.writes)
         elif "audit" in message and child.heard is not None:
             child.heard.hear(message["audit"], blob, child.pid, child.writes)
         else:
-            raise BadMessage(f"{bounded(str(message))[:200]}")
+            raise BadMessage(f"{clean_text(str(message))[:200]}")
 
     def _hush(self, child: Child) -> None:
         """Stop everything beside the one that measures, and tell it."""

@@ -16,11 +16,11 @@ import torch
 
 from graph_net.graph import Graph
 from graph_net.graph.outputs import flat_outputs
-from graph_net.measure.changing import ChangingInputs, Places
+from graph_net.measure.changing_inputs import ChangingInputs, Places
 from graph_net.measure.framework import Framework
 from graph_net.measure.plain_outputs import plain_outputs
 from graph_net.measure.verify import Reference, check
-from graph_net.record import Failure, Output, Stage, Symptom
+from graph_net.results import Failure, Output, Stage, Symptom
 
 CHECKS, LEAST = 8, 3
 MOST_BYTES = 128 << 20

@@ -14,13 +14,13 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from graph_net.record import Interval, Verdict
+from graph_net.results import Interval, Verdict
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class TimingVerdict:
     """A verdict and the sentence that explains it."""
 
     verdict: Verdict
@@ -69,19 +69,19 @@ def half_width(found: Interval) -> float:
     return (found.high - found.low) / (2 * found.value)
 
 
-def judge(speedup: Interval, noise: Interval, margin: float) -> Judged:
+def judge(speedup: Interval, noise: Interval, margin: float) -> TimingVerdict:
     """Faster or slower only if the whole interval is beyond the margin and the noise floor."""
     floor = max(margin, noise.high - 1, 1 / noise.low - 1)
     if speedup.low > 1 + floor:
-        return Judged(Verdict.FASTER, "")
+        return TimingVerdict(Verdict.FASTER, "")
     if speedup.high < 1 / (1 + floor):
-        return Judged(Verdict.SLOWER, "")
+        return TimingVerdict(Verdict.SLOWER, "")
     if floor > margin and (speedup.low > 1 + margin or speedup.high < 1 / (1 + margin)):
-        return Judged(
+        return TimingVerdict(
             Verdict.AMBIGUOUS, f"eager differs from itself by up to {floor:.1%}: too noisy to say"
         )
     if 1 / (1 + margin) <= speedup.low and speedup.high <= 1 + margin:
-        return Judged(Verdict.SAME, "")
-    return Judged(
+        return TimingVerdict(Verdict.SAME, "")
+    return TimingVerdict(
         Verdict.AMBIGUOUS, f"between {speedup.low:.3f} and {speedup.high:.3f} times as fast"
     )

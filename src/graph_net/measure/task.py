@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from graph_net.compilers.kept_forms import OUTBOX, take, take_forms
+from graph_net.compilers.form_cache import OUTBOX, take, take_forms
 from graph_net.compilers.registry import BUILT_IN
 from graph_net.isolate import Needs, Sandbox
 from graph_net.measure.golden import GOLDEN_FILE, Golden
-from graph_net.measure.protocol import Limits, Protocol
-from graph_net.record import (
+from graph_net.measure.protocol import MeasureLimits, Protocol
+from graph_net.results import (
     Config,
     Device,
     Failure,
@@ -54,7 +54,7 @@ class Surroundings:
     """Returns when everything else of ours is stopped; for who found its turn too noisy."""
 
 
-class Work(Interface):
+class WorkerJob(Interface):
     """Something that a worker does, from the fork to its end, with one turn in the measuring lane.
 
     The lanes need no more than this of a task.
@@ -66,7 +66,7 @@ class Work(Interface):
         ...
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> MeasureLimits:
         """What it may cost."""
         ...
 
@@ -92,7 +92,7 @@ class Work(Interface):
 
 
 @dataclass(frozen=True)
-class Task:
+class Measurement:
     """One graph under one configuration on one device; ``graph`` is its bytes."""
 
     subject: Subject
@@ -100,7 +100,7 @@ class Task:
     device: Device
     graph: bytes
     protocol: Protocol = field(default_factory=Protocol)
-    limits: Limits = field(default_factory=Limits)
+    limits: MeasureLimits = field(default_factory=MeasureLimits)
     forms: str | None = None
     """A directory that keeps converted forms for other measurements; no part of the key."""
     golden: Golden | None = None
@@ -116,7 +116,7 @@ class Task:
         return asdict(replace(self, graph=b"")) | {"graph": None}
 
     @classmethod
-    def from_header(cls, tree: dict[str, Any], graph: bytes) -> Task:
+    def from_header(cls, tree: dict[str, Any], graph: bytes) -> Measurement:
         """The task of a header that this package sent itself."""
         limits = tree["limits"]
         seconds = {Stage(stage): value for stage, value in limits["seconds"].items()}
@@ -126,7 +126,7 @@ class Task:
             device=Device(**tree["device"]),
             graph=graph,
             protocol=Protocol(**tree["protocol"]),
-            limits=Limits(seconds, limits["memory_bytes"]),
+            limits=MeasureLimits(seconds, limits["memory_bytes"]),
             forms=tree["forms"],
             golden=None if tree["golden"] is None else Golden(**tree["golden"]),
         )

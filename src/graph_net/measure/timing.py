@@ -14,8 +14,8 @@ from typing import Protocol as Interface
 import torch
 
 from graph_net.measure.protocol import Protocol
-from graph_net.measure.stats import Judged, block_logs, half_width, interval, judge
-from graph_net.record import Interval, Samples, Timing, Verdict
+from graph_net.measure.stats import TimingVerdict, block_logs, half_width, interval, judge
+from graph_net.results import Interval, Samples, Timing, Verdict
 
 ROUNDS = 2
 """A round is a random order of the arms and then the same order backwards; a block is so many."""
@@ -256,7 +256,9 @@ def timing_of(
     noise = _ratio(eager.wall, control.wall, protocol, per_block)
     blocks = len(candidate.wall) // per_block
     if blocks < protocol.min_blocks:
-        judged = Judged(Verdict.AMBIGUOUS, f"time for {blocks} of {protocol.min_blocks} blocks")
+        judged = TimingVerdict(
+            Verdict.AMBIGUOUS, f"time for {blocks} of {protocol.min_blocks} blocks"
+        )
     else:
         judged = judge(speedup, noise, protocol.margin)
     on_device = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 
-from graph_net.record import EQUAL, FAMILIES
+from graph_net.results import EQUAL, FAMILIES
 
 LOWEST, HIGHEST = EQUAL, 16.0
 """Where the search for a level ends: equal below, nothing passes above."""

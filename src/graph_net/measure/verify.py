@@ -15,9 +15,9 @@ from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.values import DictValue, ListValue, Value
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.tolerance import LOWEST, smallest_level
-from graph_net.printable import counted
-from graph_net.record import FAMILIES, Failure, Output, Stage, Symptom
-from graph_net.record.signature import message_of
+from graph_net.printable import count_phrase
+from graph_net.results import FAMILIES, Failure, Output, Stage, Symptom
+from graph_net.results.signature import message_of
 
 _FAMILIES = tuple(getattr(torch, name) for name in FAMILIES)
 _NARROW = frozenset({"float16", "bfloat16", "float32"})
@@ -40,7 +40,7 @@ def reference(
 ) -> Reference:
     """Two eager runs on fresh inputs."""
     host = framework or framework_of(graph, device)
-    first, second = (observed(graph, device, seed, host) for _ in range(2))
+    first, second = (observe_run(graph, device, seed, host) for _ in range(2))
     spread = tuple(_level(a, b) for a, b in zip(second, first, strict=True))
     random = any(draws_random(node) for node in graph.nodes)
     return Reference(tuple(first), spread, random)
@@ -78,7 +78,7 @@ def worse(first: tuple[Output, ...], second: tuple[Output, ...]) -> tuple[Output
     )
 
 
-def observed(graph: Graph, device: str, seed: int, framework: Framework) -> list[Any]:
+def observe_run(graph: Graph, device: str, seed: int, framework: Framework) -> list[Any]:
     """What an eager run gives, and what it leaves in the inputs that it changes."""
     inputs = framework.inputs(graph, device, seed)
     return seen_of(graph, framework.run(graph, inputs, device, seed), inputs, framework)
@@ -115,7 +115,7 @@ def check(leaves: Sequence[Any], expected: Reference) -> tuple[tuple[Output, ...
 def _form(leaves: Sequence[Any], expected: Sequence[Any]) -> Failure | None:
     """Structure, shape and dtype, before values."""
     if len(leaves) != len(expected):
-        message = f"{counted(len(leaves), 'output')} instead of {len(expected)}"
+        message = f"{count_phrase(len(leaves), 'output')} instead of {len(expected)}"
         return Failure(Stage.VERIFY, Symptom.STRUCTURE, message)
     for position, (leaf, want) in enumerate(zip(leaves, expected, strict=True)):
         if isinstance(leaf, torch.Tensor) != isinstance(want, torch.Tensor):
@@ -186,12 +186,12 @@ def _compared(leaf: Any, expected: Reference, position: int) -> Output:
 
 def _exact(graph: Graph, device: str, seed: int, framework: Framework) -> tuple[Any, ...]:
     """The outputs of a float64 run."""
-    wide = widened(graph)
+    wide = widen_to_float64(graph)
     inputs = [framework.wide(value) for value in framework.inputs(graph, device, seed)]
     return tuple(seen_of(graph, framework.run(wide, inputs, device, seed), inputs, framework))
 
 
-def widened(graph: Graph) -> Graph:
+def widen_to_float64(graph: Graph) -> Graph:
     """The graph with every narrow floating-point dtype in it replaced by float64."""
 
     def wide_input(entry: Input) -> Input:

@@ -17,23 +17,23 @@ import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.compilers.dynamo import compilations
-from graph_net.compilers.kept_forms import OUTBOX, KeptForms
+from graph_net.compilers.form_cache import OUTBOX, KeptForms
 from graph_net.graph import Graph, from_bytes
 from graph_net.isolate.deaths import held_more, is_out_of_memory
 from graph_net.isolate.messages import text_of
-from graph_net.measure.answer import answer_with
 from graph_net.measure.arms import Arms
+from graph_net.measure.audit_answer import answer_with
 from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.golden_outputs import meet
-from graph_net.measure.placement import Placement, placed
+from graph_net.measure.placement import Placement, place_threads
 from graph_net.measure.safetensors import SafetensorsError
 from graph_net.measure.stats import half_width
-from graph_net.measure.task import Answer, Task, now
+from graph_net.measure.task import Answer, Measurement, now
 from graph_net.measure.timing import is_noisy
 from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
-from graph_net.record import (
+from graph_net.results import (
     Cost,
     Failure,
     Json,
@@ -43,7 +43,7 @@ from graph_net.record import (
     Symptom,
     Timing,
 )
-from graph_net.record.signature import bounded, message_of, signature_of
+from graph_net.results.signature import clean_text, message_of, signature_of
 
 LONGER = 3.0
 """What was noisy is measured again for so many times the protocol's seconds."""
@@ -61,7 +61,7 @@ class _Ended(Exception):
 class Worker:
     """Measures a task; ``announce`` is told each stage, ``wait`` returns when it may measure."""
 
-    task: Task
+    task: Measurement
     workdir: Path
     announce: Callable[[Stage, dict[str, Json]], None] = lambda stage, known: None
     wait: Callable[[], None] = lambda: None
@@ -90,7 +90,7 @@ class Worker:
         except (Exception, SystemExit) as error:
             failure = self._failure(error)
         if failure is not None:
-            message = bounded(failure.message)
+            message = clean_text(failure.message)
             signature = failure.signature or signature_of(message)
             failure = replace(failure, message=message, signature=signature)
         return self.task.record(
@@ -225,7 +225,7 @@ class Worker:
         arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
         self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
         disturbances = Disturbances()
-        with placed(self._placement, job.device, self.environment) as place:
+        with place_threads(self._placement, job.device, self.environment) as place:
             timing, again, failure = self._time_arms(arms, expected, place)
         self.environment |= disturbances.read()
         self.timing = timing

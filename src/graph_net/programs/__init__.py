@@ -1,1 +1,1 @@
-"""Programs of our own: the tasks of networks, and their schedules, collected and looked at."""
+"""Programs of tasks: spaces, tuners' files, collection, store, features, the data set."""

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from graph_net import __version__
 from graph_net.corpus.pack import Pack
-from graph_net.report.page_assets import content_policy, embedded, packed, script, style
+from graph_net.report.page_assets import content_policy, embed_json, pack_json, script, style
 from graph_net.report.page_data import data_of
 from graph_net.report.page_drawing import drawing_of
 from graph_net.report.page_failures import clusters_of
 from graph_net.report.page_html import body, head
 from graph_net.report.page_programs import DETAILED, PagePrograms, programs_data, read_programs
-from graph_net.report.page_rows import Entry, read_entries
+from graph_net.report.page_rows import PageEntry, read_entries
 from graph_net.report.page_scores import scores_of
 from graph_net.roofline.store import read_rooflines
 from graph_net.score import Parameters
@@ -23,7 +23,7 @@ from graph_net.store.atomic import written
 from graph_net.store.records import RecordStore
 
 
-class Shown(NamedTuple):
+class PageOptions(NamedTuple):
     """How much is on a page."""
 
     measurements: int
@@ -37,7 +37,7 @@ def write_page(
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     title: str = "",
     detailed: int = DETAILED,
-) -> Shown:
+) -> PageOptions:
     """Write the page of a store of records, of programs, or of both; what it shows.
 
     Graphs are drawn where ``pack`` holds them; so many tasks have their code with them. The page
@@ -52,11 +52,11 @@ def write_page(
     with written(output) as file:
         for text in _parts(entries, programs, pack, parameters, title or _name(records)):
             file.write(text.encode())
-    return Shown(len(entries), programs.programs)
+    return PageOptions(len(entries), programs.programs)
 
 
 def _parts(
-    entries: list[Entry],
+    entries: list[PageEntry],
     programs: PagePrograms,
     pack: Pack | None,
     parameters: Parameters,
@@ -72,7 +72,7 @@ def _parts(
     made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, graph-net {__version__}"
     yield head(title, content_policy(), style())
     yield body(title, made, entries, scores, list(clusters.values()), parameters, programs)
-    yield f'<script type="application/json" id="data">{embedded(data)}</script>\n'
+    yield f'<script type="application/json" id="data">{embed_json(data)}</script>\n'
     # Lines of base64: nothing in them can end the element, and each is unpacked when asked for.
     yield '<script type="text/plain" id="details">'
     for entry in entries:
@@ -87,7 +87,7 @@ def _parts(
     yield f"</script>\n<script>{script()}</script>\n</body>\n</html>\n"
 
 
-def _drawings(entries: list[Entry], pack: Pack | None) -> dict[str, str]:
+def _drawings(entries: list[PageEntry], pack: Pack | None) -> dict[str, str]:
     """What a pack has of the measured graphs, packed, by id."""
     if pack is None:
         return {}
@@ -98,7 +98,7 @@ def _drawings(entries: list[Entry], pack: Pack | None) -> dict[str, str]:
             named.setdefault(row["id"], row["name"])
     ids = {name: graph_id for graph_id, name in named.items()}
     found = pack.graphs(sorted(ids)) if ids else ()
-    return {ids[name]: packed(drawing_of(graph)) for name, graph in found}
+    return {ids[name]: pack_json(drawing_of(graph)) for name, graph in found}
 
 
 def _name(records: Path) -> str:

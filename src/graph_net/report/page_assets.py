@@ -49,7 +49,7 @@ def _fingerprint(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def embedded(value: Any) -> str:
+def embed_json(value: Any) -> str:
     """JSON that may stand inside an HTML element, whatever its texts are."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     for character in "<>&":
@@ -57,13 +57,13 @@ def embedded(value: Any) -> str:
     return text
 
 
-def packed(value: Any) -> str:
+def pack_json(value: Any) -> str:
     """A value as one line: JSON, deflated, base64."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
-def rounded(value: float | None, digits: int = DIGITS) -> float | None:
+def round_number(value: float | None, digits: int = DIGITS) -> float | None:
     """A number with so many digits that count, and None for one that JSON has no word for."""
     if value is None or not math.isfinite(value):
         return None

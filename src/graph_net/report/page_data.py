@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graph_net.record import Verdict
-from graph_net.report.page_assets import rounded
-from graph_net.report.page_failures import Cluster, cluster_key
-from graph_net.report.page_rows import Entry
+from graph_net.report.page_assets import round_number
+from graph_net.report.page_failures import FailureGroup, cluster_key
+from graph_net.report.page_rows import PageEntry
 from graph_net.report.page_scores import Scores
+from graph_net.results import Verdict
 from graph_net.score import INTERPRETATIONS, Parameters
 
 FINE = 7
@@ -19,9 +19,9 @@ NOT_COUNTED = -1
 
 
 def data_of(
-    entries: list[Entry],
+    entries: list[PageEntry],
     scores: Scores,
-    clusters: dict[Any, Cluster],
+    clusters: dict[Any, FailureGroup],
     drawn: list[str],
     parameters: Parameters,
 ) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def data_of(
 
 
 def _rows(
-    entries: list[Entry],
+    entries: list[PageEntry],
     scores: Scores,
     number: dict[str, int],
     families: list[str],
@@ -70,20 +70,22 @@ def _rows(
         "graph": [number[entry.subject.id] for entry in entries],
         "family": [-1 if sample is None else family[sample.family] for sample in samples],
         "fault": [NOT_COUNTED if sample is None else int(sample.fault) for sample in samples],
-        "ratio": [None if sample is None else rounded(sample.speedup, FINE) for sample in samples],
-        "t": [rounded(entry.t, FINE) for entry in entries],
+        "ratio": [
+            None if sample is None else round_number(sample.speedup, FINE) for sample in samples
+        ],
+        "t": [round_number(entry.t, FINE) for entry in entries],
         "verdict": [_verdict(entry) for entry in entries],
         "cluster": [
             -1 if entry.failure is None else cluster[cluster_key(entry.failure)]
             for entry in entries
         ],
-        "cold": [rounded(entry.cost.cold_seconds) for entry in entries],
-        "warm": [rounded(entry.cost.warm_seconds) for entry in entries],
-        "floor": [h and rounded(h.floor.seconds) for h in above],
-        "headroom": [h and rounded(h.ratio) for h in above],  # none where FLOPs are unknown
+        "cold": [round_number(entry.cost.cold_seconds) for entry in entries],
+        "warm": [round_number(entry.cost.warm_seconds) for entry in entries],
+        "floor": [h and round_number(h.floor.seconds) for h in above],
+        "headroom": [h and round_number(h.ratio) for h in above],  # none where FLOPs are unknown
         "impossible": [h is not None and h.impossible for h in above],
-        "memory": [rounded(entry.cost.candidate_peak_bytes) for entry in entries],
-        "eager_memory": [rounded(entry.cost.eager_peak_bytes) for entry in entries],
+        "memory": [round_number(entry.cost.candidate_peak_bytes) for entry in entries],
+        "eager_memory": [round_number(entry.cost.eager_peak_bytes) for entry in entries],
         **{
             f"{name}{end}": [_number(entry, name, place) for entry in entries]
             for name in ("speedup", "noise")
@@ -92,13 +94,13 @@ def _rows(
     }
 
 
-def _verdict(entry: Entry) -> int:
+def _verdict(entry: PageEntry) -> int:
     """The place of the verdict; none for a failure, whatever its samples say."""
     if entry.measured is None or entry.failure is not None:
         return -1
     return VERDICTS.index(entry.measured.verdict)
 
 
-def _number(entry: Entry, name: str, place: int) -> float | None:
+def _number(entry: PageEntry, name: str, place: int) -> float | None:
     found = None if entry.measured is None else getattr(entry.measured, name)
-    return None if found is None else rounded(found[place])
+    return None if found is None else round_number(found[place])

@@ -17,7 +17,7 @@ SHORTEST_LOOP = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DrawnRun:
     """``times`` runs of ``period`` nodes from ``start``; once: a run that occurred before."""
 
     start: int
@@ -30,7 +30,7 @@ class Block:
         return self.start + self.period * self.times
 
 
-def blocks_of(operators: list[str]) -> list[Block]:
+def blocks_of(operators: list[str]) -> list[DrawnRun]:
     """The repeated blocks of a list of operators, outer ones before those inside.
 
     Only operators are compared: a layer that reads the same mask as the one before is the same
@@ -39,16 +39,16 @@ def blocks_of(operators: list[str]) -> list[Block]:
     """
     if len(operators) < SMALL:
         return []
-    held: list[Block] = []
+    held: list[DrawnRun] = []
     place = 0
     for item in find_repeats(operators):
         if not isinstance(item, Copy):
             place += 1
             continue
-        block = Block(place, item.length, 1)
+        block = DrawnRun(place, item.length, 1)
         if item.length >= item.distance:
             times = item.length // item.distance + 1
-            block = Block(place - item.distance, item.distance, times)
+            block = DrawnRun(place - item.distance, item.distance, times)
         place += item.length
         long_enough = SHORTEST_AGAIN if block.times == 1 else SHORTEST_LOOP
         if block.end - block.start >= long_enough:
@@ -56,7 +56,7 @@ def blocks_of(operators: list[str]) -> list[Block]:
     return sorted(held, key=lambda block: (block.start, -block.end))
 
 
-def _fits(kept: Block, block: Block) -> bool:
+def _fits(kept: DrawnRun, block: DrawnRun) -> bool:
     """Whether an earlier block ends before a later one, or lies inside its first run."""
     inside = kept.start >= block.start and kept.end <= block.start + block.period
     return kept.end <= block.start or inside

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from graph_net.record import Failure, Stage, Symptom
-from graph_net.record.signature import signature_of
-from graph_net.report.page_rows import MESSAGE, Entry
+from graph_net.report.page_rows import MESSAGE, PageEntry
+from graph_net.results import Failure, Stage, Symptom
+from graph_net.results.signature import signature_of
 
 EXAMPLES = 5
 
 
 @dataclass
-class Cluster:
+class FailureGroup:
     """Failures of one kind; ``message`` is the first one's, ``examples`` are places among entries.
 
     Messages of one kind may differ in what a signature masks: then they are ``varied``.
@@ -39,16 +39,16 @@ def cluster_key(failure: Failure) -> tuple[Stage, Symptom, str]:
     return failure.stage, failure.symptom, failure.signature or signature_of(failure.message)
 
 
-def clusters_of(entries: list[Entry]) -> dict[tuple[Stage, Symptom, str], Cluster]:
+def clusters_of(entries: list[PageEntry]) -> dict[tuple[Stage, Symptom, str], FailureGroup]:
     """The kinds of failures: those that count first, in the order of stages, largest first."""
-    found: dict[tuple[Stage, Symptom, str], Cluster] = {}
+    found: dict[tuple[Stage, Symptom, str], FailureGroup] = {}
     for place, entry in enumerate(entries):
         failure = entry.failure
         if failure is None:
             continue
         key = cluster_key(failure)
         blamed = entry.sample is not None and not entry.too_noisy
-        cluster = found.setdefault(key, Cluster(*key, blamed, failure.message[:MESSAGE]))
+        cluster = found.setdefault(key, FailureGroup(*key, blamed, failure.message[:MESSAGE]))
         cluster.varied |= failure.message[:MESSAGE] != cluster.message
         cluster.compilers[entry.config.label] += 1
         if len(cluster.examples) < EXAMPLES:

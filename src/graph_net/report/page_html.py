@@ -9,11 +9,10 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote
 
-from graph_net.printable import counted
-from graph_net.record.signature import headline_of
-from graph_net.report.page_failures import Cluster
+from graph_net.printable import count_phrase
+from graph_net.report.page_failures import FailureGroup
 from graph_net.report.page_programs import PagePrograms
-from graph_net.report.page_rows import Entry
+from graph_net.report.page_rows import PageEntry
 from graph_net.report.page_scores import Curve, Scores
 from graph_net.report.page_tables import (
     control,
@@ -23,6 +22,7 @@ from graph_net.report.page_tables import (
     rooflines,
     table,
 )
+from graph_net.results.signature import headline_of
 from graph_net.score import Bounds, Estimate, Pair, Parameters
 
 SECTIONS = {
@@ -59,9 +59,9 @@ def head(title: str, policy: str, style: str) -> str:
 def body(
     title: str,
     made: str,
-    entries: list[Entry],
+    entries: list[PageEntry],
     scores: Scores,
-    clusters: list[Cluster],
+    clusters: list[FailureGroup],
     parameters: Parameters,
     programs: PagePrograms,
 ) -> str:
@@ -86,8 +86,8 @@ def body(
     )
     counts = _measurements(entries, scores) if entries else ""
     if programs.tasks:
-        of = counted(len(programs.tasks), "task")
-        counts += f"{counted(programs.programs, 'program')} of {of}. "
+        of = count_phrase(len(programs.tasks), "task")
+        counts += f"{count_phrase(programs.programs, 'program')} of {of}. "
     return (
         f"<body>\n<header><h1>{escape(title)}</h1><p>{counts}Made {escape(made)}.</p>"
         f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n"
@@ -97,13 +97,13 @@ def body(
     )
 
 
-def _measurements(entries: list[Entry], scores: Scores) -> str:
+def _measurements(entries: list[PageEntry], scores: Scores) -> str:
     graphs = len({entry.subject.id for entry in entries})
     apart = sum(entry.sample is None for entry in entries)
     words = "is excluded from scores and" if apart == 1 else "are excluded from scores and"
     return (
-        f"{counted(len(entries), 'measurement')} of {counted(graphs, 'graph')} under "
-        f"{counted(len(scores.curves), 'configuration')}; {apart:,} {words} listed apart. "
+        f"{count_phrase(len(entries), 'measurement')} of {count_phrase(graphs, 'graph')} under "
+        f"{count_phrase(len(scores.curves), 'configuration')}; {apart:,} {words} listed apart. "
     )
 
 
@@ -172,7 +172,7 @@ def _pairs(pairs: tuple[Pair, ...]) -> str:
     )
 
 
-def _failures(clusters: list[Cluster], entries: list[Entry]) -> str:
+def _failures(clusters: list[FailureGroup], entries: list[PageEntry]) -> str:
     if not clusters:
         return "<p>None.</p>"
     blamed = [cluster for cluster in clusters if cluster.blamed]
@@ -184,7 +184,7 @@ def _failures(clusters: list[Cluster], entries: list[Entry]) -> str:
     return "".join(parts)
 
 
-def _cluster(cluster: Cluster, entries: list[Entry]) -> str:
+def _cluster(cluster: FailureGroup, entries: list[PageEntry]) -> str:
     who = ", ".join(f"{name} {n:,}" for name, n in cluster.compilers.most_common())
     examples = "".join(
         f'<li><a href="#graph={quote(entries[place].subject.id, safe="")}">'

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.programs import ProgramStore
-from graph_net.programs.listing import Listing, listings
-from graph_net.programs.overview import TaskSummary, summaries, tables
-from graph_net.programs.show import TaskView, views
-from graph_net.programs.subgraphs import occurrences, packs_at_hand, said
-from graph_net.report.page_assets import packed, rounded
+from graph_net.programs.collection.subgraphs import format_subgraphs, occurrences, packs_at_hand
+from graph_net.programs.store.program_store import ProgramStore
+from graph_net.programs.view.overview import TaskSummary, summaries, tables
+from graph_net.programs.view.readable_task import Listing, listings
+from graph_net.programs.view.show import TaskView, views
+from graph_net.report.page_assets import pack_json, round_number
 
 DETAILED = 50
 """Tasks whose code is on the page, unless another number is asked for."""
@@ -86,7 +86,7 @@ def _heights(counts: NDArray[np.int64] | None) -> str:
 def _details(heavy: list[TaskView], packs: Sequence[Pack]) -> Iterator[str]:
     near = occurrences([view.summary for view in heavy], packs)
     for view, listing in zip(heavy, listings(heavy), strict=True):
-        yield packed(_detail(view, listing, said(near.get(view.summary.task, []))))
+        yield pack_json(_detail(view, listing, format_subgraphs(near.get(view.summary.task, []))))
 
 
 def _detail(view: TaskView, listing: Listing, near: str) -> dict[str, Any]:
@@ -98,17 +98,17 @@ def _detail(view: TaskView, listing: Listing, near: str) -> dict[str, Any]:
         "graph": of.graph,
         "subgraphs": near,
         "networks": list(of.weights.items()),
-        "noise": rounded(view.noise),
+        "noise": round_number(view.noise),
         "repeats": view.repeats,
-        "costs": [rounded(cost) for cost in _thinned(view.costs).tolist()],
+        "costs": [round_number(cost) for cost in _thinned(view.costs).tolist()],
         "failures": [asdict(one) for one in view.failures],
         "note": listing.note,
         "computation": listing.computation[:CODE],
         "programs": [
             {
                 "name": name,
-                "cost": rounded(chosen.cost),
-                "costs": [rounded(cost) for cost in chosen.costs[:64]],
+                "cost": round_number(chosen.cost),
+                "costs": [round_number(cost) for cost in chosen.costs[:64]],
                 "code": code.program[:CODE],
                 "steps": code.steps[:CODE],
             }
@@ -141,12 +141,12 @@ def programs_data(found: PagePrograms) -> dict[str, Any]:
         "device": [one.device for one in tasks],
         "networks": [_named(one) for one in tasks],
         "weight": [one.weight if one.weights else None for one in tasks],
-        "flops": [rounded(one.flops) if one.flops else None for one in tasks],
+        "flops": [round_number(one.flops) if one.flops else None for one in tasks],
         "programs": [one.programs for one in tasks],
         "failed": [one.failed for one in tasks],
-        "best": [rounded(one.best) for one in tasks],
-        "median": [rounded(one.median) for one in tasks],
-        "worst": [rounded(one.worst) for one in tasks],
+        "best": [round_number(one.best) for one in tasks],
+        "median": [round_number(one.median) for one in tasks],
+        "worst": [round_number(one.worst) for one in tasks],
         "heights": [task.heights for task in found.tasks],
     }
 

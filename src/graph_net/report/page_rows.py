@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from graph_net.record import (
+from graph_net.report.page_assets import pack_json, round_number
+from graph_net.results import (
     Config,
     Cost,
     Device,
@@ -17,10 +18,9 @@ from graph_net.record import (
     Symptom,
     Verdict,
 )
-from graph_net.report.page_assets import packed, rounded
 from graph_net.roofline.floor import Headroom, headroom_of
 from graph_net.roofline.store import Rooflines
-from graph_net.score import Sample, sample_of
+from graph_net.score import ScoredGraph, sample_of
 from graph_net.store.records import RecordStore
 
 MESSAGE = 600
@@ -31,7 +31,7 @@ CurveKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PageTiming:
     """A timing without its samples; one that was too noisy has no speedup."""
 
     speedup: tuple[float, float, float] | None
@@ -40,7 +40,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PageEntry:
     """One measurement on the page. ``sample`` is None where it is excluded from scores.
 
     ``detail`` holds what only the view of its graph shows, packed into one line.
@@ -53,11 +53,11 @@ class Entry:
     settings: ProtocolSettings | None
     started: str
     failure: Failure | None
-    measured: Measured | None
+    measured: PageTiming | None
     t: float | None
     cost: Cost
     load: float | None
-    sample: Sample | None
+    sample: ScoredGraph | None
     detail: str
     headroom: Headroom | None = None
     """How far above its floor it is, where one is known."""
@@ -76,20 +76,20 @@ class Entry:
 def read_entries(
     store: RecordStore,
     rooflines: Rooflines = Rooflines(),  # noqa: B008 - frozen
-) -> list[Entry]:
+) -> list[PageEntry]:
     """The measurements of a store that count."""
     found = (entry_of(record, headroom_of(record, rooflines)) for record in store.records())
     return sorted(found, key=lambda e: (e.subject.name, e.subject.id, e.config.label))
 
 
-def entry_of(record: Record, headroom: Headroom | None = None) -> Entry:
+def entry_of(record: Record, headroom: Headroom | None = None) -> PageEntry:
     """A record as an entry."""
     timing, load = record.timing, record.environment.get("load")
     measured = None
     if timing is not None:
         speedup = None if record.speedup is None else _three(record.speedup)
-        measured = Measured(speedup, _three(timing.noise), timing.verdict)
-    return Entry(
+        measured = PageTiming(speedup, _three(timing.noise), timing.verdict)
+    return PageEntry(
         subject=record.subject,
         config=record.config,
         device=record.device,
@@ -102,7 +102,7 @@ def entry_of(record: Record, headroom: Headroom | None = None) -> Entry:
         cost=record.cost,
         load=float(load) if isinstance(load, (int, float)) else None,
         sample=sample_of(record),
-        detail=packed(_detail(record, headroom)),
+        detail=pack_json(_detail(record, headroom)),
         headroom=headroom,
     )
 
@@ -115,12 +115,12 @@ def _detail(record: Record, headroom: Headroom | None) -> dict[str, Any]:
     timing, failure = record.timing, record.failure
     found: dict[str, Any] = {
         "outputs": [_output(output) for output in map(asdict, record.outputs)],
-        "cost": {name: rounded(value) for name, value in asdict(record.cost).items()},
+        "cost": {name: round_number(value) for name, value in asdict(record.cost).items()},
         "environment": {
             key: value for key, value in record.environment.items() if key != "eager_outputs"
         },
         "started": record.started,
-        "seconds": rounded(record.seconds),
+        "seconds": round_number(record.seconds),
     }
     if headroom is not None:
         found["floor"] = {"bound": headroom.floor.bound, "reason": headroom.reason}
@@ -135,14 +135,14 @@ def _detail(record: Record, headroom: Headroom | None) -> dict[str, Any]:
             found["device"] = [_micro(arm.device) for arm in arms]
             on_device = timing.device_speedup
             if on_device is not None and not record.too_noisy:
-                found["device_speedup"] = [rounded(value) for value in _three(on_device)]
+                found["device_speedup"] = [round_number(value) for value in _three(on_device)]
     return found
 
 
 def _micro(seconds: tuple[float, ...]) -> list[float | None]:
-    return [rounded(value * MICRO) for value in seconds]
+    return [round_number(value * MICRO) for value in seconds]
 
 
 def _output(output: dict[str, Any]) -> list[Any]:
-    levels = [rounded(output[name]) for name in ("t", "max_abs", "t_exact", "eager_t_exact")]
+    levels = [round_number(output[name]) for name in ("t", "max_abs", "t_exact", "eager_t_exact")]
     return [output["dtype"], list(output["shape"]), *levels]

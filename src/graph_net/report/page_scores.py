@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from graph_net.record import Config, Device
-from graph_net.report.page_rows import CurveKey, Entry
-from graph_net.score import Estimate, Pair, Parameters, Samples, columns, control_of, estimate, rank
+from graph_net.report.page_rows import CurveKey, PageEntry
+from graph_net.results import Config, Device
+from graph_net.score import (
+    Estimate,
+    Pair,
+    Parameters,
+    ScoredGraphs,
+    columns,
+    control_of,
+    estimate,
+    rank,
+)
 from graph_net.score.records import distinct_labels
 
 
@@ -18,7 +27,7 @@ class Curve:
     label: str
     config: Config
     device: Device
-    samples: Samples
+    samples: ScoredGraphs
     estimate: Estimate | None
 
 
@@ -32,9 +41,9 @@ class Scores:
     control: Estimate | None = None
 
 
-def scores_of(entries: list[Entry], parameters: Parameters) -> Scores:
+def scores_of(entries: list[PageEntry], parameters: Parameters) -> Scores:
     """The scores of measurements."""
-    groups: dict[CurveKey, list[Entry]] = defaultdict(list)
+    groups: dict[CurveKey, list[PageEntry]] = defaultdict(list)
     for entry in entries:
         groups[entry.curve].append(entry)
     labels = _labels({key: members[0] for key, members in groups.items()})
@@ -50,7 +59,7 @@ def scores_of(entries: list[Entry], parameters: Parameters) -> Scores:
     return Scores(tuple(made[key] for key in order), pairs, place, eager)
 
 
-def _curve(label: str, members: list[Entry], parameters: Parameters) -> Curve:
+def _curve(label: str, members: list[PageEntry], parameters: Parameters) -> Curve:
     free = Counter(
         str(entry.failure.symptom)
         for entry in members
@@ -68,7 +77,7 @@ def _aggregate(curve: Curve) -> float:
     return curve.estimate.graphnet.value
 
 
-def _labels(examples: dict[CurveKey, Entry]) -> dict[CurveKey, str]:
+def _labels(examples: dict[CurveKey, PageEntry]) -> dict[CurveKey, str]:
     """A name for each curve, no longer than it takes to distinguish them."""
     names = [
         (e.config.label, e.config.version, e.device.name, e.device.hash[:8],

@@ -11,10 +11,10 @@ from itertools import product
 import numpy as np
 
 from graph_net.measure.protocol import VERSION, Protocol
-from graph_net.printable import counted
-from graph_net.record import BLAMELESS, ProtocolSettings, Symptom
-from graph_net.report.page_rows import CurveKey, Entry
+from graph_net.printable import count_phrase
+from graph_net.report.page_rows import CurveKey, PageEntry
 from graph_net.report.page_scores import Scores
+from graph_net.results import BLAMELESS, ProtocolSettings, Symptom
 from graph_net.roofline.floor import SUSPECTS, Headroom
 
 USUAL_SECONDS = (5.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0, 30.0, 60.0)
@@ -41,7 +41,7 @@ def _cells(names: Sequence[str], row: Sequence[str]) -> str:
     )
 
 
-def not_counted(entries: list[Entry], scores: Scores) -> str:
+def not_counted(entries: list[PageEntry], scores: Scores) -> str:
     """How many measurements of each compiler are excluded from scores, and why."""
     free = [entry for entry in entries if entry.sample is None]
     noisy = sum(entry.too_noisy for entry in entries)
@@ -60,7 +60,7 @@ def not_counted(entries: list[Entry], scores: Scores) -> str:
     return f'<div id="not-counted"><h3>Excluded from scores</h3>{table(names, rows)}{told}</div>'
 
 
-def control(entries: list[Entry], scores: Scores) -> str:
+def control(entries: list[PageEntry], scores: Scores) -> str:
     """How far eager is from itself: the noise floor, by compiler."""
     groups: dict[CurveKey, list[tuple[float, float, float]]] = defaultdict(list)
     for entry in entries:
@@ -86,9 +86,9 @@ def control(entries: list[Entry], scores: Scores) -> str:
     )
 
 
-def devices(entries: list[Entry]) -> str:
+def devices(entries: list[PageEntry]) -> str:
     """Where it was measured, and how busy it was there."""
-    groups: dict[str, list[Entry]] = defaultdict(list)
+    groups: dict[str, list[PageEntry]] = defaultdict(list)
     for entry in entries:
         groups[entry.device.hash].append(entry)
     parts = []
@@ -112,7 +112,7 @@ def devices(entries: list[Entry]) -> str:
     return "".join(parts)
 
 
-def rooflines(entries: list[Entry]) -> str:
+def rooflines(entries: list[PageEntry]) -> str:
     """How near measurements come to what the machine can do; what is beyond it, first of all."""
     groups: dict[str, list[Headroom]] = defaultdict(list)
     for entry in entries:
@@ -141,7 +141,7 @@ def rooflines(entries: list[Entry]) -> str:
     return f'<div id="roofline"><h3>Headroom</h3>{warning}{table(names, rows)}</div>'
 
 
-def protocols(entries: list[Entry]) -> str:
+def protocols(entries: list[PageEntry]) -> str:
     """How it was measured: every number of each protocol."""
     found = Counter(entry.protocol for entry in entries)
     told = {entry.protocol: entry.settings for entry in entries if entry.settings is not None}
@@ -152,7 +152,8 @@ def protocols(entries: list[Entry]) -> str:
         )
     for name, count in found.most_common():
         parts.append(
-            f"<h3>Protocol <code>{escape(name[:12])}</code>, {counted(count, 'measurement')}</h3>"
+            f"<h3>Protocol <code>{escape(name[:12])}</code>, "
+            f"{count_phrase(count, 'measurement')}</h3>"
         )
         parts.append(_settings(name, told.get(name)))
     return "".join(parts)

@@ -13,7 +13,7 @@ from graph_net.report.plots_violin import violin_figure
 from graph_net.score import Parameters, load
 
 
-class Kind(StrEnum):
+class PlotKind(StrEnum):
     """The pictures there are; the values name their files, as GraphNet's tools do."""
 
     ST = "St_result"
@@ -22,16 +22,16 @@ class Kind(StrEnum):
 
 
 def draw(
-    kind: Kind,
+    kind: PlotKind,
     sources: Sequence[Path | str],
     folder: Path | str,
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     formats: Sequence[str] = FORMATS,
 ) -> list[Path]:
     """The files of one picture of some sources."""
-    if kind is Kind.VIOLIN:
+    if kind is PlotKind.VIOLIN:
         figure = violin_figure(load(sources))
     else:
-        which: Which = "s" if kind is Kind.ST else "es"
+        which: Which = "s" if kind is PlotKind.ST else "es"
         figure = curves_figure(lines_of(sources, which, parameters), which, parameters)
     return save(figure, Path(folder), kind.value, formats)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graph_net.report.plots_lines import Line, Which
-from graph_net.report.plots_style import GREY, look, new_figure, short, styled
+from graph_net.report.plots_style import GREY, look, new_figure, plot_style, short
 from graph_net.score import Fault, Parameters
 from graph_net.score.samples import Floats, Ints
 
@@ -38,7 +38,7 @@ def curves_figure(
     confidence: float = 0.95,
 ) -> Figure:
     """One line a compiler over the tolerance t, with its band."""
-    with styled():
+    with plot_style():
         below = 0.19 * ((len(lines) + 1) // 2)
         figure = new_figure(6.3, 3.5 + below)
         axes = figure.subplots()

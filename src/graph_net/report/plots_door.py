@@ -7,17 +7,17 @@ import sys
 from collections.abc import Sequence
 
 from graph_net.printable import printable
-from graph_net.report.plots import Kind, draw
+from graph_net.report.plots import PlotKind, draw
 from graph_net.score import Parameters, interpretation
 
 _ABOUT = {
-    Kind.ST: "Draw S(t): speedup and correctness over the tolerance t.",
-    Kind.EST: "Draw ES(t): as S(t), with failures tolerated from t = 1 on.",
-    Kind.VIOLIN: "Draw how speedups spread.",
+    PlotKind.ST: "Draw S(t): speedup and correctness over the tolerance t.",
+    PlotKind.EST: "Draw ES(t): as S(t), with failures tolerated from t = 1 on.",
+    PlotKind.VIOLIN: "Draw how speedups spread.",
 }
 
 
-def parser(kind: Kind, prog: str) -> argparse.ArgumentParser:
+def parser(kind: PlotKind, prog: str) -> argparse.ArgumentParser:
     """The flags of one command."""
     made = argparse.ArgumentParser(prog=f"python -m graph_net.{prog}", description=_ABOUT[kind])
     made.add_argument(
@@ -25,10 +25,10 @@ def parser(kind: Kind, prog: str) -> argparse.ArgumentParser:
         help="a log, records, JSON results, a directory of them, or one with a folder a category",
     )  # fmt: skip
     made.add_argument("--output-dir", default="analysis_results", help="where pictures go")
-    if kind is not Kind.VIOLIN:
+    if kind is not PlotKind.VIOLIN:
         made.add_argument("--negative-speedup-penalty", type=float, default=0.0, help="p")
         made.add_argument("--fpdb", type=float, default=0.1, help="b")
-    if kind is Kind.EST:
+    if kind is PlotKind.EST:
         made.add_argument(
             "--positive-tolerance-interpretation", default="default",
             choices=["default", "mismatch_extended"], help="which t tolerates which failure",
@@ -36,13 +36,13 @@ def parser(kind: Kind, prog: str) -> argparse.ArgumentParser:
     return made
 
 
-def main(kind: Kind, prog: str, arguments: Sequence[str] | None = None) -> int:
+def main(kind: PlotKind, prog: str, arguments: Sequence[str] | None = None) -> int:
     """Draw one picture; an error is one sentence."""
     given = parser(kind, prog).parse_args(arguments)
     try:
         how = interpretation(getattr(given, "positive_tolerance_interpretation", "default"))
         parameters = Parameters()
-        if kind is not Kind.VIOLIN:
+        if kind is not PlotKind.VIOLIN:
             parameters = Parameters(given.negative_speedup_penalty, given.fpdb, how)
         made = draw(kind, [given.benchmark_path], given.output_dir, parameters)
     except (ValueError, OSError) as error:

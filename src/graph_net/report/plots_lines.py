@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from graph_net.record import RecordError
-from graph_net.score import LADDER, Parameters, Samples, estimate, load
+from graph_net.results import RecordError
+from graph_net.score import LADDER, Parameters, ScoredGraphs, estimate, load
 from graph_net.score.samples import Floats
 from graph_net.store.files import read_text
 
@@ -38,7 +38,7 @@ class Line:
 
 
 def line_of(
-    name: str, samples: Samples, which: Which, parameters: Parameters, confidence: float = 0.95
+    name: str, samples: ScoredGraphs, which: Which, parameters: Parameters, confidence: float = 0.95
 ) -> Line:
     """The curve of samples."""
     levels = samples.t[np.isfinite(samples.t)]

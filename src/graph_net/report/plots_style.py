@@ -38,7 +38,7 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def plot_style() -> Iterator[None]:
     """Pictures made inside look like ours; matplotlib's own settings are left alone."""
     import matplotlib as mpl
 
@@ -84,7 +84,7 @@ def save(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = FORMA
         path = folder / f"{stem}.{kind}"
         # Without a date the same picture is the same file.
         stamp: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-        with styled():
+        with plot_style():
             figure.savefig(path, format=kind, dpi=300, metadata=stamp)
         made.append(path)
     return made

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graph_net.record import RecordError
-from graph_net.report.plots_style import COLOURS, GREY, look, new_figure, short, styled
-from graph_net.score import Fault, Samples
+from graph_net.report.plots_style import COLOURS, GREY, look, new_figure, plot_style, short
+from graph_net.results import RecordError
+from graph_net.score import Fault, ScoredGraphs
 from graph_net.score.samples import Floats
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MOST = 28
 Groups = dict[str, dict[str, Floats]]
 
 
-def groups_of(curves: Mapping[str, Samples]) -> Groups:
+def groups_of(curves: Mapping[str, ScoredGraphs]) -> Groups:
     """log2 of the speedups of correct results by category and compiler.
 
     Where samples have no category, or a compiler is one category, each compiler is a group.
@@ -46,7 +46,7 @@ def _all(groups: Groups, name: str) -> Floats:
     return np.concatenate([group[name] for group in groups.values() if name in group])
 
 
-def violin_figure(curves: Mapping[str, Samples]) -> Figure:
+def violin_figure(curves: Mapping[str, ScoredGraphs]) -> Figure:
     """The spread of speedups: a violin with its quartiles for each compiler, by category."""
     groups = groups_of(curves)
     if not groups:
@@ -54,7 +54,7 @@ def violin_figure(curves: Mapping[str, Samples]) -> Figure:
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
     apart = all(list(group) == [key] for key, group in groups.items())
     places, ticks = _places(groups)
-    with styled():
+    with plot_style():
         width = min(13.0, max(4.2, 1.2 + 0.62 * len(places)))
         figure = new_figure(width, 3.6 if apart else 3.8)
         axes = figure.subplots()

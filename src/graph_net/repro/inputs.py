@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
-from graph_net.formats.graphnet.source_layout import quoted
+from graph_net.formats.graphnet.source_layout import quote
 from graph_net.graph import Graph, GraphError, Input
 from graph_net.graph.execute import make_input
 from graph_net.graph.random_bits import stream
 from graph_net.graph.recipe import Constant, Literal
 from graph_net.graph.spec import ScalarSpec
-from graph_net.graph.tensors import plan_of, settled
+from graph_net.graph.tensors import plan_of, simplify_recipe
 
 INLINE = 64
 """Literals up to this many elements are written out; longer ones are packed."""
@@ -27,7 +27,7 @@ def inputs_source(graph: Graph, device: str, seed: int) -> str:
     """A function that makes every input, in order, one line or a few each."""
     lines = ["def make_inputs() -> list[Any]:", "    values = {"]
     for entry in graph.inputs:
-        lines.append(f"        {quoted(entry.name)}: {_input(graph, entry, device, seed)},")
+        lines.append(f"        {quote(entry.name)}: {_input(graph, entry, device, seed)},")
     return "\n".join([*lines, "    }", "    return list(values.values())"])
 
 
@@ -35,8 +35,8 @@ def _input(graph: Graph, entry: Input, device: str, seed: int) -> str:
     if isinstance(entry.spec, ScalarSpec):
         return number(make_input(graph, entry))
     sizes, dtype = entry.spec.sizes(graph.bindings), entry.spec.dtype
-    where = "" if device == "cpu" else f".to({quoted(device)})"
-    recipe = settled(entry.recipe, getattr(torch, dtype))
+    where = "" if device == "cpu" else f".to({quote(device)})"
+    recipe = simplify_recipe(entry.recipe, getattr(torch, dtype))
     if isinstance(recipe, Constant):
         made = f"torch.full({sizes}, {number(recipe.value)}, dtype=torch.{dtype})"
     elif isinstance(recipe, Literal):
@@ -57,7 +57,7 @@ def _drawn(entry: Input, recipe: Any, sizes: tuple[int, ...], dtype: str, seed: 
     if plan.bounds is not None:
         words["bounds"] = plan.bounds
     given = ", ".join(f"{key}={number(value)}" for key, value in words.items())
-    return f"draw({quoted(plan.write.func.__name__)}, {sizes}, torch.{dtype}, {given})"
+    return f"draw({quote(plan.write.func.__name__)}, {sizes}, torch.{dtype}, {given})"
 
 
 def _literal(graph: Graph, entry: Input, sizes: tuple[int, ...], dtype: str) -> str:
@@ -85,12 +85,12 @@ def number(value: Any) -> str:
     if isinstance(value, complex):
         return f"complex({number(value.real)}, {number(value.imag)})"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, (tuple, list)):
         inside = ", ".join(map(number, value))
         if isinstance(value, list):
             return f"[{inside}]"
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{quoted(str(k))}: {number(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{quote(str(k))}: {number(v)}" for k, v in value.items()) + "}"
     raise GraphError(f"a {type(value).__name__} cannot be written into a script")

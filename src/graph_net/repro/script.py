@@ -17,10 +17,10 @@ from graph_net.graph import Graph, GraphError, Level, Node, RunDevice, to_json
 from graph_net.graph.devices import makes_tensor
 from graph_net.graph.effects import changed_values, draws_random
 from graph_net.graph.targets import is_overload
-from graph_net.record import FAMILIES, Config, Json, short_name
 from graph_net.repro.inputs import inputs_source, number
+from graph_net.results import FAMILIES, Config, Json, short_name
 
-PARTS = Path(__file__).with_name("parts")
+TEMPLATES = Path(__file__).with_name("templates")
 POSSIBLE = {
     "eager": ("compile_eager",),
     "inductor": ("compile_inductor",),
@@ -75,7 +75,7 @@ def write_script(
     graph = _on(graph, device)
     model = _split(model_source(graph, device))
     names = ("values", "common", *POSSIBLE.get(config.name, OWN), "harness")
-    helpers = [_split((PARTS / f"{name}.py").read_text("utf-8")) for name in names]
+    helpers = [_split((TEMPLATES / f"{name}.py").read_text("utf-8")) for name in names]
     imports = {line for part in (model, *helpers) for line in part.imports}
     text = "\n\n\n".join(
         [

@@ -27,9 +27,9 @@ from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.schema import tidy
 from graph_net.graph.values import Ref, Value, map_refs, refs
 from graph_net.printable import first_line
-from graph_net.rewrite.boundary import as_input
-from graph_net.rewrite.known import NO_COMPUTATION, fold, other_sizes
 from graph_net.rewrite.lower import REPAIRED, changed_inputs, graph_of_trace, to_aten
+from graph_net.rewrite.piece_inputs import as_input
+from graph_net.rewrite.read_values import NO_COMPUTATION, fold, other_sizes
 from graph_net.rewrite.variant.propagate import CPU, call, fakes
 
 REGIONS = "vmap_regions"
@@ -37,7 +37,7 @@ REGIONS = "vmap_regions"
 _vmap = torch._C._functorch
 
 
-def unbatched(batched: Batched) -> Graph:
+def remove_vmap(batched: Batched) -> Graph:
     """Return the same computation in ATen operators, without ``vmap``.
 
     Numbers that contradict the shapes of tensors are corrected as lowering corrects them.

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from graph_net.graph.effects import changes_autocast, mutated, storages
+from graph_net.graph.effects import changes_autocast, mutated_arguments, storages
 from graph_net.graph.errors import GraphError
 from graph_net.graph.expr import Expr
 from graph_net.graph.graph import Graph, Input, Node
 from graph_net.graph.spec import Result, TensorSpec
 from graph_net.graph.values import Ref, refs
-from graph_net.rewrite.boundary import as_input
+from graph_net.rewrite.piece_inputs import as_input
 from graph_net.rewrite.tables import Tables
 
 SOURCE, KIND, NODES = "graph", "kind", "positions"
@@ -48,7 +48,9 @@ class Carver(Tables):
     @cached_property
     def _writes(self) -> dict[int, tuple[str, ...]]:
         """For each node that changes tensors in place the storages it changes."""
-        changed = {i: made for i, node in enumerate(self.graph.nodes) if (made := mutated(node))}
+        changed = {
+            i: made for i, node in enumerate(self.graph.nodes) if (made := mutated_arguments(node))
+        }
         self._storage = storages(self.graph, changed) if changed else {}
         return {
             i: tuple(self._storage[ref.name] for value in made for ref in refs(value))

@@ -13,16 +13,21 @@ from graph_net.rewrite.sole_op import sole_op
 from graph_net.rewrite.task import task
 from graph_net.rewrite.typical import Typical
 
-Kind: TypeAlias = Callable[[Graph], Iterable[Sequence[str]]]
+SubgraphKind: TypeAlias = Callable[[Graph], Iterable[Sequence[str]]]
 """Gives the groups of nodes, by name, that a graph falls into; each makes a subgraph."""
 
-KINDS: dict[str, Kind] = {"sole_op": sole_op, "task": task, "block": block, "fusible": fusible}
+KINDS: dict[str, SubgraphKind] = {
+    "sole_op": sole_op,
+    "task": task,
+    "block": block,
+    "fusible": fusible,
+}
 
 CORPUS_KINDS = ("typical",)
 """Kinds that must see every graph of a corpus before they cut one; ``corpus_kind`` makes them."""
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> SubgraphKind:
     """The kind with this name."""
     try:
         return KINDS[name]
@@ -32,7 +37,7 @@ def kind_of(name: str) -> Kind:
         ) from None
 
 
-def corpus_kind(name: str, graphs: Iterable[Graph]) -> Kind:
+def corpus_kind(name: str, graphs: Iterable[Graph]) -> SubgraphKind:
     """One of ``CORPUS_KINDS``, for these graphs; they are read once."""
     if name != "typical":
         raise ValueError(f"unknown kind {name!r}; known: {', '.join(CORPUS_KINDS)}")

@@ -29,7 +29,7 @@ from graph_net.graph.schema import tidy
 from graph_net.graph.targets import is_aten_level
 from graph_net.graph.values import Ref, Value, map_refs
 from graph_net.printable import error_line
-from graph_net.rewrite.known import AUTOCAST, NO_COMPUTATION, fold, other_sizes
+from graph_net.rewrite.read_values import AUTOCAST, NO_COMPUTATION, fold, other_sizes
 
 SPECIALISED = "specialised_values"
 REPAIRED = "repaired_sizes"
@@ -83,7 +83,7 @@ def _failure(error: Exception) -> GraphError:
     return GraphError(f"cannot be lowered: {error_line(error)}{places}")
 
 
-def traced(graph: Graph) -> Graph:
+def trace_graph(graph: Graph) -> Graph:
     """What tracing a graph writes down: the graph itself, if it is one of ATen operators."""
     return _lower(graph, {})
 
@@ -104,9 +104,9 @@ def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
 
     with warnings.catch_warnings(), mode, torch.no_grad(), autocast_as_it_was():
         warnings.simplefilter("ignore")
-        traced = make_fx(call, tracing_mode="real", pre_dispatch=not casts)(*examples)
-    tidy(traced)
-    return graph_of_trace(traced, graph)
+        trace_graph = make_fx(call, tracing_mode="real", pre_dispatch=not casts)(*examples)
+    tidy(trace_graph)
+    return graph_of_trace(trace_graph, graph)
 
 
 def _is_autocast(graph: Graph, name: str) -> bool:
@@ -122,13 +122,15 @@ def graph_of_trace(module: fx.GraphModule, source: Graph) -> Graph:
         names[str(node.target)] = entry.name
         if not isinstance(node.meta.get("val"), torch.Tensor):
             node.meta["val"] = 1
-    traced = from_fx(module, level=Level.ATEN)
+    trace_graph = from_fx(module, level=Level.ATEN)
     constants = {
-        entry.name: _constant(module, entry) for entry in traced.inputs if entry.name not in names
+        entry.name: _constant(module, entry)
+        for entry in trace_graph.inputs
+        if entry.name not in names
     }
     taken = {entry.name for entry in source.inputs}
     renamed = dict(names)
-    for name in [*constants, *(node.name for node in traced.nodes)]:
+    for name in [*constants, *(node.name for node in trace_graph.nodes)]:
         fresh = name
         while fresh in taken:
             fresh += "_"
@@ -139,7 +141,7 @@ def graph_of_trace(module: fx.GraphModule, source: Graph) -> Graph:
         return Ref(renamed[ref.name])
 
     nodes = []
-    for node in traced.nodes:
+    for node in trace_graph.nodes:
         if not is_aten_level(node.target):
             raise GraphError(f"{node.target} is left over after lowering", node=node.name)
         nodes.append(node.with_refs(change, renamed[node.name]))
@@ -149,9 +151,9 @@ def graph_of_trace(module: fx.GraphModule, source: Graph) -> Graph:
             *(replace(entry, name=renamed[name]) for name, entry in constants.items()),
         ),
         nodes=tuple(nodes),
-        output=map_refs(traced.output, change),
+        output=map_refs(trace_graph.output, change),
         level=Level.ATEN,
-        symbols=tuple({s.name: s for s in (*source.symbols, *traced.symbols)}.values()),
+        symbols=tuple({s.name: s for s in (*source.symbols, *trace_graph.symbols)}.values()),
         constraints=source.constraints,
         provenance=source.provenance,
     )

@@ -20,7 +20,7 @@ _DIGIT = 16
 
 
 @dataclass(frozen=True)
-class Suffixes:
+class SuffixArray:
     """Positions in the order of what begins there, and how long neighbours agree.
 
     ``lcp[i]`` counts the tokens that ``order[i - 1]`` and ``order[i]`` have in common, at most
@@ -40,7 +40,7 @@ class Repeat:
     places: Ints
 
 
-def suffixes(text: Ints, longest: int) -> Suffixes:
+def suffixes(text: Ints, longest: int) -> SuffixArray:
     """The suffix array of a text, sorted by the first ``longest`` tokens.
 
     Tokens count from 0; the last one must occur nowhere else.
@@ -54,7 +54,7 @@ def suffixes(text: Ints, longest: int) -> Suffixes:
         order = _by_pair(levels[width], step)
         levels[width + step] = _dense(order, levels[width], step)
         width += step
-    return Suffixes(order, _common(order, levels, longest), longest)
+    return SuffixArray(order, _common(order, levels, longest), longest)
 
 
 def _shifted(rank: Ints, step: int) -> Ints:
@@ -99,7 +99,7 @@ def _common(order: Ints, levels: dict[int, Ints], longest: int) -> Ints:
 
 
 def repeats(
-    text: Ints, found: Suffixes, length: int, owner: Ints, *, maximal: bool = True
+    text: Ints, found: SuffixArray, length: int, owner: Ints, *, maximal: bool = True
 ) -> Iterator[Repeat]:
     """Every sequence of this length that occurs for at least two owners, most frequent first.
 

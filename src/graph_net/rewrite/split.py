@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from graph_net.graph.effects import changed_values, changes_autocast, mutated, storages
+from graph_net.graph.effects import changed_values, changes_autocast, mutated_arguments, storages
 from graph_net.graph.graph import Graph
 from graph_net.graph.values import Ref, refs
-from graph_net.rewrite.boundary import as_input, can_cross
+from graph_net.rewrite.piece_inputs import as_input, can_cross
 
 PART = "piece"
 
@@ -23,7 +23,7 @@ def split(graph: Graph, pieces: int) -> list[Graph]:
     """
     if pieces < 1:
         raise ValueError(f"{pieces} pieces: at least one is needed")
-    return cut(graph, cuts(graph, pieces))
+    return cut_at(graph, cuts(graph, pieces))
 
 
 def cuts(graph: Graph, pieces: int) -> list[int]:
@@ -80,7 +80,9 @@ def cut_places(graph: Graph) -> list[int]:
 
 def _groups(graph: Graph) -> dict[str, str]:
     """For each value a representative of those that may share its storage."""
-    writes = {i: changed for i, node in enumerate(graph.nodes) if (changed := mutated(node))}
+    writes = {
+        i: changed for i, node in enumerate(graph.nodes) if (changed := mutated_arguments(node))
+    }
     return storages(graph, writes)
 
 
@@ -98,7 +100,7 @@ def last_reads(graph: Graph) -> dict[str, int]:
     return found
 
 
-def cut(graph: Graph, places: Sequence[int]) -> list[Graph]:
+def cut_at(graph: Graph, places: Sequence[int]) -> list[Graph]:
     """The pieces between these positions, each with the values it needs as inputs."""
     bounds = [0, *places, len(graph.nodes)]
     last = last_reads(graph)

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graph_net.graph.graph import Graph, Node
-from graph_net.rewrite.boundary import can_cross
 from graph_net.rewrite.carve import Carver
-from graph_net.rewrite.weight import Weight, weight_of
+from graph_net.rewrite.operator_weight import Weight, weight_of
+from graph_net.rewrite.piece_inputs import can_cross
 
 LONGEST = 64
 """Nodes of a task; a longer chain of light operators is several tasks."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from graph_net.graph.work import Work
-from graph_net.record import Config, Device, Record, Subject
-from graph_net.record.peaks import DTYPES, TF32, Peaks, identity
+from graph_net.results import Config, Device, Record, Subject
+from graph_net.results.peaks import DTYPES, TF32, Peaks, identity
 from graph_net.roofline.store import Rooflines
 
 MARGIN = 0.25

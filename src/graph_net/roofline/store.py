@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from graph_net.graph.work import Work
-from graph_net.record import Json, RecordError, canonical, read_as
-from graph_net.record.peaks import Peaks
+from graph_net.results import Json, RecordError, canonical, read_as
+from graph_net.results.peaks import Peaks
 from graph_net.store.atomic import write_text
 from graph_net.store.files import read_bytes
 

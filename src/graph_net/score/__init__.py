@@ -11,12 +11,19 @@ from graph_net.score.faults import (
     Interpretation,
     interpretation,
 )
+from graph_net.score.load import load
 from graph_net.score.ranking import Pair, Ranking, rank
-from graph_net.score.samples import Sample, Samples, Speedup, columns, control_of, sample_of
+from graph_net.score.samples import (
+    ScoredGraph,
+    ScoredGraphs,
+    Speedup,
+    columns,
+    control_of,
+    sample_of,
+)
 from graph_net.score.scoreboard import Scoreboard, score_sources
 from graph_net.score.scores import LADDER, Curves, Parameters, combine, score
 from graph_net.score.sentence import sentence
-from graph_net.score.sources import load
 
 __all__ = [
     "DEFAULT",
@@ -32,9 +39,9 @@ __all__ = [
     "Pair",
     "Parameters",
     "Ranking",
-    "Sample",
-    "Samples",
     "Scoreboard",
+    "ScoredGraph",
+    "ScoredGraphs",
     "Speedup",
     "columns",
     "combine",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graph_net.score.aggregate import graphnet_aggregate, passbench_aggregate
-from graph_net.score.samples import SLACK, Floats, Samples
+from graph_net.score.samples import SLACK, Floats, ScoredGraphs
 from graph_net.score.scores import (
     FROZEN_FROM,
     LADDER,
@@ -25,7 +25,7 @@ from graph_net.score.scores import (
     curves_of,
     sums_of,
 )
-from graph_net.score.student import stretch
+from graph_net.score.student_t import stretch
 
 DRAWS = 1000
 CONFIDENCE = 0.95
@@ -142,7 +142,7 @@ class Drawn:
 
 
 def draw(
-    samples: Samples,
+    samples: ScoredGraphs,
     parameters: Parameters,
     ts: Sequence[float] | Floats = LADDER,
     draws: int = DRAWS,
@@ -169,7 +169,7 @@ def draw(
     return Drawn(point, drawn, families, both, own + common)
 
 
-def errors(samples: Samples, ts: Floats, gains: Floats, normal: Floats) -> Floats:
+def errors(samples: ScoredGraphs, ts: Floats, gains: Floats, normal: Floats) -> Floats:
     """The sum of what measuring adds to the correct at each t, for each row of normal numbers.
 
     What is correct at t is so at every larger one: its error stays the same.
@@ -182,14 +182,14 @@ def errors(samples: Samples, ts: Floats, gains: Floats, normal: Floats) -> Float
     return np.asarray(np.cumsum(normal[:, : len(reached)] * spread, axis=1)[:, back], np.float64)
 
 
-def offset_of(samples: Samples) -> float:
+def offset_of(samples: ScoredGraphs) -> float:
     """How far eager's own score is from 1, as a logarithm: what moves a whole run alike."""
     control = samples.log_control[samples.timed & np.isfinite(samples.log_control)]
     return abs(float(control.mean())) if len(control) else 0.0
 
 
 def estimate(
-    samples: Samples,
+    samples: ScoredGraphs,
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     ts: Sequence[float] | Floats = LADDER,
     draws: int = DRAWS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
 
-from graph_net.record import BLAMELESS, Failure, Stage, Symptom
+from graph_net.results import BLAMELESS, Failure, Stage, Symptom
 
 
 class Fault(IntEnum):

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from graph_net.score.aggregate import GRAPHNET, graphnet_aggregate
 from graph_net.score.confidence import CONFIDENCE, Bounds, bounds, draw
-from graph_net.score.samples import Floats, Samples
+from graph_net.score.samples import Floats, ScoredGraphs
 from graph_net.score.scores import Curves, Parameters, curves_of, sums_of
-from graph_net.score.student import stretch
+from graph_net.score.student_t import stretch
 
 DRAWS = 2000
 """Enough for the smallest p-value to outlast a correction for some forty pairs."""
@@ -58,7 +58,7 @@ class Ranking:
 
 
 def rank(
-    curves: Mapping[str, Samples],
+    curves: Mapping[str, ScoredGraphs],
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
@@ -88,7 +88,7 @@ def rank(
     return Ranking(tuple(order), tuple(pairs))
 
 
-def _total(samples: Samples, parameters: Parameters) -> Curves:
+def _total(samples: ScoredGraphs, parameters: Parameters) -> Curves:
     return curves_of(sums_of(samples, interpretation=parameters.interpretation).total(), parameters)
 
 
@@ -125,7 +125,7 @@ class Difference:
 
 
 def _difference(
-    first: Samples, second: Samples, parameters: Parameters, draws: int, seed: int
+    first: ScoredGraphs, second: ScoredGraphs, parameters: Parameters, draws: int, seed: int
 ) -> Difference | None:
     """The difference of two curves on the graphs that both have; None where there are none."""
     a, b = common(first, second)
@@ -153,7 +153,7 @@ def _pair(first: str, second: str, found: Difference | None, p_value: float, alp
     return Pair(first, second, found.graphs, found.families, ratio, p_value)
 
 
-def common(first: Samples, second: Samples) -> tuple[Samples, Samples]:
+def common(first: ScoredGraphs, second: ScoredGraphs) -> tuple[ScoredGraphs, ScoredGraphs]:
     """The samples of the graphs that both have, in the same order."""
     mine, theirs = pa.array(first.graph), pa.array(second.graph)
     found = pc.index_in(mine, value_set=theirs)
@@ -162,7 +162,7 @@ def common(first: Samples, second: Samples) -> tuple[Samples, Samples]:
     return first.take(held), second.take(positions)
 
 
-def _with_family(samples: Samples, places: npt.NDArray[Any]) -> Samples:
+def _with_family(samples: ScoredGraphs, places: npt.NDArray[Any]) -> ScoredGraphs:
     return replace(samples, family=places.astype(np.int64))
 
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graph_net.record import Stage, Symptom
-from graph_net.record.pieces import BREAKS, GRAPHS
+from graph_net.results import Stage, Symptom
+from graph_net.results.graph_breaks import BREAKS, GRAPHS
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of
-from graph_net.score.samples import Floats, Ints, Samples, doubts
-from graph_net.store.counting_rows import coded, counting_rows, numbered
+from graph_net.score.samples import Floats, Ints, ScoredGraphs, doubts
+from graph_net.store.counting_rows import counting_rows, encode_texts, renumber
 from graph_net.store.record_columns import label_of
 from graph_net.store.records import RecordStore
 
@@ -31,13 +31,13 @@ BLAMELESS_FAULT = -1
 """What `faults_of` gives where a failure is excluded from scores."""
 
 
-def read_records(store: RecordStore) -> dict[str, Samples]:
+def read_records(store: RecordStore) -> dict[str, ScoredGraphs]:
     """The samples of a store, by compiler."""
     store.require()
     return samples_of_table(store.table(COLUMNS))
 
 
-def samples_of_table(table: pa.Table) -> dict[str, Samples]:
+def samples_of_table(table: pa.Table) -> dict[str, ScoredGraphs]:
     """The samples of a table of records, by compiler.
 
     Results of another configuration, device or protocol are samples of another name.
@@ -46,10 +46,10 @@ def samples_of_table(table: pa.Table) -> dict[str, Samples]:
     counting = counting_rows(table)
     if counting is not None:
         table = table.take(pa.array(counting))
-    _, group = coded(table["config"])
+    _, group = encode_texts(table["config"])
     for name in ("device", "protocol"):
-        values, codes = coded(table[name])
-        present, group = numbered(group * len(values) + codes)
+        values, codes = encode_texts(table[name])
+        present, group = renumber(group * len(values) + codes)
     columns = _columns(table)
     by_group = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=present))
@@ -96,7 +96,7 @@ def _distinct(name: tuple[str, ...], alike: Sequence[tuple[str, ...]]) -> str:
     return f"{name[0]} {name[-1]}" if same else " ".join(name)
 
 
-def _columns(table: pa.Table) -> Samples:
+def _columns(table: pa.Table) -> ScoredGraphs:
     """All rows as samples; the fault of a row that is excluded from scores is -1."""
     control, control_doubt = _ratios(table, "noise", 1.0)
     ratio, doubt = _ratios(table, "speedup", np.nan_to_num(control, nan=1.0))
@@ -104,9 +104,9 @@ def _columns(table: pa.Table) -> Samples:
     fault = faults_of(table)
     levels = np.where(fault == Fault.NONE, floats_of(table["t"]), np.inf)
     families, family = _families(table)
-    graphs, graph = coded(table["graph_id"])
-    categories, category = coded(table["category"])
-    return Samples(
+    graphs, graph = encode_texts(table["graph_id"])
+    categories, category = encode_texts(table["category"])
+    return ScoredGraphs(
         np.log(np.where(timed, ratio, 1.0)), timed, levels, fault, family,
         np.array(graphs, dtype=object)[graph], np.array(categories, dtype=object)[category],
         doubt, np.log(control), control_doubt, families,
@@ -132,8 +132,8 @@ def floats_of(column: pa.ChunkedArray) -> Floats:
 
 def faults_of(table: pa.Table) -> Ints:
     """The fault of each row, by its columns ``stage`` and ``symptom``."""
-    stages, stage = coded(table["stage"])
-    symptoms, symptom = coded(table["symptom"])
+    stages, stage = encode_texts(table["stage"])
+    symptoms, symptom = encode_texts(table["symptom"])
     known = np.full((len(stages), len(symptoms)), int(Fault.NONE), dtype=np.int64)
     for i, where in enumerate(stages):
         for j, what in enumerate(symptoms):
@@ -145,14 +145,14 @@ def faults_of(table: pa.Table) -> Ints:
 
 
 def _families(table: pa.Table) -> tuple[list[str], Ints]:
-    libraries, library = coded(table["library"])
-    models, code = coded(table["model"])
+    libraries, library = encode_texts(table["library"])
+    models, code = encode_texts(table["model"])
     if "" in models:  # a graph that no model is known of stands for itself
-        graphs, graph = coded(table["graph"])
+        graphs, graph = encode_texts(table["graph"])
         code = np.where(code == models.index(""), len(models) + graph, code)
         models = models + graphs
     pair = library * len(models) + code
-    count, place = numbered(pair)
+    count, place = renumber(pair)
     pairs = np.empty(count, dtype=np.int64)
     pairs[place] = pair
     names = [family_of(libraries[i // len(models)], models[i % len(models)]) for i in pairs]
@@ -160,7 +160,7 @@ def _families(table: pa.Table) -> tuple[list[str], Ints]:
     return [str(name) for name in families], of_pair.astype(np.int64)[place]
 
 
-def _counted(columns: Samples, rows: npt.NDArray[Any], table: pa.Table) -> Samples:
+def _counted(columns: ScoredGraphs, rows: npt.NDArray[Any], table: pa.Table) -> ScoredGraphs:
     """The samples of some rows that count, and how many do not."""
     free = columns.fault[rows] == BLAMELESS_FAULT
     symptoms: Sequence[str] = table["symptom"].take(pa.array(rows[free])).to_pylist()

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graph_net.record import EQUAL, Interval, Record
+from graph_net.results import EQUAL, Interval, Record
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of_failure
-from graph_net.score.student import z_of
+from graph_net.score.student_t import z_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ class Speedup(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ScoredGraph:
     """One graph under one compiler: a speedup and the level it passes at, or a fault.
 
     A sample that is correct but was too noisy to time has a level and no speedup. ``doubt`` is the
@@ -64,7 +64,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Samples:
+class ScoredGraphs:
     """The samples of one curve as columns.
 
     ``t`` is infinite where there is a fault, ``log_speedup`` 0 where there is no speedup, ``timed``
@@ -93,11 +93,11 @@ class Samples:
     def __len__(self) -> int:
         return len(self.t)
 
-    def take(self, chosen: npt.NDArray[Any]) -> Samples:
+    def take(self, chosen: npt.NDArray[Any]) -> ScoredGraphs:
         """Some of the samples, by a mask or by positions."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in _COLUMNS})
 
-    def alone(self) -> Samples:
+    def alone(self) -> ScoredGraphs:
         """The samples, each a cluster of its own."""
         return replace(self, family=np.arange(len(self), dtype=np.int64))
 
@@ -124,17 +124,17 @@ _COLUMNS = (
 
 
 def columns(
-    samples: Iterable[Sample],
+    samples: Iterable[ScoredGraph],
     blameless: dict[str, int] | None = None,
     speedups: Speedup = Speedup.PAIRED,
-) -> Samples:
+) -> ScoredGraphs:
     """Samples as columns."""
     rows = list(samples)
     logs = [0.0 if row.speedup is None else math.log(row.speedup) for row in rows]
     levels = [math.inf if row.fault is not Fault.NONE or row.t is None else row.t for row in rows]
     families, places = np.unique([row.family or row.graph for row in rows], return_inverse=True)
     controls = [math.nan if row.control is None else math.log(row.control) for row in rows]
-    return Samples(
+    return ScoredGraphs(
         np.array(logs, np.float64),
         np.array([row.speedup is not None for row in rows], np.bool_),
         np.array(levels, np.float64),
@@ -151,14 +151,14 @@ def columns(
     )
 
 
-def sample_of(record: Record) -> Sample | None:
+def sample_of(record: Record) -> ScoredGraph | None:
     """The sample of a record; None where it is excluded from scores."""
     fault = fault_of_failure(record.failure)
     if fault is None:
         return None
     subject, speedup = record.subject, record.speedup
     control = None if record.timing is None else record.timing.noise
-    return Sample(
+    return ScoredGraph(
         None if speedup is None else speedup.value,
         record.t,
         fault,
@@ -184,7 +184,7 @@ def doubts(value: Any, low: Any, high: Any, control: Any = 1.0) -> Any:
         return np.hypot(own, np.log(control))
 
 
-def control_of(curves: Iterable[Samples]) -> Samples | None:
+def control_of(curves: Iterable[ScoredGraphs]) -> ScoredGraphs | None:
     """Eager against itself in the same measurements, as a curve; None where logs have no control.
 
     Nothing was changed between the two, so whatever its score differs from 1 by is noise.
@@ -194,7 +194,7 @@ def control_of(curves: Iterable[Samples]) -> Samples | None:
     return None if not held else _joined(held)
 
 
-def _control(samples: Samples) -> Samples:
+def _control(samples: ScoredGraphs) -> ScoredGraphs:
     held = samples.take(np.isfinite(samples.log_control))
     count = len(held)
     return replace(
@@ -208,7 +208,7 @@ def _control(samples: Samples) -> Samples:
     )
 
 
-def _joined(parts: Sequence[Samples]) -> Samples:
+def _joined(parts: Sequence[ScoredGraphs]) -> ScoredGraphs:
     """Curves one after another, their families numbered anew by name."""
     names = np.concatenate([np.array(each.families, dtype=object)[each.family] for each in parts])
     families, places = np.unique(names.astype(str), return_inverse=True)

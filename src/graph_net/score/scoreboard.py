@@ -10,11 +10,11 @@ from pathlib import Path
 from graph_net.printable import html_table, printable
 from graph_net.score.confidence import Bounds, Estimate, estimate
 from graph_net.score.faults import interpretation as interpretation_of
+from graph_net.score.load import load
 from graph_net.score.ranking import Ranking, rank
-from graph_net.score.samples import Samples, control_of
+from graph_net.score.samples import ScoredGraphs, control_of
 from graph_net.score.scores import Parameters, score
 from graph_net.score.sentence import sentence
-from graph_net.score.sources import load
 
 COLUMNS = {
     "α": ("alpha", 0), "β": ("beta", 0), "λ": ("correct_share", 0), "η": ("slower_share", 0),
@@ -27,12 +27,12 @@ COLUMNS = {
 class Scoreboard:
     """The scores of compilers; ``curves`` are what they were computed from, by compiler."""
 
-    curves: Mapping[str, Samples]
+    curves: Mapping[str, ScoredGraphs]
     parameters: Parameters
     confidence: float
 
     @cached_property
-    def scored(self) -> dict[str, Samples]:
+    def scored(self) -> dict[str, ScoredGraphs]:
         """The compilers that have a sample."""
         return {name: samples for name, samples in self.curves.items() if len(samples)}
 
@@ -58,7 +58,7 @@ class Scoreboard:
         """What it comes to, in words."""
         return sentence(self.scored, self.estimates)
 
-    def _estimate(self, samples: Samples) -> Estimate:
+    def _estimate(self, samples: ScoredGraphs) -> Estimate:
         return estimate(samples, self.parameters, confidence=self.confidence)
 
     def __getitem__(self, compiler: str) -> Estimate:
@@ -68,7 +68,7 @@ class Scoreboard:
         """Return ES(t) of each compiler by the level t."""
         return {name: self._levels(samples) for name, samples in self.scored.items()}
 
-    def _levels(self, samples: Samples) -> dict[str, float]:
+    def _levels(self, samples: ScoredGraphs) -> dict[str, float]:
         curves = score(samples, self.parameters)
         return {str(int(t)): float(value) for t, value in zip(curves.ts, curves.es[0], strict=True)}
 

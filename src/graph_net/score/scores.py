@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graph_net.score.faults import DEFAULT, Fault, Interpretation
-from graph_net.score.samples import SLACK, Floats, Samples
+from graph_net.score.samples import SLACK, Floats, ScoredGraphs
 
 LADDER = tuple(float(t) for t in range(-10, 5))
 FROZEN_FROM = 1.0
@@ -87,7 +87,7 @@ class Curves:
 
 
 def sums_of(
-    samples: Samples,
+    samples: ScoredGraphs,
     ts: Sequence[float] | Floats = LADDER,
     interpretation: Interpretation = DEFAULT,
 ) -> Sums:
@@ -124,7 +124,7 @@ def sums_of(
 
 
 def _not_tolerated(
-    samples: Samples, steps: Floats, interpretation: Interpretation, clusters: int
+    samples: ScoredGraphs, steps: Floats, interpretation: Interpretation, clusters: int
 ) -> Floats:
     """How many are failed at t = 1 and have a fault that a step does not tolerate."""
     failed = samples.t - SLACK > FROZEN_FROM
@@ -156,7 +156,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def score(
-    samples: Samples,
+    samples: ScoredGraphs,
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     ts: Sequence[float] | Floats = LADDER,
 ) -> Curves:

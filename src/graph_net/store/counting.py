@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from graph_net.record import Record
+from graph_net.results import Record
 
 KEY = ("graph_id", "config", "device", "protocol")
 """The columns that say what was measured, and how."""

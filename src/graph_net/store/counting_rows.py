@@ -22,8 +22,8 @@ def last_rows(table: pa.Table, keys: Sequence[str]) -> Ints | None:
     """Return which rows are the last of those with the same keys, in order; None for all."""
     count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
     for name in keys:
-        values, codes = coded(table[name])
-        count, key = numbered(key * len(values) + codes)
+        values, codes = encode_texts(table[name])
+        count, key = renumber(key * len(values) + codes)
     if count == len(key):
         return None
     last = np.zeros(count, dtype=np.int64)
@@ -31,7 +31,7 @@ def last_rows(table: pa.Table, keys: Sequence[str]) -> Ints | None:
     return np.asarray(np.sort(last))
 
 
-def coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+def encode_texts(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     """Return the distinct texts of a column, and which of them each row has; null is empty."""
     encoded = column.combine_chunks()
     if not pa.types.is_dictionary(encoded.type):
@@ -43,7 +43,7 @@ def coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     return texts, codes
 
 
-def numbered(codes: Ints) -> tuple[int, Ints]:
+def renumber(codes: Ints) -> tuple[int, Ints]:
     """Return how many numbers occur, and the same numbers without gaps."""
     if not len(codes):
         return 0, codes

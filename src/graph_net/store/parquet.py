@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from graph_net.record import RecordError
+from graph_net.results import RecordError
 from graph_net.store.files import open_regular
 from graph_net.store.parquet_guard import STORE, Guarded
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graph_net.record import (
+from graph_net.results import (
     Config,
     Record,
     RecordError,
@@ -20,9 +20,9 @@ from graph_net.record import (
     Timing,
     canonical,
 )
-from graph_net.record.canonical import plain
-from graph_net.record.codec import from_tree
-from graph_net.record.pieces import BREAKS, GRAPHS, REASONS, count_of, reasons_text
+from graph_net.results.canonical import plain
+from graph_net.results.codec import from_tree
+from graph_net.results.graph_breaks import BREAKS, GRAPHS, REASONS, count_of, reasons_text
 
 _TEXT = (
     "key graph_id structure graph library model category subcategory compiler version options "

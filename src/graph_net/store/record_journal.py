@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from graph_net.record import Record, RecordError, from_json, to_json
+from graph_net.results import Record, RecordError, from_json, to_json
 from graph_net.store.files import TooLarge
 from graph_net.store.journal import LineJournal, whole_lines
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.record import Record, RecordError
-from graph_net.record.limits import MOST_BYTES
-from graph_net.record.timing import LARGEST, SMALLEST
+from graph_net.results import Record, RecordError
+from graph_net.results.limits import MOST_BYTES
+from graph_net.results.timing import LARGEST, SMALLEST
 from graph_net.store.parquet import check_columns, first_line
 from graph_net.store.record_columns import BYTES, SCHEMA, WHOLE, row_of, summary_of
-from graph_net.store.record_upgrade import NEEDED, absent_columns, upgraded
+from graph_net.store.record_upgrade import NEEDED, absent_columns, upgrade_table
 
 PARQUET = ".parquet"
 BATCH = 4096
@@ -66,7 +66,9 @@ def part_batches(part: Path, wanted: list[str], size: int | None) -> Iterator[pa
         else:
             tables = map(_table, file.iter_batches(size, columns=held))
         for table in tables:
-            yield _bounded((upgraded(table, wanted, absent) if absent else table).select(wanted))
+            yield _bounded(
+                (upgrade_table(table, wanted, absent) if absent else table).select(wanted)
+            )
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{part} cannot be read: {first_line(error)}") from error
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graph_net.record import RecordError
-from graph_net.record.pieces import REASONS
+from graph_net.results import RecordError
+from graph_net.results.graph_breaks import REASONS
 from graph_net.store.parquet import first_line
 from graph_net.store.record_columns import PIECES, SCHEMA, TOO_NOISY, WITHHELD
 
@@ -43,7 +43,7 @@ def absent_columns(part: Path) -> frozenset[str]:
         raise RecordError(f"{part} is no Parquet file: {first_line(error)}") from error
 
 
-def upgraded(table: pa.Table, wanted: Sequence[str], absent: frozenset[str]) -> pa.Table:
+def upgrade_table(table: pa.Table, wanted: Sequence[str], absent: frozenset[str]) -> pa.Table:
     """The wanted columns of an older table, which has those of ``NEEDED`` too."""
     columns = {name: table[name] for name in wanted if name not in absent}
     for name in (name for name in wanted if name in absent):

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.record import RETRIED, Record, RecordError, Symptom
+from graph_net.results import RETRIED, Record, RecordError, Symptom
 from graph_net.store.atomic import replacing
 from graph_net.store.counting import KEY, Precedence
 from graph_net.store.counting_rows import Ints, counting_rows

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from graph_net.compilers import Compiler, CompilerError, Job, Unsupported
-from graph_net.compilers.forms import copies
+from graph_net.compilers.export import copies
 from graph_net.graph import Graph
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.isolate import Batch, Finished, Limits, Pool, Sandbox

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from graph_net.record import canonical
-from graph_net.space import Built, Space, SpaceError, Workload
+from graph_net.programs.spaces import Built, Space, SpaceError, Workload
+from graph_net.results import canonical
 
 
 class SpaceDefect(AssertionError):
-    """A space does not keep to what ``graph_net.space.Space`` says."""
+    """A space does not keep to what ``graph_net.programs.spaces.Space`` says."""
 
 
 def check_space(space: Space, programs: int = 8, seed: int = 0) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_flatten
 
 from graph_net.capture.weights import without_weights
 from graph_net.capture.worker import capture_entry
-from graph_net.capture.zoo.zoo import CATEGORIES, Call, Entry, Zoo
+from graph_net.capture.zoo.zoo import CATEGORIES, Call, Zoo, ZooEntry
 from graph_net.graph import from_bytes
 
 
@@ -22,7 +22,7 @@ class ZooDefect(AssertionError):
     """A zoo does not keep to what ``graph_net.capture.zoo.Zoo`` says."""
 
 
-def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[Entry, ...]:
+def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[ZooEntry, ...]:
     """The entries that were built and captured, if all is well: a sample drawn by the seed."""
     entries = check_entries(zoo)
     chosen = random.Random(seed).sample(entries, min(sample, len(entries)))  # noqa: S311
@@ -32,7 +32,7 @@ def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[Entry, ...]:
     return tuple(chosen)
 
 
-def check_entries(zoo: Zoo) -> tuple[Entry, ...]:
+def check_entries(zoo: Zoo) -> tuple[ZooEntry, ...]:
     """All entries, if each is named once, in known words, and the same when asked again."""
     entries = tuple(zoo.entries())
     if not entries:
@@ -55,7 +55,7 @@ def check_entries(zoo: Zoo) -> tuple[Entry, ...]:
     return entries
 
 
-def check_build(zoo: Zoo, entry: Entry) -> Call:
+def check_build(zoo: Zoo, entry: ZooEntry) -> Call:
     """What an entry builds, if it is the same every time, evaluates and has no weights."""
     call, again = _built(zoo, entry), _built(zoo, entry)
     if call.model.training:
@@ -78,7 +78,7 @@ def check_build(zoo: Zoo, entry: Entry) -> Call:
     return call
 
 
-def check_capture(zoo: Zoo, entry: Entry) -> None:
+def check_capture(zoo: Zoo, entry: ZooEntry) -> None:
     """Raise unless a collection would capture an entry, and its graphs say whose they are."""
     result, blobs = capture_entry(zoo, entry)
     if not result.ok:
@@ -89,7 +89,7 @@ def check_capture(zoo: Zoo, entry: Entry) -> None:
             raise _defect(entry, f"became a graph with the provenance {given}")
 
 
-def _check_description(zoo: Zoo, entry: Entry) -> None:
+def _check_description(zoo: Zoo, entry: ZooEntry) -> None:
     if entry.library != zoo.library:
         raise _defect(entry, f"is of a library other than its zoo, {zoo.library!r}")
     if not entry.name or entry.name != entry.name.strip():
@@ -104,11 +104,11 @@ def _check_description(zoo: Zoo, entry: Entry) -> None:
         raise _defect(entry, f"repeats a tag: {entry.tags!r}")
 
 
-def _description(entry: Entry) -> tuple[Any, ...]:
+def _description(entry: ZooEntry) -> tuple[Any, ...]:
     return entry.name, entry.category, entry.subcategory, entry.tags
 
 
-def _built(zoo: Zoo, entry: Entry) -> Call:
+def _built(zoo: Zoo, entry: ZooEntry) -> Call:
     try:
         with without_weights():
             return zoo.build(entry)
@@ -141,5 +141,5 @@ def _value(leaf: Any) -> Any:
     return (*_spec(leaf), sha256(data.tobytes()).hexdigest()[:8])
 
 
-def _defect(entry: Entry, what: str) -> ZooDefect:
+def _defect(entry: ZooEntry, what: str) -> ZooDefect:
     return ZooDefect(f"{entry.library}/{entry.name} {what}")

@@ -33,7 +33,7 @@ def device_parser(program: str, description: str) -> argparse.ArgumentParser:
     return made
 
 
-def chosen(model_path: str, allow_list: str | None) -> list[Path]:
+def choose_samples(model_path: str, allow_list: str | None) -> list[Path]:
     """The samples to test; the paths of an allow-list may begin anywhere above them."""
     path = Path(model_path)
     if allow_list is None:

@@ -21,13 +21,13 @@ from graph_net.corpus.subjects import subject_of
 from graph_net.formats.graphnet import find_samples
 from graph_net.formats.graphnet.log import Words, log_lines
 from graph_net.graph import GraphError, to_bytes
-from graph_net.measure import Protocol, Task, measure
+from graph_net.measure import Measurement, Protocol, measure
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.measure.timing import PER_ROUND
 from graph_net.printable import printable, utf8_name
-from graph_net.record import Config, Device, Failure, Record, Stage, Subject, Symptom
-from graph_net.record.signature import message_of, signature_of
+from graph_net.results import Config, Device, Failure, Record, Stage, Subject, Symptom
+from graph_net.results.signature import message_of, signature_of
 from graph_net.store.files import read_text
 
 
@@ -92,7 +92,7 @@ def tasks_of(
     protocol: Protocol,
     places: dict[str, list[str]],
     bad: list[Record],
-) -> Iterator[Task]:
+) -> Iterator[Measurement]:
     """A task for each distinct graph; a sample that cannot be read becomes a record at once.
 
     ``places`` gathers by key where a graph lies: samples that hold the same are measured once.
@@ -106,7 +106,7 @@ def tasks_of(
             failure = Failure(Stage.LOAD, Symptom.EXCEPTION, why, signature_of(why))
             bad.append(Record(Subject(name, "", name), config, device, protocol.hash, failure))
             continue
-        task = Task(subject_of(name, graph), config, device, to_bytes(graph), protocol)
+        task = Measurement(subject_of(name, graph), config, device, to_bytes(graph), protocol)
         places.setdefault(task.key, []).append(name)
         if len(places[task.key]) == 1:
             yield task

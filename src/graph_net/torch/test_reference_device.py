@@ -19,12 +19,12 @@ from graph_net.golden.store import GoldenStore
 from graph_net.measure.device import describe
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.printable import printable
-from graph_net.record import Json, Record
+from graph_net.results import Json, Record
 from graph_net.store.atomic import write_text
 from graph_net.store.records import RecordStore
 from graph_net.torch.device_tests import (
     check_op_lib,
-    chosen,
+    choose_samples,
     compiler_options,
     device_parser,
     log_path,
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
         check_op_lib(given.op_lib)
-        samples = chosen(given.model_path, given.allow_list)
+        samples = choose_samples(given.model_path, given.allow_list)
         config = config_of(given.compiler, compiler_options(given.config))
         usable(config.name, config.options)
         device = describe(given.device)

@@ -20,13 +20,18 @@ from graph_net.golden.runs import Again, Lanes, device_like, run_again
 from graph_net.golden.store import GoldenError, GoldenRun, GoldenStore
 from graph_net.golden.verdict import compared_outputs
 from graph_net.graph import GraphError
-from graph_net.measure import Limits
+from graph_net.measure import MeasureLimits
 from graph_net.measure.device import describe
 from graph_net.measure.golden import ENVIRONMENT
 from graph_net.measure.plan import config_of, default_jobs
 from graph_net.printable import printable
-from graph_net.record import Config, Record
-from graph_net.torch.device_tests import check_op_lib, chosen, compiler_options, device_parser
+from graph_net.results import Config, Record
+from graph_net.torch.device_tests import (
+    check_op_lib,
+    choose_samples,
+    compiler_options,
+    device_parser,
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -53,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_op_lib(given.op_lib)
         store = GoldenStore(given.reference_dir).require()
-        found = _find(store, chosen(given.model_path, given.allow_list))
+        found = _find(store, choose_samples(given.model_path, given.allow_list))
         describe(given.device)
         config = _config(store, found, given.compiler, compiler_options(given.config))
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
@@ -63,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(printable(remark), file=sys.stderr)
     lanes = Lanes(default_jobs(given.device), given.device)
     names = list(found.places)
-    for again in run_again(store, names, device_like(given.device), Limits(), lanes, config):
+    for again in run_again(store, names, device_like(given.device), MeasureLimits(), lanes, config):
         for path in found.places[again.name]:
             for line in _lines(again, path, given.log_prompt, given.op_lib):
                 print(printable(line), file=sys.stderr, flush=True)

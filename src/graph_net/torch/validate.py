@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from graph_net.corpus.convert import read_directories
+from graph_net.corpus.import_samples import read_directories
 from graph_net.corpus.open_sample import open_confined, open_sample
 from graph_net.corpus.pack import Pack, is_pack
 from graph_net.corpus.shipped import shipped_corpus
@@ -18,8 +18,8 @@ from graph_net.graph import Graph, GraphError
 from graph_net.isolate import Died, Limits, call
 from graph_net.printable import printable, utf8_name
 from graph_net.rewrite.lower import to_aten
-from graph_net.validate.pool import Task, validate_all
-from graph_net.validate.report import Verdict
+from graph_net.validate.pool import ValidationItem, validate_all
+from graph_net.validate.report import ValidationReport
 
 LOWERING = Limits.of(300, 32.0)
 
@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not samples:
         print(printable(f"{given.model_path} holds no sample"), file=sys.stderr)
         return 1
-    tasks = [Task(name, partial(open_confined, path), path) for name, path in samples.items()]
+    tasks = [
+        ValidationItem(name, partial(open_confined, path), path) for name, path in samples.items()
+    ]
     verdicts = sorted(validate_all(tasks, os.cpu_count() or 1), key=lambda v: v.name)
     good = True
     for verdict in verdicts:
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if good else 1
 
 
-def _tell(verdict: Verdict) -> None:
+def _tell(verdict: ValidationReport) -> None:
     print(printable(verdict.name))
     for finding in verdict.findings:
         why = f": {finding.reason}" if finding.reason else ""

@@ -28,16 +28,16 @@ from graph_net.rewrite.compose import as_in_a_run, compose
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.split import split
 from graph_net.validate.compare import difference
+from graph_net.validate.fake_run import Walk, walk
 from graph_net.validate.recapture import normal, recapture
-from graph_net.validate.report import Finding, Requirement, State, Verdict
-from graph_net.validate.walk import Walk, walk
+from graph_net.validate.report import Requirement, RequirementResult, State, ValidationReport
 
 PIECES = 4
 """Into how many pieces a graph is cut: three cuts, at about its quarters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ValidationLimits:
     """What a graph may cost to be run on values; a larger one is run on fake tensors alone."""
 
     real_bytes: int = 200_000_000
@@ -47,22 +47,22 @@ class Limits:
 class Validation:
     """Checks one graph, one requirement after another; ``verdict`` is what was found so far."""
 
-    def __init__(self, name: str, graph: Graph, limits: Limits) -> None:
+    def __init__(self, name: str, graph: Graph, limits: ValidationLimits) -> None:
         self.stored = self.graph = graph
         self.limits = limits
-        self.verdict = Verdict(name, graph.structure)
+        self.verdict = ValidationReport(name, graph.structure)
         self.walked: Walk | None = None
         self.inputs: list[Any] | None = None
         self.outputs: Any = None
         self.mutates = bool(changed_values(graph) & {entry.name for entry in graph.inputs})
 
-    def run(self) -> Verdict:
+    def run(self) -> ValidationReport:
         """Check everything."""
         for _ in self.steps():
             pass
         return self.verdict
 
-    def steps(self) -> Iterator[Verdict]:
+    def steps(self) -> Iterator[ValidationReport]:
         """Check everything; yield the verdict after each step, since the next may be fatal."""
         start = time.monotonic()
         for requirement, check in (
@@ -73,9 +73,9 @@ class Validation:
             (Requirement.DECOMPOSABLE, self._decomposable),
         ):
             try:
-                finding = Finding(requirement, check())
+                finding = RequirementResult(requirement, check())
             except Exception as error:
-                finding = Finding(requirement, State.FAILED, sentence(error))
+                finding = RequirementResult(requirement, State.FAILED, sentence(error))
             findings = (*self.verdict.findings, finding)
             seconds = time.monotonic() - start
             self.verdict = replace(self.verdict, findings=findings, seconds=seconds)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from graph_net.graph.execute import flat_outputs
-from graph_net.printable import counted
+from graph_net.printable import count_phrase
 
 TOLERANCE = {
     torch.float64: 1e-12,
@@ -29,7 +29,7 @@ def difference(expected: Any, got: Any) -> tuple[float, str]:
     """
     left, right = flat_outputs(expected), flat_outputs(got)
     if len(left) != len(right):
-        return 0.0, f"{counted(len(right), 'output')} instead of {len(left)}"
+        return 0.0, f"{count_phrase(len(right), 'output')} instead of {len(left)}"
     largest, wrong = 0.0, ""
     for position, (a, b) in enumerate(zip(left, right, strict=True)):
         if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):

@@ -16,12 +16,18 @@ from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
 from graph_net.isolate import Finished, Needs, Pool
 from graph_net.isolate.deaths import said_rubbish
-from graph_net.validate.checks import Limits, Validation, sentence
-from graph_net.validate.report import Finding, Requirement, State, Verdict, verdict_from_json
+from graph_net.validate.checks import Validation, ValidationLimits, sentence
+from graph_net.validate.report import (
+    Requirement,
+    RequirementResult,
+    State,
+    ValidationReport,
+    verdict_from_json,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ValidationItem:
     """A graph to validate. ``load`` is called in the process that may die of it."""
 
     name: str
@@ -31,24 +37,24 @@ class Task:
 
 
 def validate_all(
-    tasks: Iterable[Task],
+    tasks: Iterable[ValidationItem],
     jobs: int,
     budget: Budget | None = None,
-    limits: Limits | None = None,
+    limits: ValidationLimits | None = None,
     zoos: Callable[[str], Zoo] | None = None,
-) -> Iterator[Verdict]:
+) -> Iterator[ValidationReport]:
     """Verdicts in the order they are ready; one process a graph, ``jobs`` at a time.
 
     With ``zoos``, which gives the zoo of a library, each graph is compared with its model too.
     """
-    budget, limits = budget or Budget(), limits or Limits()
+    budget, limits = budget or Budget(), limits or ValidationLimits()
     warm_up()
     pool = Pool(budget.limits, jobs)
     for done in pool.each(tasks, lambda task: _work(task, limits, zoos), _needs):
         yield _verdict(done)
 
 
-def _needs(task: Task) -> Needs:
+def _needs(task: ValidationItem) -> Needs:
     return Needs(reads=() if task.reads is None else (task.reads,))
 
 
@@ -62,12 +68,14 @@ def warm_up() -> None:
         model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(2))
         model.extend([nn.Linear(4, 8), nn.LayerNorm(8), nn.GELU(), nn.Dropout()])
         for graph in capture(model.eval(), (torch.zeros(1, 3, 4, 4),)).graphs:
-            Validation("", graph, Limits()).run()
+            Validation("", graph, ValidationLimits()).run()
     finally:
         torch.set_num_threads(threads)
 
 
-def _work(task: Task, limits: Limits, zoos: Callable[[str], Zoo] | None) -> Iterator[Any]:
+def _work(
+    task: ValidationItem, limits: ValidationLimits, zoos: Callable[[str], Zoo] | None
+) -> Iterator[Any]:
     """Yield the verdict as far as it is known, again and again."""
     torch.set_num_threads(1)
     try:
@@ -87,8 +95,10 @@ def _work(task: Task, limits: Limits, zoos: Callable[[str], Zoo] | None) -> Iter
         yield _with_model(verdict, graph, zoos).as_json()
 
 
-def _with_model(verdict: Verdict, graph: Graph, zoos: Callable[[str], Zoo]) -> Verdict:
-    from graph_net.validate.against import against_model
+def _with_model(
+    verdict: ValidationReport, graph: Graph, zoos: Callable[[str], Zoo]
+) -> ValidationReport:
+    from graph_net.validate.against_model import against_model
 
     start = time.monotonic()
     try:
@@ -103,7 +113,7 @@ def _with_model(verdict: Verdict, graph: Graph, zoos: Callable[[str], Zoo]) -> V
     )
 
 
-def _verdict(done: Finished[Task]) -> Verdict:
+def _verdict(done: Finished[ValidationItem]) -> ValidationReport:
     """What the last verdict says; what it lacks failed of what the process died of."""
     why = "" if done.death is None else done.death.reason
     if done.answer is None:
@@ -118,9 +128,13 @@ def _verdict(done: Finished[Task]) -> Verdict:
     missing = [requirement for requirement in Requirement if requirement not in met]
     if not missing:  # it was at the model
         return replace(verdict, model_reason=why)
-    late_findings = tuple(Finding(requirement, State.FAILED, why) for requirement in missing)
+    late_findings = tuple(
+        RequirementResult(requirement, State.FAILED, why) for requirement in missing
+    )
     return replace(verdict, findings=(*verdict.findings, *late_findings), seconds=done.seconds)
 
 
-def _all_failed(name: str, why: str) -> Verdict:
-    return Verdict(name, findings=tuple(Finding(r, State.FAILED, why) for r in Requirement))
+def _all_failed(name: str, why: str) -> ValidationReport:
+    return ValidationReport(
+        name, findings=tuple(RequirementResult(r, State.FAILED, why) for r in Requirement)
+    )

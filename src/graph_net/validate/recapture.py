@@ -11,7 +11,7 @@ from graph_net.graph import Graph, Node, Ref
 from graph_net.graph.execute import fake_inputs
 from graph_net.graph.fx import to_fx
 from graph_net.graph.values import map_refs
-from graph_net.rewrite.lower import traced
+from graph_net.rewrite.lower import trace_graph
 
 SUM, MOVE = "torch.sym_sum", "aten.to."
 
@@ -24,7 +24,7 @@ def recapture(graph: Graph) -> Graph:
     has the last word.
     """
     try:
-        again = traced(graph)
+        again = trace_graph(graph)
     except Exception:
         again = None
     if again is not None and normal(again).structure == normal(graph).structure:

@@ -27,7 +27,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RequirementResult:
     """Whether one requirement is met, and if it is not, why."""
 
     requirement: Requirement
@@ -36,7 +36,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ValidationReport:
     """All that was found of one graph.
 
     ``difference`` is the largest one between the stored graph's outputs and those of its re-capture
@@ -46,7 +46,7 @@ class Verdict:
 
     name: str
     structure: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[RequirementResult, ...] = ()
     difference: float | None = None
     model_difference: float | None = None
     model_reason: str = ""
@@ -56,7 +56,7 @@ class Verdict:
     redundant_with: str = ""
 
     @property
-    def failures(self) -> tuple[Finding, ...]:
+    def failures(self) -> tuple[RequirementResult, ...]:
         """The requirements that are not met."""
         return tuple(f for f in self.findings if f.state is State.FAILED)
 
@@ -88,22 +88,22 @@ class Verdict:
         }
 
 
-def verdict_from_json(tree: Mapping[str, Any]) -> Verdict:
+def verdict_from_json(tree: Mapping[str, Any]) -> ValidationReport:
     """The verdict that ``as_json`` wrote."""
     reasons = tree["reasons"]
     findings = tuple(
-        Finding(r, State(tree[r.value]), reasons.get(r.value, ""))
+        RequirementResult(r, State(tree[r.value]), reasons.get(r.value, ""))
         for r in Requirement
         if r.value in tree
     )
     words = "name structure difference model_difference model_reason flops seconds redundant_with"
     plain = {word: tree[word] for word in words.split()}
-    return Verdict(findings=findings, notes=tuple(tree["notes"]), **plain)
+    return ValidationReport(findings=findings, notes=tuple(tree["notes"]), **plain)
 
 
 def with_redundancy(
-    verdicts: Iterable[Verdict], known: Mapping[str, str] | None = None
-) -> list[Verdict]:
+    verdicts: Iterable[ValidationReport], known: Mapping[str, str] | None = None
+) -> list[ValidationReport]:
     """The verdicts by name, each with the first graph that has its structure, if there is one.
 
     ``known`` gives names for structures that graphs elsewhere have.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from graph_net.capture.worker import Result, capture_entry
-from graph_net.capture.zoo import Call, Entry, Zoo
+from graph_net.capture.zoo import Call, Zoo, ZooEntry
 from graph_net.testing.zoo import (
     ZooDefect,
     check_build,
@@ -26,11 +26,11 @@ class GoodZoo:
 
     library: str = "made_up"
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         for width in (3, 5):
-            yield Entry(self.library, f"linear{width}", "other", "made up", ("linear",))
+            yield ZooEntry(self.library, f"linear{width}", "other", "made up", ("linear",))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         width = int(entry.name.removeprefix("linear"))
         return Call(nn.Linear(4, width).eval(), (torch.zeros(1, 4),))
 
@@ -38,15 +38,15 @@ class GoodZoo:
 class OneEntry(GoodZoo):
     """A zoo whose only entry is given."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: ZooEntry) -> None:
         super().__init__()
         self.entry = entry
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         yield self.entry
 
 
-ENTRY = Entry("made_up", "linear3", "other", "made up", ("linear",))
+ENTRY = ZooEntry("made_up", "linear3", "other", "made up", ("linear",))
 
 
 def test_a_good_zoo_passes_and_the_sample_is_told() -> None:
@@ -56,7 +56,7 @@ def test_a_good_zoo_passes_and_the_sample_is_told() -> None:
 
 def test_a_zoo_that_names_nothing_is_found() -> None:
     class Empty(GoodZoo):
-        def entries(self) -> Iterator[Entry]:
+        def entries(self) -> Iterator[ZooEntry]:
             return iter(())
 
     with pytest.raises(ZooDefect, match="made_up: names no model"):
@@ -65,7 +65,7 @@ def test_a_zoo_that_names_nothing_is_found() -> None:
 
 def test_a_name_given_twice_is_found() -> None:
     class Twice(GoodZoo):
-        def entries(self) -> Iterator[Entry]:
+        def entries(self) -> Iterator[ZooEntry]:
             yield ENTRY
             yield replace(ENTRY, subcategory="another")
 
@@ -77,7 +77,7 @@ def test_an_order_that_changes_is_found() -> None:
     class Shuffled(GoodZoo):
         turn = 0
 
-        def entries(self) -> Iterator[Entry]:
+        def entries(self) -> Iterator[ZooEntry]:
             self.turn += 1
             found = list(GoodZoo.entries(self))
             return iter(found if self.turn % 2 else found[::-1])
@@ -92,7 +92,7 @@ def test_entries_that_run_out_are_found() -> None:
             super().__init__()
             self.once = list(GoodZoo.entries(self))
 
-        def entries(self) -> Iterator[Entry]:
+        def entries(self) -> Iterator[ZooEntry]:
             while self.once:
                 yield self.once.pop(0)
 
@@ -100,7 +100,7 @@ def test_entries_that_run_out_are_found() -> None:
         check_entries(Spent())
 
 
-def unchecked(**changes: object) -> Entry:
+def unchecked(**changes: object) -> ZooEntry:
     """An entry as a careless subclass could make it: without its own checks."""
     entry = replace(ENTRY)
     for name, value in changes.items():
@@ -131,7 +131,7 @@ def test_a_model_that_cannot_be_built_is_named_with_the_reason() -> None:
 
 def test_a_model_in_training_is_found() -> None:
     class Training(GoodZoo):
-        def build(self, entry: Entry) -> Call:
+        def build(self, entry: ZooEntry) -> Call:
             call = super().build(entry)
             return replace(call, model=call.model.train())
 
@@ -143,7 +143,7 @@ def test_weights_made_before_the_model_was_asked_for_are_found() -> None:
     class Eager(GoodZoo):
         model = nn.Linear(4, 3).eval()
 
-        def build(self, entry: Entry) -> Call:
+        def build(self, entry: ZooEntry) -> Call:
             return Call(self.model, (torch.zeros(1, 4),))
 
     with pytest.raises(ZooDefect, match="holds memory for the parameter 'weight'"):
@@ -162,7 +162,7 @@ class Changing(GoodZoo):
 
 def test_a_model_of_another_size_each_time_is_found() -> None:
     class Growing(Changing):
-        def build(self, entry: Entry) -> Call:
+        def build(self, entry: ZooEntry) -> Call:
             return Call(nn.Linear(4, self.turns()).eval(), (torch.zeros(1, 4),))
 
     with pytest.raises(ZooDefect, match=r"not the same when built again: bias is \(\(1,\)"):
@@ -171,7 +171,7 @@ def test_a_model_of_another_size_each_time_is_found() -> None:
 
 def test_inputs_of_other_values_each_time_are_found() -> None:
     class Drifting(Changing):
-        def build(self, entry: Entry) -> Call:
+        def build(self, entry: ZooEntry) -> Call:
             return Call(nn.Linear(4, 3).eval(), (torch.full((1, 4), float(self.turns())),))
 
     with pytest.raises(ZooDefect, match="not the same when built again: input 0"):
@@ -187,7 +187,7 @@ class Branching(nn.Module):
 
 def test_a_model_that_is_no_graph_is_named_with_the_reason() -> None:
     class Uncapturable(GoodZoo):
-        def build(self, entry: Entry) -> Call:
+        def build(self, entry: ZooEntry) -> Call:
             return Call(Branching().eval(), (torch.zeros(1, 4),))
 
     with pytest.raises(ZooDefect, match="made_up/linear3 cannot be captured: export"):
@@ -196,7 +196,7 @@ def test_a_model_that_is_no_graph_is_named_with_the_reason() -> None:
 
 def test_a_call_that_the_model_does_not_take_is_found() -> None:
     class Narrow(GoodZoo):
-        def build(self, entry: Entry) -> Call:
+        def build(self, entry: ZooEntry) -> Call:
             return Call(nn.Linear(4, 3).eval(), (torch.zeros(1, 5),))
 
     with pytest.raises(ZooDefect, match="made_up/linear3 cannot be captured"):
@@ -206,7 +206,7 @@ def test_a_call_that_the_model_does_not_take_is_found() -> None:
 def test_a_graph_that_says_another_origin_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """No zoo can bring this about by itself: only a capture that loses what it was told."""
 
-    def forgetful(zoo: Zoo, entry: Entry) -> tuple[Result, list[bytes]]:
+    def forgetful(zoo: Zoo, entry: ZooEntry) -> tuple[Result, list[bytes]]:
         return capture_entry(zoo, replace(entry, subcategory="forgotten"))
 
     monkeypatch.setattr("graph_net.testing.zoo.capture_entry", forgetful)

@@ -9,7 +9,7 @@ import torch
 from graph_net.capture import capture
 from graph_net.capture.zoo.tenset import HELD_OUT, Dcgan, TensetZoo
 from graph_net.graph import TensorSpec
-from graph_net.programs.networks import networks
+from graph_net.programs.collection.networks import networks
 
 
 def names() -> list[str]:

@@ -6,14 +6,14 @@ import torch
 from torch import nn
 
 from graph_net.capture.weights import without_weights
-from graph_net.capture.zoo.transformers_trial import Trial
+from graph_net.capture.zoo.transformers_trial import FakeCall
 
 
 def test_a_trial_leaves_the_model_what_its_initialisers_wrote() -> None:
     with without_weights() as watch:
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
         before = watch.recipes(model)
-        trial = Trial(model)
+        trial = FakeCall(model)
         assert trial.call(model, {"input": torch.zeros(2, 3)}).shape == (2, 4)
         assert not trial.runs({"input": torch.zeros(2, 5)})
         after = watch.recipes(model)

@@ -15,7 +15,7 @@ from graph_net.formats.graphnet import read_sample
 from graph_net.graph import Graph, GraphError, Level, ScalarSpec, TensorSpec
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant import peak_bytes, that_fits, with_sizes
+from graph_net.rewrite.variant import largest_that_fits, peak_bytes, with_sizes
 
 
 def sample(name: str, place: Path, dynamic: bool = False, batch: int | None = None) -> Graph:
@@ -80,7 +80,7 @@ def test_a_size_is_found_for_a_sample_whose_inner_values_count(tmp_path: Path) -
     """They are what takes the memory, and a sample does not say how large they are."""
     graph = sample("residual", tmp_path)
     limit = 4 * peak_bytes(to_aten(graph))
-    made = that_fits(graph, limit)
+    made = largest_that_fits(graph, limit)
     batch = made.bindings["S0"]
     assert peak_bytes(made) <= limit < peak_bytes(with_sizes(to_aten(graph), {"batch": batch + 1}))
 

@@ -17,7 +17,7 @@ from graph_net.graph import Expr, Graph, GraphError
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant import with_sizes
-from graph_net.rewrite.variant.dims import places_of, tiled
+from graph_net.rewrite.variant.dims import places_of, tile_values
 from graph_net.rewrite.variant.literals import runs
 from graph_net.testing.models import case, case_graph, graph_of
 
@@ -180,5 +180,5 @@ def test_runs_cover_both_shapes_and_have_equal_products(data: st.DataObject) -> 
 
 
 def test_small_literals_are_repeated_and_cut() -> None:
-    assert tiled((1, 2, 3, 4), (2, 2), (3, 1)) == (1, 3, 1)
-    assert tiled((7,), (), ()) == (7,)
+    assert tile_values((1, 2, 3, 4), (2, 2), (3, 1)) == (1, 3, 1)
+    assert tile_values((7,), (), ()) == (7,)

@@ -14,9 +14,9 @@ from graph_net.graph.graph import Role
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant import (
     device_free,
+    largest_that_fits,
     peak_bytes,
-    that_fits,
-    that_takes,
+    size_for_seconds,
     variant_of,
     with_sizes,
 )
@@ -27,7 +27,7 @@ from graph_net.testing.models import case_graph
 
 def test_the_largest_batch_that_fits_is_found() -> None:
     graph, limit = to_aten(case_graph("decoder")), 400_000
-    made = that_fits(graph, limit)
+    made = largest_that_fits(graph, limit)
     size = size_of(made, "batch")
     assert size > 1
     assert peak_bytes(made) <= limit < peak_bytes(with_sizes(graph, {"batch": size + 1}))
@@ -36,7 +36,7 @@ def test_the_largest_batch_that_fits_is_found() -> None:
 
 def test_what_cannot_fit_says_what_it_takes() -> None:
     with pytest.raises(GraphError, match=r"at batch=1 it takes .* bytes, not 10"):
-        that_fits(case_graph("residual"), 10)
+        largest_that_fits(case_graph("residual"), 10)
 
 
 def test_a_time_is_found_by_operations_and_checked() -> None:
@@ -47,7 +47,7 @@ def test_a_time_is_found_by_operations_and_checked() -> None:
         asked.append(found)
         return 1e-3 + (count_flops(found).total or 0) / 1e9
 
-    made = that_takes(graph, 0.02, time)
+    made = size_for_seconds(graph, 0.02, time)
     assert 0.02 / 1.5 <= time(made) <= 0.02 * 1.5
     assert len(asked) <= 4  # once before, at most twice to check, once here
     assert made.provenance.option("variant_measured_seconds") is not None
@@ -55,7 +55,7 @@ def test_a_time_is_found_by_operations_and_checked() -> None:
 
 def test_a_graph_without_operations_has_no_time() -> None:
     with pytest.raises(GraphError, match="operations cannot be counted"):
-        that_takes(case_graph("noisy"), 1.0, lambda found: 1.0)
+        size_for_seconds(case_graph("noisy"), 1.0, lambda found: 1.0)
 
 
 def test_a_device_in_a_call_becomes_that_of_the_run() -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.diffusers_sizes import OPTIONS, SHAPES
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _SIDE, _FRAMES, _TEXT, _TOKENS = 32, 5, 64, 256
 _KINDS = {
@@ -46,7 +46,7 @@ class DiffusersZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         import diffusers
 
         for name in diffusers._import_structure["models"]:
@@ -55,9 +55,11 @@ class DiffusersZoo:
             if left_out or not (inspect.isclass(maker) and issubclass(maker, nn.Module)):
                 continue
             place = maker.__module__.split(".")[2]
-            yield Entry(self.library, name, _category(name, maker), _KINDS.get(place, "diffusion"))
+            yield ZooEntry(
+                self.library, name, _category(name, maker), _KINDS.get(place, "diffusion")
+            )
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         import diffusers
 
         model: nn.Module = getattr(diffusers, entry.name)(**OPTIONS.get(entry.name, {}))

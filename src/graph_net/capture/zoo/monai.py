@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _Shape = tuple[int, ...]
 _Table = dict[str, tuple[dict[str, Any], tuple[_Shape, ...]]]
@@ -40,12 +40,12 @@ class MonaiZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         for kind, table in _tables().items():
             for name in table:
-                yield Entry(self.library, name, "scientific", kind)
+                yield ZooEntry(self.library, name, "scientific", kind)
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         options, shapes = _tables()[entry.subcategory][entry.name]
         model = _model(entry.name.partition("-")[0], dict(options)).eval()
         prompt = {"class_vector": torch.ones(1, 1, dtype=torch.int64)}

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 
 class OpenClipZoo:
@@ -24,7 +24,7 @@ class OpenClipZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         import open_clip
 
         for name in open_clip.list_models():
@@ -32,9 +32,9 @@ class OpenClipZoo:
             if "hf_model_name" in config["text_cfg"]:
                 continue
             kind = "image captioning" if "multimodal_cfg" in config else "image-text"
-            yield Entry(self.library, name, "multimodal", kind, (name.partition("-")[0],))
+            yield ZooEntry(self.library, name, "multimodal", kind, (name.partition("-")[0],))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         import open_clip
 
         config = open_clip.get_model_config(entry.name)

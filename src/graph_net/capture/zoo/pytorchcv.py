@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _KINDS = {
     "segmentation": """
@@ -50,7 +50,7 @@ class PytorchcvZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         from pytorchcv.model_provider import _models
 
         for name, maker in _models.items():
@@ -58,9 +58,9 @@ class PytorchcvZoo:
             kind = _KIND_OF.get(module, "classification")
             category = "audio" if kind in _AUDIO else "computer_vision"
             if module not in _ABSENT:
-                yield Entry(self.library, name, category, kind, (module,))
+                yield ZooEntry(self.library, name, category, kind, (module,))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         from pytorchcv.model_provider import get_model
 
         (module,) = entry.tags

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _SIDE = 256
 _DILATED = frozenset({"deeplabv3", "deeplabv3plus", "pan"})
@@ -29,7 +29,7 @@ class SegmentationModelsZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         import segmentation_models_pytorch as smp
 
         for decoder in smp.MODEL_ARCHITECTURES_MAPPING:
@@ -38,7 +38,7 @@ class SegmentationModelsZoo:
                     yield self._entry(decoder, encoder)
         yield self._entry(_UNIVERSAL_ONLY, _UNIVERSAL)
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         import segmentation_models_pytorch as smp
 
         decoder, encoder = entry.tags
@@ -46,9 +46,9 @@ class SegmentationModelsZoo:
         side = 224 if decoder == _UNIVERSAL_ONLY else _SIDE
         return Call(model.eval(), (torch.zeros(1, 3, side, side, device="cpu"),))
 
-    def _entry(self, decoder: str, encoder: str) -> Entry:
+    def _entry(self, decoder: str, encoder: str) -> ZooEntry:
         name = f"{decoder}-{encoder}"
-        return Entry(self.library, name, "computer_vision", "segmentation", (decoder, encoder))
+        return ZooEntry(self.library, name, "computer_vision", "segmentation", (decoder, encoder))
 
 
 def _fits(decoder: str, encoder: str) -> bool:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _IMAGES = {
     "resnet18": "resnet18",
@@ -52,19 +52,19 @@ class TensetZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         """The networks; the size is an image's side or a sequence's length."""
         for name in _IMAGES:
             kind = "video classification" if name == "r3d_18" else "classification"
             for batch, size in _shapes(name):
-                yield Entry(self.library, f"{name}-{batch}x{size}", "computer_vision", kind)
+                yield ZooEntry(self.library, f"{name}-{batch}x{size}", "computer_vision", kind)
         for name in _BERTS:
             for batch, size in _shapes(name):
-                yield Entry(self.library, f"{name}-{batch}x{size}", "nlp", "encoder")
+                yield ZooEntry(self.library, f"{name}-{batch}x{size}", "nlp", "encoder")
         for batch, size in _shapes("dcgan"):
-            yield Entry(self.library, f"dcgan-{batch}x{size}", "computer_vision", "generation")
+            yield ZooEntry(self.library, f"dcgan-{batch}x{size}", "computer_vision", "generation")
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         name, _, shape = entry.name.partition("-")
         batch, size = (int(number) for number in shape.split("x"))
         if name in _BERTS:

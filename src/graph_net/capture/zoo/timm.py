@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 
 class TimmZoo:
@@ -18,14 +18,14 @@ class TimmZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         import timm
 
         for name in timm.list_models():
             family = timm.models.model_entrypoint(name).__module__.rpartition(".")[2]
-            yield Entry(self.library, name, "computer_vision", "classification", (family,))
+            yield ZooEntry(self.library, name, "computer_vision", "classification", (family,))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         import timm
 
         model = timm.create_model(entry.name, pretrained=False).eval()

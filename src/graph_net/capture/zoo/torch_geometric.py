@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _NODES, _EDGES, _WIDTH, _EDGE_WIDTH = 64, 256, 64, 16
 
@@ -39,7 +39,7 @@ class GeometricZoo:
 
     library = "torch_geometric"
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         from torch_geometric.nn import conv, models
 
         for place, kind in ((conv, "graph convolution"), (models, "graph network")):
@@ -47,13 +47,13 @@ class GeometricZoo:
                 if name in _ABSENT or not inspect.isclass(getattr(place, name)):
                     continue
                 if name in _MOLECULES:
-                    yield Entry(self.library, name, "scientific", "molecules")
+                    yield ZooEntry(self.library, name, "scientific", "molecules")
                 elif name in _POINTS:
-                    yield Entry(self.library, name, "other", "point clouds")
+                    yield ZooEntry(self.library, name, "other", "point clouds")
                 else:
-                    yield Entry(self.library, name, "other", kind)
+                    yield ZooEntry(self.library, name, "other", kind)
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         from torch_geometric import nn as geometric
 
         maker = getattr(geometric, entry.name, None) or getattr(geometric.models, entry.name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _KINDS = {
     "detection": "detection",
@@ -26,7 +26,7 @@ class TorchvisionZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         from torchvision import models
 
         for name in models.list_models():
@@ -34,9 +34,9 @@ class TorchvisionZoo:
             place = builder.__module__.split(".")[2]
             kind = _KINDS.get(place, "classification")
             if kind:
-                yield Entry(self.library, name, "computer_vision", kind, (place,))
+                yield ZooEntry(self.library, name, "computer_vision", kind, (place,))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         from torchvision import models
 
         backbone = {"weights_backbone": None} if entry.subcategory in _HEADED else {}

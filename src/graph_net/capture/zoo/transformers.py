@@ -18,7 +18,7 @@ from torch import nn
 from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.transformers_inputs import inputs_for
 from graph_net.capture.zoo.transformers_trial import know_sizes
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _MAPPING = re.compile(r"MODEL_(?:FOR_)?(.*?)_?MAPPING_NAMES")
 _BASE = "base model"
@@ -103,13 +103,13 @@ class TransformersZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         for name, (model_type, task) in named_classes().items():
             head = _HEADS.get(task, task.replace("_", " ").lower())
             tags = (model_type, task.lower() or "base")
-            yield Entry(self.library, name, _category(name, model_type, task), head, tags)
+            yield ZooEntry(self.library, name, _category(name, model_type, task), head, tags)
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         import transformers
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 

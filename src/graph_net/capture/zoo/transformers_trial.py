@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from graph_net.capture.weights import with_fake_weights
 
 
-class Known(torch.Tensor):
+class ValueTensor(torch.Tensor):
     """A tensor whose values stay known while a model is traced: the size of an image, say.
 
     A model reads such values to know how to slice and reshape. What is computed from known tensors
@@ -31,26 +31,28 @@ class Known(torch.Tensor):
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         given = (args, kwargs or {})
-        alone = all(isinstance(v, Known) for v in tree_leaves(given) if isinstance(v, torch.Tensor))
+        alone = all(
+            isinstance(v, ValueTensor) for v in tree_leaves(given) if isinstance(v, torch.Tensor)
+        )
         if alone:
             with _untraced():
-                args, kwargs = tree_map_only(Known, _plain, given)
+                args, kwargs = tree_map_only(ValueTensor, _plain, given)
                 return tree_map_only(torch.Tensor, known, func(*args, **kwargs))
-        args, kwargs = tree_map_only(Known, _constant, given)
+        args, kwargs = tree_map_only(ValueTensor, _constant, given)
         return func(*args, **kwargs)
 
 
-def known(tensor: torch.Tensor) -> Known:
+def known(tensor: torch.Tensor) -> ValueTensor:
     """The tensor as one whose values stay known."""
     with _untraced():
-        return tensor.as_subclass(Known)
+        return tensor.as_subclass(ValueTensor)
 
 
-def _plain(tensor: Known) -> torch.Tensor:
+def _plain(tensor: ValueTensor) -> torch.Tensor:
     return tensor.as_subclass(torch.Tensor)
 
 
-def _constant(tensor: Known) -> torch.Tensor:
+def _constant(tensor: ValueTensor) -> torch.Tensor:
     with _untraced():
         values, dtype = _plain(tensor).tolist(), tensor.dtype
     return torch.tensor(values, dtype=dtype)
@@ -62,7 +64,7 @@ def _untraced() -> Iterator[None]:
         yield
 
 
-class Trial:
+class FakeCall:
     """Calls a model under fake tensors, as export would, to see whether its inputs fit."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -86,7 +88,7 @@ class Trial:
             torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag = flags
 
     def _fake(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor) and not isinstance(value, Known):
+        if isinstance(value, torch.Tensor) and not isinstance(value, ValueTensor):
             assert self.mode is not None
             return self.mode.from_tensor(value, static_shapes=True)
         return value
@@ -128,7 +130,7 @@ def _outside_building() -> Iterator[None]:
 
 def bind(model: nn.Module, given: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs that are not known; the known ones become constants of the model's call."""
-    constants = {name: value for name, value in given.items() if isinstance(value, Known)}
+    constants = {name: value for name, value in given.items() if isinstance(value, ValueTensor)}
     if constants:
         model.forward = partial(model.forward, **constants)
     return {name: value for name, value in given.items() if name not in constants}

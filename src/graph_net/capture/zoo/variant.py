@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graph_net.capture.zoo.zoo import Call, Entry, Zoo
+from graph_net.capture.zoo.zoo import Call, Zoo, ZooEntry
 
 MARK = "@"
 """Stands between a model's name and what was done to it: ``resnet18@training``."""
@@ -30,19 +30,19 @@ class Variant:
         mode = () if self.mode == "inference" else (self.mode,)
         return (*mode, self.dtype) if self.dtype else mode
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         """The zoo's entries under names that say what was done to them."""
         for entry in self.zoo.entries():
             name = MARK.join((entry.name, *self.words))
             yield replace(entry, name=name, tags=(*entry.tags, *self.words))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         """The zoo's model, with how it is to be captured."""
         tags = entry.tags[: len(entry.tags) - len(self.words)]
         call = self.zoo.build(replace(entry, name=model_name(entry), tags=tags))
         return replace(call, mode=self.mode, dtype=self.dtype)
 
 
-def model_name(entry: Entry) -> str:
+def model_name(entry: ZooEntry) -> str:
     """The name of the model itself."""
     return entry.name.partition(MARK)[0]

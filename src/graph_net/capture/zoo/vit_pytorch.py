@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from graph_net.capture.zoo.compat import torchvision_operators
-from graph_net.capture.zoo.zoo import Call, Entry
+from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _PACKAGE = "vit_pytorch"
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
@@ -74,14 +74,14 @@ class VitPytorchZoo:
     def __init__(self) -> None:
         torchvision_operators()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         for name in examples(readme()):
             module = name.partition(".")[0]
             plain = "video classification" if _VIDEO.search(module) else "classification"
             kind = _KINDS.get(name, plain)
-            yield Entry(self.library, name, "computer_vision", kind, (module,))
+            yield ZooEntry(self.library, name, "computer_vision", kind, (module,))
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         example = examples(readme())[entry.name]
         assert example.shape is not None
         return Call(example.built().eval(), (torch.zeros(1, *example.shape[1:]),))

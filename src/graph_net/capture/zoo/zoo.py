@@ -12,7 +12,7 @@ CATEGORIES = ("computer_vision", "nlp", "audio", "multimodal", "scientific", "ot
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ZooEntry:
     """A model that its library itself names: an architecture, a head, a published configuration."""
 
     library: str
@@ -51,10 +51,10 @@ class Zoo(Protocol):
         """What the library is called."""
         ...
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ZooEntry]:
         """Every model the library names, in a fixed order."""
         ...
 
-    def build(self, entry: Entry) -> Call:
+    def build(self, entry: ZooEntry) -> Call:
         """The model of an entry, in evaluation mode, with inputs."""
         ...

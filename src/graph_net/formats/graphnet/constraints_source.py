@@ -10,7 +10,7 @@ from graph_net.formats.graphnet.parsing import excerpt, is_short, parse, readabl
 from graph_net.graph.errors import GraphError
 from graph_net.graph.expr import MAX_EXPR_TEXT, Dim, Expr
 from graph_net.graph.graph import Symbol
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 
 _PREFIX = "dynamic_dim_constraint_"
 
@@ -24,7 +24,7 @@ class Constraints:
     shapes: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
 
 
-def read_constraints(source: str, limits: Limits = DEFAULT_LIMITS) -> Constraints:
+def read_constraints(source: str, limits: GraphLimits = DEFAULT_LIMITS) -> Constraints:
     """What a constraints file says; nothing for an empty one."""
     if not source or source.isspace():
         return Constraints()
@@ -32,7 +32,7 @@ def read_constraints(source: str, limits: Limits = DEFAULT_LIMITS) -> Constraint
         return _constraints(source, limits)
 
 
-def _constraints(source: str, limits: Limits) -> Constraints:
+def _constraints(source: str, limits: GraphLimits) -> Constraints:
     lists: dict[str, ast.expr] = {}
     symbols: dict[str, str] = {}
     for statement in parse(source, "input_tensor_constraints.py", limits).body:

@@ -19,7 +19,7 @@ from graph_net.formats.graphnet.log import (
     performance,
     profiling,
 )
-from graph_net.record import BLAMELESS, Failure, Json, Output, Record, Symptom
+from graph_net.results import BLAMELESS, Failure, Json, Output, Record, Symptom
 
 PROMPT = "graph-net-test-device-log"
 

@@ -13,7 +13,7 @@ from graph_net.formats.graphnet.signs import BINARY_TREES, COMPARISON_TREES, UNA
 from graph_net.graph.devices import Args, Kwargs, without_devices
 from graph_net.graph.errors import GraphError, LimitExceeded, UnknownTarget
 from graph_net.graph.graph import Node
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.targets import (
     ATTRIBUTES,
     BUILTINS,
@@ -47,7 +47,7 @@ _FX_GLOBALS = {"_operator_": "operator", "math_": "math", "builtins_": "builtins
 class ExpressionReader:
     """Reads expressions; ``names`` maps what the source calls a value to the value."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: GraphLimits) -> None:
         self.limits = limits
         self.names: dict[str, Value] = {}
         self.nodes: list[Node] = []

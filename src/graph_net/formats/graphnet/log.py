@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graph_net.record import (
+from graph_net.results import (
     BLAMELESS,
     EQUAL,
     FAMILIES,

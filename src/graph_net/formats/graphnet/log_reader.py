@@ -19,7 +19,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from graph_net.formats.graphnet.log import LEVELS
-from graph_net.record import EQUAL, FAMILIES
+from graph_net.results import EQUAL, FAMILIES
 from graph_net.store.files import open_regular
 
 LINE = 1 << 20

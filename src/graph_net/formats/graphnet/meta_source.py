@@ -10,7 +10,7 @@ from graph_net.formats.graphnet.parsing import class_pieces, excerpt, parse, rea
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.json_codec import recipe_from_json
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe
 from graph_net.graph.spec import MAX_RANK, MAX_SIZE
 from graph_net.graph.values import DTYPE_ALIASES, DTYPES, plain_float
@@ -25,7 +25,7 @@ FLOAT_TEXT = 64
 """Letters of the longest text that is read as a number."""
 
 
-def read_meta(source: str, file: str, limits: Limits) -> dict[str, Meta]:
+def read_meta(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
     """The attributes of every metadata class, by the name of the tensor it describes."""
     found: dict[str, Meta] = {}
     if not source or source.isspace():
@@ -48,7 +48,7 @@ def read_meta(source: str, file: str, limits: Limits) -> dict[str, Meta]:
     return found
 
 
-def _classes(source: str, file: str, limits: Limits) -> dict[str, Meta]:
+def _classes(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
     found: dict[str, Meta] = {}
     for statement in parse(source, file, limits).body:
         if statement.__class__ is not ast.ClassDef:
@@ -98,7 +98,7 @@ def dtype_of(meta: Meta) -> str:
     return word
 
 
-def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: Limits) -> Recipe:
+def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimits) -> Recipe:
     """How to make the tensor that a metadata class describes."""
     low, high, data = meta.get("min_val"), meta.get("max_val"), meta.get("data")
     try:
@@ -178,7 +178,7 @@ def float_of(word: str, line: int) -> float:
     raise GraphError(f"no number: {word[:40]!r}", line=line)
 
 
-def _literal(tree: ast.expr, limits: Limits) -> Any:
+def _literal(tree: ast.expr, limits: GraphLimits) -> Any:
     match tree:
         case ast.Constant(value=value):
             return value

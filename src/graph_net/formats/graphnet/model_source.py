@@ -14,7 +14,7 @@ from graph_net.graph.batched import STAND_IN, internal_of
 from graph_net.graph.devices import Args, Kwargs
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.graph import Node
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.values import Ref, Value
 
 
@@ -38,7 +38,7 @@ class Body:
     """Nodes that stand for calls of vmap's internals (``graph_net.graph.batched``)."""
 
 
-def read_model(source: str, limits: Limits) -> Body:
+def read_model(source: str, limits: GraphLimits) -> Body:
     """The body of the ``forward`` method in the source of a ``model.py``."""
     with readable("model.py"):
         return ModelReader(limits).read(parse(source, "model.py", limits))
@@ -47,7 +47,7 @@ def read_model(source: str, limits: Limits) -> Body:
 class ModelReader(ExpressionReader):
     """Reads a module: its imports, the signature of ``forward``, its statements."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: GraphLimits) -> None:
         super().__init__(limits)
         self.arguments: frozenset[str] = frozenset()
         self.locals: dict[str, str] = {}

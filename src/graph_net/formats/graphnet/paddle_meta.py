@@ -18,11 +18,11 @@ from graph_net.formats.graphnet.meta_source import (
     shape_of,
     stride_of,
 )
-from graph_net.formats.graphnet.source_layout import bracketed, layout, quoted
+from graph_net.formats.graphnet.source_layout import format_brackets, layout, quote
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Role
 from graph_net.graph.json_codec import recipe_to_json
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.recipe import Bernoulli, Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.spec import TensorSpec
 
@@ -32,7 +32,7 @@ WEIGHTS = (Role.PARAMETER, Role.BUFFER)
 """The roles that ``weight_meta.py`` describes."""
 
 
-def paddle_input(name: str, meta: Meta | None, is_weight: bool, limits: Limits) -> Input:
+def paddle_input(name: str, meta: Meta | None, is_weight: bool, limits: GraphLimits) -> Input:
     """One argument of a Paddle sample, from the class that describes it."""
     if meta is None:
         why = "neither weight_meta.py nor input_meta.py describes this argument"
@@ -50,7 +50,7 @@ def paddle_input(name: str, meta: Meta | None, is_weight: bool, limits: Limits) 
     return Input(name, TensorSpec(sizes, dtype, stride), recipe, role, None, original)
 
 
-def _recipe(meta: Meta, dtype: str, shape: tuple[int, ...], limits: Limits) -> Recipe:
+def _recipe(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimits) -> Recipe:
     floating = dtype.startswith(("float", "bfloat", "complex"))
     told = "recipe" in meta or meta.get("data") is not None
     if told or dtype == "bool" or (floating and None not in (meta.get("mean"), meta.get("std"))):
@@ -78,9 +78,9 @@ def _meta(graph: Graph, entry: Input) -> list[str]:
     if not isinstance(entry.spec, TensorSpec):
         raise GraphError("a Paddle sample has tensors only", node=entry.name, field="spec")
     spec, recipe = entry.spec, entry.recipe
-    lines = [f"class Program_weight_tensor_{entry.name}:", f"    name = {quoted(entry.name)}"]
+    lines = [f"class Program_weight_tensor_{entry.name}:", f"    name = {quote(entry.name)}"]
     if entry.original is not None:
-        lines.append(f"    original_name = {quoted(entry.original)}")
+        lines.append(f"    original_name = {quote(entry.original)}")
     lines += [f"    shape = {list(spec.sizes(graph.bindings))}", f'    dtype = "{spec.dtype}"']
     if isinstance(recipe, (Normal, Uniform, Integers)):
         fields: list[tuple[str, Any]] = [("min_val", recipe.low), ("max_val", recipe.high)]
@@ -88,12 +88,12 @@ def _meta(graph: Graph, entry: Input) -> list[str]:
             fields += [("mean", recipe.mean), ("std", recipe.std)]
         lines += [f"    {key} = {number(value)}" for key, value in fields if value is not None]
     if isinstance(recipe, Literal):
-        lines += layout("data = ", bracketed([_item(value) for value in recipe.values]), 1)
+        lines += layout("data = ", format_brackets([_item(value) for value in recipe.values]), 1)
     else:
         lines.append("    data = None")
     if not _said(entry.recipe, spec.dtype):
         text = json.dumps(recipe_to_json(recipe), sort_keys=True)
-        lines.append(f"    recipe = {quoted(text)}")
+        lines.append(f"    recipe = {quote(text)}")
     if spec.stride is not None:
         lines.append(f"    stride = {list(spec.strides(graph.bindings) or ())}")
     if entry.role not in (Role.PARAMETER, Role.INPUT):  # the file says which of these two

@@ -24,7 +24,7 @@ from graph_net.formats.graphnet.paddle_types import results_in
 from graph_net.formats.graphnet.parsing import parse, readable
 from graph_net.graph.devices import Args, Kwargs
 from graph_net.graph.errors import GraphError
-from graph_net.graph.limits import Limits
+from graph_net.graph.limits import GraphLimits
 from graph_net.graph.paddle_targets import ATTRIBUTES, CPU, DETACH, OPS, check_paddle_target
 from graph_net.graph.spec import Result
 from graph_net.graph.values import DTYPES, Dtype, ListValue, Ref, RunDevice, Value
@@ -38,14 +38,14 @@ _CPU_PLACES = ("paddle.core.CPUPlace", "paddle.CPUPlace")
 _RUN_PLACE = "paddle.framework._current_expected_place"
 
 
-def read_paddle_model(source: str, limits: Limits) -> Body:
+def read_paddle_model(source: str, limits: GraphLimits) -> Body:
     """The body of the ``forward`` method in the source of a Paddle ``model.py``."""
     with readable("model.py"):
         return _PaddleReader(limits, source).read(parse(source, "model.py", limits))
 
 
 class _PaddleReader(ModelReader):
-    def __init__(self, limits: Limits, source: str) -> None:
+    def __init__(self, limits: GraphLimits, source: str) -> None:
         super().__init__(limits)
         self.lines = source.splitlines()
         self.read_names: set[str] = set()

@@ -12,12 +12,12 @@ from graph_net.formats.graphnet.source_layout import (
     INDENT,
     WIDTH,
     Piece,
-    bracketed,
-    called,
+    format_brackets,
+    format_call,
+    format_dict,
     keyword,
     layout,
     literal,
-    mapped,
 )
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node
@@ -85,7 +85,7 @@ class _PaddleEmitter:
 
     def lines(self) -> list[str]:
         names = ["self", *(entry.name for entry in self.graph.inputs)]
-        found = layout("def forward", bracketed(names, "()"), 1)
+        found = layout("def forward", format_brackets(names, "()"), 1)
         if len(found) > 1:  # Black gives each argument a line of its own
             found = [found[0], *(f"{INDENT * 2}{name}," for name in names), found[-1]]
         found[-1] += ":"
@@ -189,7 +189,7 @@ class _PaddleEmitter:
         if kind != "paddle":
             raise GraphError("a Paddle sample cannot spell this call", node=node.name)
         keywords = [keyword(key, self._piece(value, operator)) for key, value in node.kwargs]
-        return called(node.target, [*args, *keywords])
+        return format_call(node.target, [*args, *keywords])
 
     def _piece(self, value: Value, operator: bool = False) -> Piece:
         if isinstance(value, Ref):
@@ -200,11 +200,11 @@ class _PaddleEmitter:
             return "paddle.core.CPUPlace()"
         if isinstance(value, tuple):
             items = [self._piece(item) for item in value]
-            return bracketed(items, "()") if len(items) != 1 else f"({_flat(items[0])},)"
+            return format_brackets(items, "()") if len(items) != 1 else f"({_flat(items[0])},)"
         if isinstance(value, ListValue):
-            return bracketed([self._piece(item) for item in value.items])
+            return format_brackets([self._piece(item) for item in value.items])
         if isinstance(value, DictValue):
-            return mapped([(key, self._piece(item)) for key, item in value.items])
+            return format_dict([(key, self._piece(item)) for key, item in value.items])
         if isinstance(value, Dtype):
             return f"paddle.{value.name}"
         if isinstance(value, float):
@@ -226,7 +226,7 @@ def _operand(piece: Piece) -> str:
 def _unpacking(names: list[str], parts: list[Piece], function: str) -> list[str]:
     """``a, b = function(parts)``, or without parts ``a, b = function``."""
     head = f"{', '.join(names)}{',' * (len(names) == 1)} = "
-    piece: Piece = called(function, parts) if parts else function
+    piece: Piece = format_call(function, parts) if parts else function
     if len(head) + len(function) + len(INDENT * 2) + 1 <= WIDTH:
         return layout(head, piece, 2)
     lines = layout(") = ", piece, 2)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import islice, pairwise
 
 from graph_net.graph.errors import GraphError, LimitExceeded
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 
 PIECE = 1 << 20
 """Letters of the metadata classes that are one tree."""
@@ -34,7 +34,7 @@ def readable(file: str) -> Iterator[None]:
         raise LimitExceeded(f"{file} is nested too deeply or holds too long a number") from error
 
 
-def parse(source: str, file: str, limits: Limits = DEFAULT_LIMITS) -> ast.Module:
+def parse(source: str, file: str, limits: GraphLimits = DEFAULT_LIMITS) -> ast.Module:
     """The syntax tree of a source file; raises LimitExceeded before one too large is made."""
     if 2 * len(source) > limits.tokens and _cost(source, limits.tokens) > limits.tokens:
         raise LimitExceeded(f"{file} has more than {limits.tokens} words in one piece")

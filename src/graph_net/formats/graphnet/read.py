@@ -28,7 +28,7 @@ from graph_net.graph.checks import check_sizes
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr, dim_value
 from graph_net.graph.graph import Graph, Input, Level, Provenance, Role, default_local, role_by_name
-from graph_net.graph.limits import DEFAULT_LIMITS, Limits
+from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import DictValue, ListValue, Value, plain_float
@@ -40,7 +40,7 @@ MARKER = "graph_net.json"
 _ROLES = frozenset(role.value for role in Role)
 
 
-def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph:
+def read_sample(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph:
     """The Graph of a sample directory; GraphError says which file and line cannot be read."""
     found = read_parts(directory, limits)
     if isinstance(found, Batched):
@@ -51,7 +51,7 @@ def read_sample(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph
     return found
 
 
-def read_parts(directory: Path | str, limits: Limits = DEFAULT_LIMITS) -> Graph | Batched:
+def read_parts(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph | Batched:
     """The Graph of a sample directory, or what has to be traced to become one."""
     directory = Path(directory)
     if not is_utf8(directory.name):  # a model without a name of its own is called so
@@ -108,7 +108,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _text(path: Path, limits: Limits, required: bool = False) -> str:
+def _text(path: Path, limits: GraphLimits, required: bool = False) -> str:
     try:
         with open_regular(path) as file:
             data = file.read(limits.bytes + 1)
@@ -130,7 +130,7 @@ def _input(
     argument: Argument,
     metas: dict[str, Meta],
     rules: Constraints,
-    limits: Limits,
+    limits: GraphLimits,
     specs: dict[tuple[Any, ...], TensorSpec],
 ) -> Input:
     name = argument.name
@@ -160,7 +160,7 @@ def _tensor(
     meta: Meta,
     symbolic: tuple[Dim, ...] | None,
     rules: Constraints,
-    limits: Limits,
+    limits: GraphLimits,
     specs: dict[tuple[Any, ...], TensorSpec],
 ) -> tuple[TensorSpec, Recipe]:
     sizes = shape_of(meta)
@@ -184,7 +184,7 @@ def _tensor(
 _CONSTANT_FIELDS = {"num_devices_required": 1, "num_nodes_required": 1}
 
 
-def _origin(directory: Path, limits: Limits, source: str) -> tuple[Level, Provenance]:
+def _origin(directory: Path, limits: GraphLimits, source: str) -> tuple[Level, Provenance]:
     text = _text(directory / MARKER, limits)
     try:
         fields = json.loads(text or "{}")

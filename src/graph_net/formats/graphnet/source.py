@@ -9,11 +9,11 @@ from graph_net.formats.graphnet.source_layout import (
     INDENT,
     Brackets,
     Piece,
+    format_dict,
     freeing,
     keyword,
     layout,
     literal,
-    mapped,
 )
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node, Role, default_local
@@ -185,7 +185,7 @@ class _Emitter:
         if isinstance(value, ListValue):
             return Brackets("[", tuple(self._piece(item) for item in value.items), "]")
         if isinstance(value, DictValue):
-            return mapped([(key, self._piece(item)) for key, item in value.items])
+            return format_dict([(key, self._piece(item)) for key, item in value.items])
         if isinstance(value, Slice):
             parts = (value.start, value.stop, value.step)
             return Brackets("slice(", tuple(self._piece(part) for part in parts), ")")

@@ -77,7 +77,7 @@ def freeing(names: list[str], margin: str) -> list[str]:
 def literal(value: bool | int | float | complex | str | object | None) -> str:
     """A constant as Python source that reads back as the same constant."""
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, float) and not math.isfinite(value):
         return "torch.nan" if value != value else ("inf" if value > 0 else "-inf")
     if isinstance(value, complex):
@@ -85,7 +85,7 @@ def literal(value: bool | int | float | complex | str | object | None) -> str:
     return repr(value)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A string literal in double quotes."""
     escaped = repr(text)
     if escaped[0] == "'":
@@ -93,17 +93,17 @@ def quoted(text: str) -> str:
     return escaped
 
 
-def bracketed(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
+def format_brackets(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
     """Parts between brackets, to be laid out on as many lines as they need."""
     return Brackets(brackets[0], tuple(parts), brackets[1])
 
 
-def called(function: str, parts: Sequence[Piece]) -> Piece:
+def format_call(function: str, parts: Sequence[Piece]) -> Piece:
     """A call, to be laid out on as many lines as it needs."""
     return Brackets(f"{function}(", tuple(parts), ")")
 
 
-def mapped(items: Sequence[tuple[str, Piece]]) -> Piece:
+def format_dict(items: Sequence[tuple[str, Piece]]) -> Piece:
     """A dictionary, to be laid out on as many lines as it needs."""
     return Brackets("{", tuple(_pair(key, piece) for key, piece in items), "}")
 
@@ -119,5 +119,5 @@ def keyword(key: str, piece: Piece) -> Piece:
 
 def _pair(key: str, piece: Piece) -> Piece:
     if isinstance(piece, str):
-        return f"{quoted(key)}: {piece}"
-    return Brackets(f"{quoted(key)}: {piece.opening}", piece.parts, piece.closing, piece.one_comma)
+        return f"{quote(key)}: {piece}"
+    return Brackets(f"{quote(key)}: {piece.opening}", piece.parts, piece.closing, piece.one_comma)

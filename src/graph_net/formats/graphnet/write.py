@@ -16,7 +16,7 @@ from graph_net.formats.graphnet.paddle_source import PADDLE_RESERVED, paddle_sou
 from graph_net.formats.graphnet.read import MARKER
 from graph_net.formats.graphnet.rename import without_names
 from graph_net.formats.graphnet.source import RESERVED, model_source, needed_names
-from graph_net.formats.graphnet.source_layout import Piece, bracketed, layout, literal, quoted
+from graph_net.formats.graphnet.source_layout import Piece, format_brackets, layout, literal, quote
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Role, role_by_name
 from graph_net.graph.json_codec import recipe_to_json
@@ -111,14 +111,14 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
     mean, std = _statistics(recipe) if isinstance(spec, TensorSpec) else (None, None)
     lines = [
         f"class Program_weight_tensor_meta_{entry.name}:",
-        f"    name = {quoted(entry.name)}",
+        f"    name = {quote(entry.name)}",
     ]
     if entry.original is not None:
-        lines.append(f"    original_name = {quoted(entry.original)}")
+        lines.append(f"    original_name = {quote(entry.original)}")
     lines += [
         f"    shape = {sizes}",
         f'    dtype = "torch.{dtype}"',
-        f"    device = {quoted(device)}",
+        f"    device = {quote(device)}",
         f"    mean = {_number(mean)}",
         f"    std = {_number(std)}",
     ]
@@ -127,7 +127,7 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
             if value is not None:
                 lines.append(f"    {key} = {_number(value)}")
     if isinstance(recipe, Literal):
-        lines += layout("data = ", bracketed([_number(v) for v in recipe.values]), 1)
+        lines += layout("data = ", format_brackets([_number(v) for v in recipe.values]), 1)
     elif isinstance(recipe, Constant) and isinstance(spec, ScalarSpec):
         lines.append(f"    data = [{_number(recipe.value)}]")
     else:
@@ -160,7 +160,7 @@ def _extras(entry: Input) -> list[str]:
         )
         if not plain:
             text = json.dumps(recipe_to_json(recipe), sort_keys=True)
-            lines.append(f"    recipe = {quoted(text)}")
+            lines.append(f"    recipe = {quote(text)}")
         if spec.stride is not None:
             dims = ", ".join(_dim_literal(dim) for dim in spec.stride)
             lines.append(f"    stride = [{dims}]")
@@ -180,7 +180,7 @@ def _number(value: Any) -> str:
 
 
 def _dim_literal(dim: Dim) -> str:
-    return quoted(dim.text) if isinstance(dim, Expr) else str(dim)
+    return quote(dim.text) if isinstance(dim, Expr) else str(dim)
 
 
 # -- input_tensor_constraints.py --------------------------------------------------------------
@@ -193,22 +193,22 @@ def _constraints(graph: Graph) -> str:
     prefix = "dynamic_dim_constraint_"
     lines += [f"{prefix}symbols = [{', '.join(names)}]", ""]
     examples = [f"{symbol.name}: {symbol.example}" for symbol in graph.symbols]
-    lines += [*layout(f"{prefix}symbol2example_value = ", bracketed(examples, "{}"), 0), ""]
+    lines += [*layout(f"{prefix}symbol2example_value = ", format_brackets(examples, "{}"), 0), ""]
     ranges = [
         f"{s.name}: ({s.low}, {s.high})"
         for s in graph.symbols
         if s.low is not None or s.high is not None
     ]
     if ranges:
-        lines += [*layout(f"{prefix}symbol_ranges = ", bracketed(ranges, "{}"), 0), ""]
+        lines += [*layout(f"{prefix}symbol_ranges = ", format_brackets(ranges, "{}"), 0), ""]
     relations: list[Piece] = [constraint.text for constraint in graph.constraints]
-    lines += [*layout(f"{prefix}relations = ", bracketed(relations), 0), ""]
+    lines += [*layout(f"{prefix}relations = ", format_brackets(relations), 0), ""]
     shapes: list[Piece] = []
     for entry in sorted(graph.inputs, key=lambda e: e.name):
         dims = entry.spec.shape if isinstance(entry.spec, TensorSpec) else ()
         text = ", ".join(dim.text if isinstance(dim, Expr) else str(dim) for dim in dims)
-        shapes.append(bracketed([f"[{text}]", quoted(entry.name)], "()"))
-    return "\n".join([*lines, *layout(f"{prefix}input_shapes = ", bracketed(shapes), 0), ""])
+        shapes.append(format_brackets([f"[{text}]", quote(entry.name)], "()"))
+    return "\n".join([*lines, *layout(f"{prefix}input_shapes = ", format_brackets(shapes), 0), ""])
 
 
 # -- graph_net.json ---------------------------------------------------------------------------

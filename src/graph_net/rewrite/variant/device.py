@@ -8,7 +8,7 @@ from graph_net.graph.devices import names_device, without_devices
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Node
 from graph_net.graph.values import RunDevice, Value, items_of
-from graph_net.rewrite.variant.provenance import noted
+from graph_net.rewrite.variant.provenance import add_notes
 
 _DEVICE_OPERATORS = ("cudnn", "miopen", "mkldnn", "mps_", "xpu", "_for_cpu", "cuda", "onednn")
 
@@ -23,7 +23,9 @@ def device_free(graph: Graph) -> Graph:
     if bound:
         names = ", ".join(sorted({node.target for node in bound}))
         raise GraphError(f"calls operators of one device: {names}", node=bound[0].name)
-    return noted(replace(graph, nodes=tuple(_freed(node) for node in graph.nodes)), device="free")
+    return add_notes(
+        replace(graph, nodes=tuple(_freed(node) for node in graph.nodes)), device="free"
+    )
 
 
 def _is_bound(node: Node) -> bool:

@@ -103,16 +103,19 @@ def _resized(graph: Graph, entry: Input, sizes: Mapping[Place, int]) -> Input:
     shape = tuple(wanted.get(dim, size) for dim, size in enumerate(spec.shape))
     recipe = entry.recipe
     if isinstance(recipe, Literal):
-        recipe = Literal(tiled(recipe.values, before, after))
+        recipe = Literal(tile_values(recipe.values, before, after))
     return replace(entry, spec=replace(spec, shape=shape), recipe=recipe)
 
 
-def tiled(
+def tile_values(
     values: tuple[complex, ...], before: tuple[int, ...], after: tuple[int, ...]
 ) -> tuple[complex, ...]:
     """The values of a small tensor repeated, or cut, to another shape."""
     if not before:
         return values
     row = len(values) // before[0] if before[0] else 0
-    rows = [tiled(values[row * k : row * (k + 1)], before[1:], after[1:]) for k in range(before[0])]
+    rows = [
+        tile_values(values[row * k : row * (k + 1)], before[1:], after[1:])
+        for k in range(before[0])
+    ]
     return tuple(value for k in range(after[0]) for value in rows[k % before[0]])

@@ -24,7 +24,7 @@ from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, Value
 from graph_net.printable import first_line
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant.propagate import call, fakes, propagate
-from graph_net.rewrite.variant.provenance import noted
+from graph_net.rewrite.variant.provenance import add_notes
 
 HALVES = ("bfloat16", "float16")
 CASTS = ("autocast", "all")
@@ -44,7 +44,7 @@ def with_dtype(graph: Graph, dtype: str, cast: str = "autocast") -> Graph:
         raise GraphError(f"no cast {cast!r}; there are: {', '.join(CASTS)}")
     graph = to_aten(graph)
     made = _autocast(graph, dtype) if cast == "autocast" else _all(graph, dtype)
-    return noted(made, dtype=dtype, cast=cast)
+    return add_notes(made, dtype=dtype, cast=cast)
 
 
 # -- as autocast does --------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _all(graph: Graph, dtype: str) -> Graph:
         # A cast back to the type of a value is stored as the type it had.
         followed = replace(cast, nodes=tuple(_followed(node, dtype) for node in cast.nodes))
         try:
-            return noted(propagate(followed), casts_follow=True)
+            return add_notes(propagate(followed), casts_follow=True)
         except GraphError:
             raise GraphError(
                 f"does not run in {dtype} throughout: {first_line(error)}; "

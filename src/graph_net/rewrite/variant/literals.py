@@ -66,7 +66,7 @@ def _collect(value: Value, path: Path, found: dict[Path, int]) -> None:
             _collect(item, (*path, place), found)
 
 
-def substituted(node: Node, changes: Mapping[Path, int]) -> Node:
+def substitute(node: Node, changes: Mapping[Path, int]) -> Node:
     """The call with other numbers at some places."""
     if not changes:
         return node

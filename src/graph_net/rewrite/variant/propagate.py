@@ -20,7 +20,7 @@ from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.printable import first_line
-from graph_net.rewrite.known import fold
+from graph_net.rewrite.read_values import fold
 
 CPU = torch.device("cpu")
 _RECURRENT = names(Trait.RECURRENT)

@@ -12,7 +12,7 @@ OF = "variant_of"
 PREFIX = "variant_"
 
 
-def noted(graph: Graph, **notes: Value) -> Graph:
+def add_notes(graph: Graph, **notes: Value) -> Graph:
     """The graph with notes on how it was made, among the options of its provenance."""
     options = dict(graph.provenance.options) | {PREFIX + k: v for k, v in notes.items()}
     return graph.with_provenance(options=tuple(options.items()))

@@ -13,7 +13,7 @@ from graph_net.graph.operators import base_name
 from graph_net.graph.outputs import last_uses
 from graph_net.graph.spec import Result, TensorSpec
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant.provenance import noted
+from graph_net.rewrite.variant.provenance import add_notes
 from graph_net.rewrite.variant.sizes import size_of, with_sizes
 
 LARGEST = 1 << 20
@@ -45,14 +45,14 @@ def _bytes(node: Node, graph: Graph) -> int:
     return 0 if base_name(node.target) in VIEWS else total(node.result)
 
 
-def that_fits(graph: Graph, limit: int, vary: str = "batch") -> Graph:
+def largest_that_fits(graph: Graph, limit: int, vary: str = "batch") -> Graph:
     """The graph at the largest size whose tensors take at most ``limit`` bytes together."""
     graph = to_aten(graph)  # once, not at every size that is looked at
     size = _largest(graph, vary, peak_bytes, limit, "bytes")
-    return noted(with_sizes(graph, {vary: size}), fits_bytes=limit)
+    return add_notes(with_sizes(graph, {vary: size}), fits_bytes=limit)
 
 
-def that_takes(
+def size_for_seconds(
     graph: Graph, seconds: float, time: Callable[[Graph], float], vary: str = "batch"
 ) -> Graph:
     """The graph at the size that takes about ``seconds``, as ``time`` measures it.
@@ -69,7 +69,7 @@ def that_takes(
         measured = time(found)
         if seconds / NEAR <= measured <= seconds * NEAR:
             break
-    return noted(found, about_seconds=seconds, measured_seconds=measured)
+    return add_notes(found, about_seconds=seconds, measured_seconds=measured)
 
 
 def _flops(graph: Graph) -> int:

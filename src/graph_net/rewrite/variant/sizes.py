@@ -25,9 +25,9 @@ from graph_net.graph.values import Value, refs
 from graph_net.printable import first_line
 from graph_net.rewrite.carve import symbols_of
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant.dims import Place, places_of, tiled
+from graph_net.rewrite.variant.dims import Place, places_of, tile_values
 from graph_net.rewrite.variant.propagate import values_of, with_results
-from graph_net.rewrite.variant.provenance import noted
+from graph_net.rewrite.variant.provenance import add_notes
 from graph_net.rewrite.variant.solve import Sites, Solver
 
 NAMED = 20
@@ -63,7 +63,7 @@ def _with_size(graph: Graph, word: str, size: int, confirm: bool) -> Graph:
         places = places_of(graph, word)
         return _carried(to_aten(graph), word, lambda n: dict.fromkeys(places, n), size, confirm)
     if None not in named and _reach_results(graph):
-        return noted(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
+        return add_notes(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
     return _beside_numbers(graph, word, named, size, confirm)
 
 
@@ -114,7 +114,7 @@ def _beside_numbers(
     carried = _carried(to_aten(_at_examples(graph)), word, sizes, size, confirm)
     if literal or carried.provenance.option(f"variant_followed_{word}"):
         return carried
-    return noted(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
+    return add_notes(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
 
 
 def _places(graph: Graph, word: str) -> tuple[Place, ...]:
@@ -185,7 +185,7 @@ def _bound(graph: Graph, entry: Input, bindings: Mapping[str, int]) -> Input:
         return replace(entry, recipe=Constant(entry.spec.expr.value(bindings)))
     if isinstance(entry.recipe, Literal):
         before, after = entry.spec.sizes(graph.bindings), entry.spec.sizes(bindings)
-        return replace(entry, recipe=Literal(tiled(entry.recipe.values, before, after)))
+        return replace(entry, recipe=Literal(tile_values(entry.recipe.values, before, after)))
     return entry
 
 
@@ -204,7 +204,7 @@ def _carried(graph: Graph, word: str, sizes: Sizes, size: int, confirm: bool) ->
     before = values_of(graph)
     old = {place: int(before[place[0]].shape[place[1]]) for place in sizes(size)}
     if old == dict(sizes(size)):
-        return noted(graph, **{f"size_{word}": size})
+        return add_notes(graph, **{f"size_{word}": size})
     made, sites = Solver(graph, before, sizes(size)).solve()
     if confirm:
         _confirm(graph, made, sites, sizes, (next(iter(old.values())), size))
@@ -212,7 +212,7 @@ def _carried(graph: Graph, word: str, sizes: Sizes, size: int, confirm: bool) ->
     if len(said) > NAMED:
         said = (*said[:NAMED], f"and {len(said) - NAMED} more")
     notes: dict[str, Value] = {f"size_{word}": size, f"followed_{word}": said}
-    return noted(made, **notes)
+    return add_notes(made, **notes)
 
 
 def _confirm(

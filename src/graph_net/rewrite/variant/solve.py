@@ -25,7 +25,7 @@ from graph_net.rewrite.variant.literals import (
     Shape,
     choices,
     size_literals,
-    substituted,
+    substitute,
 )
 from graph_net.rewrite.variant.propagate import call, fakes, with_results
 
@@ -60,7 +60,7 @@ class Solver:
                     self._refuse(node)
                 self._learn(node.name)
         nodes = zip(self.graph.nodes, self.chosen, strict=True)
-        made = replace(self.graph, nodes=tuple(substituted(n, c) for n, c in nodes))
+        made = replace(self.graph, nodes=tuple(substitute(n, c) for n, c in nodes))
         sites = {
             (node.name, path): new
             for node, changes in zip(self.graph.nodes, self.chosen, strict=True)
@@ -105,7 +105,7 @@ class Solver:
             raise GraphError("cannot be resized: too many sizes depend on each other")
         node = self.graph.nodes[number]
         try:
-            found = call(substituted(node, choice), self.values)
+            found = call(substitute(node, choice), self.values)
         except GraphError:
             return False
         if _kinds(found) != _kinds(self.before[node.name]):

@@ -1,0 +1,82 @@
+"""The least time that any machine of a kind could need for a graph, without measuring the machine.
+
+What beats it was not computed. A false alarm is worse than a miss, so every figure is generous:
+the widest units that processors of the kind have, at a clock that none reaches, algorithms that
+save more than those in use, nothing that could have been computed before, and a margin.
+``graph-net roofline`` has tighter floors, from measured peaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from graph_net.graph import Graph, Level, Node
+from graph_net.graph.graph import Role
+from graph_net.graph.work import live_nodes, work_of
+from graph_net.results import Device
+
+HERTZ = 6e9
+MATRIX_UNITS, VECTOR_UNITS = 4096.0, 64.0
+"""Operations a cycle of a core with matrix units (AMX has 2,048), and of one with vectors alone."""
+BYTES_A_CYCLE = 192.0
+"""A core's loads and stores from its nearest cache."""
+GPU_RATE, GPU_BYTES = 1e16, 2e13
+"""Operations and bytes a second that no GPU has: several times those of the largest."""
+CONVOLUTION = 16.0
+"""What a convolution may save by another algorithm; Winograd's largest in use saves 4."""
+MARGIN = 2.0
+
+
+def least_seconds(graph: Graph, device: Device) -> float:
+    """Seconds that a run takes in any case; 0 where nothing is known."""
+    if graph.level is Level.PADDLE:
+        return 0.0
+    work = work_of(graph)
+    operations = 0.0
+    if work.flops is not None:
+        operations = work.flops - work.convolutions * (1 - 1 / CONVOLUTION) - _foldable(graph)
+    rate, moved = _rates(device)
+    return max(operations / rate, work.bytes / moved) / MARGIN
+
+
+def _rates(device: Device) -> tuple[float, float]:
+    """Operations and bytes a second."""
+    if device.kind != "cpu":
+        return GPU_RATE, GPU_BYTES
+    cycles = device.cores * HERTZ
+    return cycles * (MATRIX_UNITS if _has_matrix_units() else VECTOR_UNITS), cycles * BYTES_A_CYCLE
+
+
+def _has_matrix_units() -> bool:
+    """Whether the processor may have them; where it does not tell, it may."""
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        return True
+    words = next((line.split() for line in text.splitlines() if line.startswith("flags")), None)
+    return words is None or any(word.startswith("amx") for word in words)
+
+
+def _foldable(graph: Graph) -> int:
+    """Operations that depend on no data: weights alone, or nothing at all."""
+    from graph_net.graph.flops import counted_run
+
+    nodes = tuple(_folded(graph))
+    if not nodes:
+        return 0
+    try:
+        found = counted_run(replace(graph, nodes=nodes, output=()))
+    except Exception:  # the whole graph could be run without values, this part cannot
+        return 0
+    return sum(found.operations.values())
+
+
+def _folded(graph: Graph) -> Iterator[Node]:
+    moving = {entry.name for entry in graph.inputs if entry.role is Role.INPUT}
+    for node in live_nodes(graph):
+        if any(ref.name in moving for ref in node.refs):
+            moving.add(node.name)
+        else:
+            yield node

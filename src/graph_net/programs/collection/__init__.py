@@ -1,0 +1,1 @@
+"""Measuring programs of tasks: which tasks, which programs, in what order, on the lanes."""

@@ -1,0 +1,136 @@
+"""The tasks of the corpus for kernels on a GPU: what to measure, chosen from many networks.
+
+    python -m graph_net.programs.collection.kernel_tasks corpus -o build/tasks.json
+
+A GPU machine is bare: it has neither the corpus nor what reads it. So the tasks are found here and
+travel as one file, which ``python -m graph_net.programs.triton.collect --tasks`` reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_net.corpus.pack import Pack
+from graph_net.graph import Graph
+from graph_net.programs.triton.layers import Module
+from graph_net.programs.triton.match import find_matches
+from graph_net.programs.triton.space import workload_of
+from graph_net.programs.triton.workloads import Collected, write_tasks
+from graph_net.results import canonical
+
+MOST_TASKS = 10
+"""Tasks of one network, at most: the next network has others."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A graph of the corpus as it is measured: at this dtype, so many times its own batch."""
+
+    graph: str
+    batch: int
+    dtype: str
+
+    @property
+    def name(self) -> str:
+        """What its tasks are said to come from."""
+        return f"{self.graph}@{self.batch}:{self.dtype}"
+
+
+def _networks(dtype: str, text: str) -> list[Network]:
+    pairs = (word.rsplit("@", 1) for word in text.split())
+    return [Network(name, int(batch), dtype) for name, batch in pairs]
+
+
+NETWORKS: tuple[Network, ...] = (
+    *_networks(
+        "float16",
+        """torchvision/mobilenet_v2@32 torchvision/densenet121@8 torchvision/swin_t@16
+        torchvision/vit_b_16@16 torchvision/inception_v3@16 torchvision/deeplabv3_resnet50@4
+        transformers/BertModel@64 transformers/T5Model@32 transformers/OPTModel@16
+        transformers/ASTModel@4 transformers/Data2VecAudioModel@8
+        diffusers/UNet2DConditionModel@2 open_clip/ViT-B-32@32 open_clip/RN50@16
+        monai/SEResNet50-2d@8 monai/UNETR@2 transformers/EsmModel@16
+        transformers/PerceiverModel@4 transformers/DecisionTransformerModel@64""",
+    ),
+    *_networks(
+        "bfloat16",
+        """torchvision/efficientnet_b0@16 torchvision/convnext_tiny@16 torchvision/vit_l_16@8
+        torchvision/maxvit_t@8 torchvision/fcn_resnet101@4 transformers/GPT2Model@16
+        transformers/Qwen2Model@32 transformers/MixtralModel@16 transformers/GemmaModel@16
+        transformers/ModernBertModel@32 transformers/FalconModel@16
+        diffusers/StableAudioDiTModel@2 diffusers/FluxTransformer2DModel@1
+        diffusers/SD3Transformer2DModel@2 open_clip/ViT-L-14@8 transformers/TimesFmModel@8
+        monai/ViT@4 transformers/Qwen2_5_VisionTransformerPretrainedModel@4""",
+    ),
+    *_networks(
+        "tf32",
+        """torchvision/vgg16@8 torchvision/regnet_y_8gf@8 torchvision/squeezenet1_1@32
+        transformers/DistilBertModel@32 transformers/ElectraModel@32 transformers/BloomModel@8
+        transformers/SEWModel@8 transformers/EncodecModel@4 open_clip/coca_ViT-B-32@8
+        monai/DenseNet121-2d@8 transformers/PatchTSTModel@16 transformers/AutoformerModel@16
+        torch_geometric/Polynormer@16 transformers/Blip2QFormerModel@32""",
+    ),
+)
+"""Networks of all six categories, at batches that fill a GPU."""
+HELD_OUT = frozenset(
+    network.name
+    for network in NETWORKS
+    if network.graph.rpartition("/")[2]
+    in ("vit_l_16", "mobilenet_v2", "BertModel", "Qwen2Model", "UNet2DConditionModel", "EsmModel")
+)
+"""Networks whose tasks no model is trained on."""
+
+
+def find_tasks(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[Collected]:
+    """Return the tasks of networks, each once, with how often every network calls it."""
+    calls: dict[str, Counter[str]] = {}
+    modules: dict[str, Module] = {}
+    graphs = dict(pack.graphs(sorted({network.graph for network in networks})))
+    for network in networks:
+        if network.graph not in graphs:
+            raise ValueError(f"{network.graph} is not in {pack.path}")
+        for module, count in _heaviest(network, graphs[network.graph]):
+            key = canonical(module)
+            modules[key] = module
+            calls.setdefault(key, Counter())[network.name] += count
+    return [Collected(workload_of(modules[key]), calls[key]) for key in modules]
+
+
+def _heaviest(network: Network, graph: Graph) -> Iterable[tuple[Module, int]]:
+    """A network's tasks with most work, taken in turn from each kind of kernel."""
+    counts: Counter[str] = Counter()
+    modules: dict[str, Module] = {}
+    for match in find_matches(graph, network.dtype, network.batch):
+        key = canonical(match.module)
+        modules[key] = match.module
+        counts[key] += 1
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for key, module in modules.items():
+        kinds[module["kernel"]].append(key)
+    for keys in kinds.values():
+        keys.sort(key=lambda key: counts[key] * workload_of(modules[key]).flops)
+    chosen: list[str] = []
+    while any(kinds.values()) and len(chosen) < MOST_TASKS:
+        chosen += [keys.pop() for keys in kinds.values() if keys]
+    return [(modules[key], counts[key]) for key in chosen[:MOST_TASKS]]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Find the tasks of the corpus and write them to a file."""
+    parser = argparse.ArgumentParser(prog="python -m graph_net.programs.collection.kernel_tasks")
+    parser.add_argument("pack", type=Path)
+    parser.add_argument("--output", "-o", type=Path, required=True)
+    given = parser.parse_args(argv)
+    tasks = find_tasks(Pack(given.pack))
+    write_tasks(given.output, tasks)
+    kernels = Counter(task.workload.name.split("_")[0] for task in tasks)
+    networks = {name for task in tasks for name in task.weights}
+    print(f"{len(tasks)} tasks of {len(networks)} networks: {dict(kernels)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""The tasks of networks: each workload once, with the networks it occurs in and how often.
+
+What TVM says of a network is kept in a file, so that a collection which goes on asks it once.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graph_net.capture.worker import Budget
+from graph_net.graph import Graph, from_bytes, to_bytes
+from graph_net.isolate import Finished, Pool
+from graph_net.isolate.deaths import said_rubbish
+from graph_net.programs.spaces import Workload
+from graph_net.results import Json, Task, canonical
+from graph_net.store.atomic import written
+from graph_net.store.files import read_bytes
+
+
+@dataclass(frozen=True)
+class NetworkTask:
+    """A workload as it occurs in one network."""
+
+    network: str
+    workload: Workload
+    weight: int
+    structure: str
+    """Of the subgraph it computes, with its id and bytes (base 64); empty for a part of a call."""
+    graph: str
+    subgraph: str
+
+
+@dataclass
+class CollectedTask:
+    """A workload over all networks."""
+
+    workload: Workload
+    structure: str
+    graph: str
+    subgraph: str
+    weights: dict[str, int] = field(default_factory=dict)
+    """How often each network calls it."""
+
+    def named(self, target: str) -> Task:
+        """The task as its programs have it."""
+        details: Json = {
+            "flops": self.workload.flops,
+            "graph": self.graph,
+            "structure": self.structure,
+        }
+        work = self.workload
+        return Task(work.space, work.hash, work.name, target, canonical(details))
+
+
+def merge_tasks(found: Iterable[NetworkTask], every: bool = False) -> list[CollectedTask]:
+    """Each workload once, those that compute no whole call left out unless ``every``."""
+    tasks: dict[str, CollectedTask] = {}
+    for one in found:
+        if one.structure or every:
+            known = tasks.setdefault(
+                one.workload.hash,
+                CollectedTask(one.workload, one.structure, one.graph, one.subgraph),
+            )
+            known.weights[one.network] = one.weight
+    return list(tasks.values())
+
+
+class Extraction:
+    """Asks TVM for the tasks of graphs, in a process each, and keeps the answers.
+
+    An answer is kept for a name and the id of its graph: another graph of that name is asked for.
+    """
+
+    def __init__(
+        self, work: Path, cores: int, ids: Mapping[str, str], budget: Budget | None = None
+    ) -> None:
+        self.work, self.cores, self.ids = work, cores, ids
+        self.budget = budget or Budget(300, 8.0)
+
+    def run(
+        self, graphs: Iterable[tuple[str, bytes]], jobs: int, advance: Callable[[], None]
+    ) -> None:
+        """Extract what is not known yet."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
+        pool = Pool(self.budget.limits, jobs)
+        for done in pool.each(todo, self._ask):
+            self._keep(done.item[0], *_believed(done))
+            advance()
+
+    def missing(self) -> list[str]:
+        """Networks that TVM has not been asked for."""
+        return [name for name in self.ids if not self._file(name).exists()]
+
+    def retry(self) -> None:
+        """Forget the answers for networks that TVM could not take."""
+        for name in self.failures():
+            self._file(name).unlink()
+
+    def _ask(self, item: tuple[str, bytes]) -> Iterator[dict[str, Any]]:
+        """Ask TVM for the tasks of one network, in the process that may die of it."""
+        name, data = item
+        for task in network_tasks(name, from_bytes(data), self.cores):
+            yield asdict(task)
+
+    def _keep(self, name: str, tasks: list[Any], failed: str) -> None:
+        tree = {"network": name, "failed": failed, "tasks": tasks}
+        with written(self._file(name)) as file:
+            file.write(json.dumps(tree).encode())
+
+    def _file(self, name: str) -> Path:
+        return self.work / f"{name.replace('/', '--')}@{self.ids[name]}.json"
+
+    def tasks(self) -> Iterator[NetworkTask]:
+        """What is known of these networks."""
+        for name in self.ids:
+            yield from _tasks(_tree(self._file(name)))
+
+    def all_tasks(self) -> Iterator[NetworkTask]:
+        """What is known of every network that was ever asked for here, of its last graph."""
+        found: dict[str, Path] = {}
+        for file in sorted(self.work.glob("*@*.json"), key=lambda file: file.stat().st_mtime_ns):
+            found[file.stem.rpartition("@")[0]] = file
+        for file in found.values():
+            yield from _tasks(_tree(file))
+
+    def failures(self) -> dict[str, str]:
+        """Networks without tasks, and why."""
+        files = {name: self._file(name) for name in self.ids}
+        found = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
+        return {name: why for name, why in found if why}
+
+
+def _believed(done: Finished[Any]) -> tuple[list[Any], str]:
+    """The tasks that a process answered, if tasks they are, or why there are none."""
+    if done.death is not None:
+        return [], done.death.reason[:500]
+    answers = list(done.answers)
+    try:
+        if all(task.network == done.item[0] for task in _tasks({"tasks": answers})):
+            return answers, ""
+        return [], said_rubbish("tasks of another network").reason
+    except (TypeError, KeyError) as error:
+        return [], said_rubbish(error).reason[:500]
+
+
+def _tree(file: Path) -> Any:
+    return json.loads(read_bytes(file))
+
+
+def _tasks(tree: Any) -> Iterator[NetworkTask]:
+    for task in tree["tasks"]:
+        yield NetworkTask(**{**task, "workload": Workload(**task["workload"])})
+
+
+def network_tasks(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:
+    """The tasks of one network."""
+    from graph_net.programs.spaces.relax import tasks_of
+
+    for task in tasks_of(graph, cores):
+        piece = task.subgraph
+        found = (piece.structure, piece.id, _base64(piece)) if piece else ("", "", "")
+        yield NetworkTask(name, task.workload, task.weight, *found)
+
+
+def _base64(graph: Graph) -> str:
+    return b64encode(to_bytes(graph)).decode()

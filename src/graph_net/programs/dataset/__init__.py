@@ -1,0 +1,1 @@
+"""The published data set of programs: splits, statistics, card and metadata."""

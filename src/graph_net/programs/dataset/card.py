@@ -1,0 +1,129 @@
+"""The card of a data set of programs, as the Hugging Face Hub reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from graph_net.corpus.card import size_category
+from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, SCHEMAS, plain
+from graph_net.programs.dataset.dataset import PATTERNS, lacking
+from graph_net.programs.dataset.stats import Platform, markdown
+from graph_net.programs.store.columns import COLUMNS
+
+FILE = "README.md"
+TAGS = ("tensor-programs", "compilers", "auto-tuning", "cost-models", "tvm", "triton", "benchmark")
+
+
+def described(found: Sequence[Platform]) -> str:
+    """The data set in a sentence."""
+    programs, tasks = (
+        sum(n) for n in zip(*((p.programs, len(p.tasks)) for p in found), strict=True)
+    )
+    where = " and ".join(of.device for of in found)
+    return (
+        f"{programs:,} measured programs of {tasks:,} tasks of networks on {where}, every run kept."
+    )
+
+
+def card(found: Sequence[Platform]) -> str:
+    """The card: front matter that tools read, then what people read."""
+    lines = ["---", "license: mit", "pretty_name: GraphNet programs"]
+    lines += ["task_categories:", "- tabular-regression", "tags:", *(f"- {tag}" for tag in TAGS)]
+    lines += [
+        "size_categories:",
+        f"- {size_category(sum(of.programs for of in found))}",
+        "configs:",
+    ]
+    lines += [line for of in found for table in of.files for line in _config(of, table, found[0])]
+    lines += ["dataset_info:"]
+    lines += [line for of in found for table in of.files for line in _info(of, table)]
+    return "\n".join([*lines, "---"]) + "\n" + _text(found)
+
+
+def _config(of: Platform, table: str, first: Platform) -> list[str]:
+    default = ["  default: true"] if of is first and table == "programs" else []
+    path = f"{of.name}/{PATTERNS[table]}"
+    head = [f"- config_name: {of.name}_{table}", *default, "  data_files:"]
+    return [*head, f"  - split: {table}", f"    path: {path}"]
+
+
+def _info(of: Platform, table: str) -> list[str]:
+    """The types of columns, which the Hub's reader does not find out behind dictionaries."""
+    lines = [f"- config_name: {of.name}_{table}", "  features:"]
+    for field in SCHEMAS[table]:
+        kind = plain(field.type)
+        what = f"sequence: {_word(kind.value_type)}" if pa.types.is_list(kind) else ""
+        lines += [f"  - name: {field.name}", f"    {what or 'dtype: ' + _word(kind)}"]
+    return lines
+
+
+def _word(kind: pa.DataType) -> str:
+    return "float64" if pa.types.is_float64(kind) else str(kind)
+
+
+def _text(found: Sequence[Platform]) -> str:
+    names = [of.name for of in found]
+    held = "\n".join(f"- `{of.name}`: {_held(of)}" for of in found)
+    return f"""
+# Programs: measured schedules of the subgraphs of networks
+
+{described(found)}
+A *task* is a subgraph on a platform, a *program* one of its schedules; drawn and measured by
+`graph-net`, as TenSet did it in 2021.
+
+{markdown(found)}
+
+"Typical / best" is the time of a network's tasks with the median program of each, over that with
+the best; a task counts as often as the network calls it. Torch runs eagerly, operator by operator.
+
+## Splits
+
+`splits.json` has, for each platform, the tasks to train on and those to test with, by the column
+`task`. Every task that occurs in a held-out network is for testing, wherever else it occurs; the
+programs of a task are never on both sides.
+
+{held}
+
+## Reading it
+
+    graph-net query -r {names[0]} "SELECT task, kernel, min(cost) FROM programs GROUP BY ALL"
+    graph-net programs show TASK -r {names[0]}
+
+`costs` (seconds of every run), their mean `cost` and `schedule` are computed from smaller columns.
+Without GraphNet, DuckDB reads the files with the same view:
+
+```sql
+{view(names[0])}
+```
+
+{_columns([table for table in SCHEMAS if any(table in of.files for of in found)])}
+`croissant.json` describes these files for tools that read Croissant. There are no personal data.
+Made by `graph-net programs card`.
+"""  # noqa: S608 - a page, not a question
+
+
+def _held(of: Platform) -> str:
+    """The networks of a platform that are held out, and what a split of it lacks for that."""
+    missing = lacking(of.tasks, of.split)
+    return (", ".join(of.split.held_out) or "none") + (f" ({missing})" if missing else "")
+
+
+def view(platform: str) -> str:
+    """The columns of questions, in DuckDB's SQL, of the files of a platform."""
+    given = ", ".join(name for name, how in COLUMNS.items() if name == how)
+    computed = [
+        f"{' '.join(how.split())} AS {name}" for name, how in COLUMNS.items() if name != how
+    ]
+    columns = ",\n  ".join([given, *computed])
+    return f"CREATE VIEW programs AS SELECT\n  {columns}\nFROM '{platform}/programs-*.parquet';"
+
+
+def _columns(tables: Sequence[str]) -> str:
+    parts = []
+    for table in tables:
+        rows = [f"| `{name}` | {DESCRIPTIONS[table][name]} |" for name in SCHEMAS[table].names]
+        head = [f"## {table.capitalize()}", "", ABOUT[table], "", "| column | what it is |"]
+        parts += [*head, "|---|---|", *rows, ""]
+    return "\n".join(parts)

@@ -1,0 +1,61 @@
+"""Croissant metadata of a data set of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from graph_net.corpus.croissant import Edition, document, file_object, file_set
+from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, SCHEMAS, plain
+from graph_net.programs.dataset.dataset import PATTERNS, digest, files, platforms
+
+FILE = "croissant.json"
+
+
+def croissant(folder: Path, described: str, version: str, published: str) -> str:
+    """The metadata as JSON-LD: a record set for each table of each platform."""
+    objects: list[Any] = []
+    records: list[Any] = []
+    for name, path in platforms(folder).items():
+        for table, parts in files(path).items():
+            for part in parts:
+                place = part.relative_to(folder).as_posix()
+                objects.append(file_object(place, part.stat().st_size, digest(part)))
+            whole = f"{name}_{table}_files"
+            pattern = f"{name}/{PATTERNS[table]}"
+            objects.append(file_set(whole, f"The {table} of {name}.", pattern))
+            records.append(_records(f"{name}_{table}", whole, table))
+    return document(Edition("graph-net-programs", described, version, published), objects, records)
+
+
+def _records(name: str, source: str, table: str) -> Mapping[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": ABOUT[table],
+        "field": [_field(name, source, table, field) for field in SCHEMAS[table]],
+    }
+
+
+def _field(name: str, source: str, table: str, field: pa.Field) -> dict[str, Any]:
+    kind = plain(field.type)
+    many = pa.types.is_list(kind)
+    described: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"{name}/{field.name}",
+        "name": field.name,
+        "description": DESCRIPTIONS[table][field.name],
+        "dataType": _type(kind.value_type if many else kind),
+        "source": {"fileSet": {"@id": source}, "extract": {"column": field.name}},
+    }
+    return {**described, "repeated": True} if many else described
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_floating(kind):
+        return "sc:Float"
+    return "sc:Integer" if pa.types.is_integer(kind) else "sc:Text"

@@ -1,0 +1,214 @@
+"""What a data set of programs is made of, counted, and as tables in Markdown."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, geometric_mean, median
+from typing import TYPE_CHECKING, Any
+
+from graph_net.corpus.marked_region import with_region
+from graph_net.programs.dataset.dataset import Split, files, platforms, split_of
+from graph_net.programs.view.overview import TaskSummary, summaries, tables
+
+if TYPE_CHECKING:
+    from graph_net.store.sql import Sql
+
+BEGIN, END = "<!-- made by `graph-net programs stats` -->", "<!-- end of its tables -->"
+_PROGRAMS = """SELECT count(*), count(cost), sum(len(costs)), min(len(costs)) FILTER (cost > 0),
+    max(len(costs)), median(list_aggregate(costs, 'stddev_samp') / cost) FILTER (len(costs) > 1),
+    count(*) FILTER (list_max(costs) > 2 * list_aggregate(costs, 'median')) FROM programs"""
+_FAILURES = """SELECT stage || ': ' || symptom, count(*) FROM programs WHERE status = 'failed'
+    GROUP BY 1 ORDER BY 2 DESC, 1"""
+_EXTRA = "SELECT task, extra FROM programs WHERE contains(extra, ?) ORDER BY line"
+
+
+SOFTWARE = ("torch", "triton", "tvm")
+"""What may be said of the device, and matters for times."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The programs of one platform."""
+
+    name: str
+    device: str
+    software: str
+    tasks: tuple[TaskSummary, ...]
+    split: Split
+    programs: int
+    ran: int
+    runs: int
+    """Repeats of all programs together; of one, from ``fewest`` to ``most``."""
+    fewest: int
+    most: int
+    noise: float
+    """Median over programs of the standard deviation of the repeats over their mean."""
+    jumpy: int
+    """Programs with a repeat that took more than twice as long as their median."""
+    failures: dict[str, int]
+    torch: dict[str, float]
+    """What torch takes for a task, in seconds, where that was measured."""
+    files: dict[str, int]
+    """The bytes of each table."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(self.files.values())
+
+    @property
+    def networks(self) -> set[str]:
+        """All whose tasks these are."""
+        return {network for task in self.tasks for network in task.weights}
+
+
+def count(folder: Path) -> list[Platform]:
+    """Count every platform of a data set."""
+    return [_counted(name, path) for name, path in platforms(folder).items()]
+
+
+def _counted(name: str, path: Path) -> Platform:
+    with tables(path) as connection:
+        tasks = summaries(connection)
+        numbers = connection.execute(_PROGRAMS).fetchone()
+        failures = connection.execute(_FAILURES).fetchall()
+        torch = {t: v for t, v in _extras(connection, "torch").items() if _are_times(v)}
+        devices = _extras(connection, "device").values()
+        software = next((device for device in devices if isinstance(device, dict)), {})
+    assert numbers is not None
+    programs, ran, runs, fewest, most, noise, jumpy = numbers
+    return Platform(
+        name,
+        ", ".join(sorted({task.device for task in tasks})),
+        ", ".join(f"{what} {software[what]}" for what in SOFTWARE if what in software),
+        tuple(tasks),
+        split_of(tasks),
+        programs,
+        ran,
+        int(runs),
+        fewest or 0,
+        most,
+        noise or 0.0,
+        jumpy,
+        dict(failures),
+        {task: fmean(costs) for task, costs in torch.items()},
+        {table: sum(p.stat().st_size for p in parts) for table, parts in files(path).items()},
+    )
+
+
+def _extras(connection: Sql, key: str) -> dict[str, Any]:
+    """What the first program of each task that says something under a key says."""
+    found: dict[str, Any] = {}
+    for task, extra in connection.execute(_EXTRA, [f'"{key}":']).fetchall():
+        tree = json.loads(extra)
+        if isinstance(tree, dict) and key in tree:
+            found.setdefault(task, tree[key])
+    return found
+
+
+def _are_times(value: Any) -> bool:
+    """Whether something that a file says is a list of durations."""
+    times = value if isinstance(value, list) else []
+    return bool(times) and all(isinstance(t, int | float) and t > 0 for t in times)
+
+
+def markdown(found: Sequence[Platform]) -> str:
+    """All of it: the platforms beside each other, then architectures, then failures."""
+    rows = [[what, *(tell(one) for one in found)] for what, tell in _ROWS.items()]
+    lines = _table(["", *(one.name for one in found)], rows)
+    heads = ["platform", "architecture", "networks", "tasks", "held out", "programs"]
+    rows = [row for one in found for row in _architectures(one)]
+    lines += ["", *_table([*heads, "typical / best"], rows)]
+    rows = [[one.name, *_kind(kind, n)] for one in found for kind, n in one.failures.items()]
+    if rows:
+        lines += ["", *_table(["platform", "stage", "symptom", "failures"], rows)]
+    return "\n".join(lines)
+
+
+def with_statistics(page: str, found: Sequence[Platform]) -> str:
+    """A page, what lies between its two marks made anew."""
+    return with_region(page, BEGIN, END, markdown(found))
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def _kind(kind: str, number: int) -> list[str]:
+    stage, _, symptom = kind.partition(": ")
+    return [stage, symptom, f"{number:,}"]
+
+
+def _architectures(of: Platform) -> list[list[str]]:
+    held = set(of.split.test)
+    named = {network: network.rpartition("/")[2].split("-")[0] for network in of.networks}
+    rows = []
+    for architecture in sorted(set(named.values())):
+        networks = {network for network, name in named.items() if name == architecture}
+        tasks = [task for task in of.tasks if networks & task.weights.keys()]
+        cells = [len(networks), len(tasks), sum(task.task in held for task in tasks)]
+        cells.append(sum(task.programs for task in tasks))
+        row = [of.name, architecture, *(f"{cell:,}" for cell in cells)]
+        rows.append([*row, _times(geometric_mean([_gain(tasks, one) for one in networks]))])
+    return rows
+
+
+def _gain(tasks: Sequence[TaskSummary], network: str) -> float:
+    """How much longer a network takes with each task's median program than with the best ones."""
+    ran = [task for task in tasks if network in task.weights and task.best]
+    typical = math.fsum(task.weights[network] * (task.median or 0.0) for task in ran)
+    best = math.fsum(task.weights[network] * (task.best or 0.0) for task in ran)
+    return typical / best if best else 1.0
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g} ×"
+
+
+def _several(of: Platform) -> list[TaskSummary]:
+    """Tasks with a choice; a task of few steps may have one program in all."""
+    return [task for task in of.tasks if task.programs > 1]
+
+
+def _over_best(of: Platform, what: Callable[[TaskSummary], float | None]) -> str:
+    ratios = [(what(task) or 0.0) / task.best for task in _several(of) if task.best]
+    return f"{_times(median(ratios))}, {_times(max(ratios))}" if ratios else ""
+
+
+def _each(of: Platform) -> str:
+    counts = sorted(task.programs for task in _several(of))
+    return f"{counts[0]:,}, {median(counts):,.0f}, {counts[-1]:,}" if counts else ""
+
+
+def _torch(of: Platform) -> str:
+    ratios = [of.torch[t.task] / t.best for t in of.tasks if t.best and t.task in of.torch]
+    return f"{_times(geometric_mean(ratios))} ({len(ratios):,} tasks)" if ratios else "not measured"
+
+
+_ROWS: dict[str, Callable[[Platform], str]] = {
+    "device": lambda of: of.device,
+    "space": lambda of: ", ".join(sorted({task.format for task in of.tasks})),
+    "measured with": lambda of: of.software or "not recorded",
+    "networks": lambda of: f"{len(of.networks):,}",
+    "networks held out": lambda of: f"{len(of.split.held_out):,}",
+    "tasks": lambda of: f"{len(of.tasks):,}",
+    "tasks held out": lambda of: f"{len(of.split.test):,}",
+    "programs": lambda of: f"{of.programs:,}",
+    "that ran": lambda of: f"{of.ran:,} ({of.ran / of.programs:.1%})",
+    "tasks with several programs": lambda of: f"{len(_several(of)):,}",
+    "programs of one of these (fewest, median, most)": _each,
+    "timed runs": lambda of: f"{of.runs:,}",
+    "runs of a program": lambda of: f"{of.fewest} to {of.most}",
+    "median over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.median),
+    "worst over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.worst),
+    "torch over the best, geometric mean": _torch,
+    "noise: deviation over mean of a program's runs, median": lambda of: f"{of.noise:.1%}",
+    "programs with a run over twice their median": lambda of: f"{of.jumpy / of.programs:.1%}",
+    "space on disk": lambda of: f"{of.bytes / 1e6:.2f} MB",
+    "bytes a program": lambda of: f"{of.bytes / of.programs:.1f}",
+}

@@ -1,0 +1,101 @@
+"""The kinds of features there are: what they are of, their columns, the version of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from graph_net.programs.features import graph_features, per_store
+from graph_net.programs.spaces import ansor_steps, primitives
+
+HALF, SINGLE, WHOLE = pa.float16(), pa.float32(), pa.int32()
+"""Magnitudes on a logarithmic scale need no more than half precision."""
+
+
+@dataclass(frozen=True)
+class FeatureColumn:
+    """Numbers of one row: an array of ``shape``, or with ``ragged`` any number of them."""
+
+    name: str
+    type: pa.DataType
+    shape: tuple[int, ...]
+    ragged: bool = False
+
+    @property
+    def width(self) -> int:
+        """Numbers of one array."""
+        return self.shape[0] if len(self.shape) == 1 else self.shape[0] * self.shape[1]
+
+    @property
+    def field(self) -> pa.Field:
+        """As it is stored."""
+        array = pa.list_(pa.field("item", self.type, nullable=False), self.width)
+        return pa.field(self.name, pa.list_(array) if self.ragged else array)
+
+
+@dataclass(frozen=True)
+class FeatureKind:
+    """Features of one definition; those of another version are other features."""
+
+    name: str
+    version: int
+    keys: tuple[str, ...]
+    columns: tuple[FeatureColumn, ...]
+
+    @property
+    def prefix(self) -> str:
+        """How the names of its files begin."""
+        return f"features-{self.name}-{self.version}-"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Keys, numbers, and a reason where there are none."""
+        types = {"program": pa.uint64()}
+        return pa.schema(
+            [
+                *(pa.field(key, types.get(key, pa.string())) for key in self.keys),
+                *(column.field for column in self.columns),
+                pa.field("reason", pa.string()),
+            ],
+            metadata={"graph_net.features": f"{self.name} {self.version}"},
+        )
+
+
+def _values(type: pa.DataType, *shape: int, ragged: bool = False) -> tuple[FeatureColumn, ...]:
+    return (FeatureColumn("values", type, shape, ragged),)
+
+
+_STEPS = ansor_steps.VERSION
+METASCHEDULE = FeatureKind(
+    "primitives_metaschedule", primitives.VERSION, ("program",), _values(HALF, *primitives.SHAPE)
+)
+ANSOR_CPU = FeatureKind(
+    "primitives_ansor_cpu",
+    _STEPS,
+    ("program",),
+    _values(HALF, ansor_steps.CPU_LENGTH, ansor_steps.WIDTH),
+)
+ANSOR_GPU = FeatureKind(
+    "primitives_ansor_gpu",
+    _STEPS,
+    ("program",),
+    _values(HALF, ansor_steps.GPU_LENGTH, ansor_steps.WIDTH),
+)
+PER_STORE = FeatureKind(
+    "per_store",
+    per_store.VERSION,
+    ("task", "program"),
+    _values(HALF, per_store.WIDTH, ragged=True),
+)
+GRAPH = FeatureKind(
+    "graph",
+    graph_features.VERSION,
+    ("graph",),
+    (
+        FeatureColumn("summary", SINGLE, (len(graph_features.SUMMARY_COLUMNS),)),
+        FeatureColumn("nodes", SINGLE, (len(graph_features.NODE_COLUMNS),), ragged=True),
+        FeatureColumn("edges", WHOLE, (3,), ragged=True),
+    ),
+)
+KINDS = {kind.name: kind for kind in (METASCHEDULE, ANSOR_CPU, ANSOR_GPU, PER_STORE, GRAPH)}

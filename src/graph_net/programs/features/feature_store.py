@@ -1,0 +1,186 @@
+"""Features on disk: immutable Parquet parts in a directory, by kind and by the version of a kind.
+
+A row is known by its keys, the hashes of what it is of. What could not be computed has a row too,
+with the reason, so that it is not tried again unless that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from graph_net.programs.features.failures import Lost
+from graph_net.programs.features.feature_kinds import FeatureColumn, FeatureKind
+from graph_net.store.atomic import written
+from graph_net.store.files import matching
+from graph_net.store.parquet_guard import STORE, Guarded
+
+Uint64s = NDArray[np.uint64]
+Row = tuple[tuple[Any, ...], Sequence[NDArray[Any]] | Lost]
+"""The keys of a row in their order, and an array a column or why there is none."""
+LEVEL = 6
+RECENT = 1 << 20
+
+
+class FeatureStore:
+    """The features in a directory."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def parts(self, kind: FeatureKind) -> list[Path]:
+        """The files of a kind, of its present version alone; ParquetError where one is another."""
+        parts = matching(self.path, f"{kind.prefix}*.parquet")
+        Guarded(parts, kind.schema, limits=STORE)
+        return parts
+
+    def known(self, kind: FeatureKind, retry: bool = False) -> HashSet:
+        """What is there; with ``retry`` what could not be computed is not."""
+        found = HashSet()
+        for keys, reasons in self._keys(kind):
+            found.add(keys[reasons.is_null()] if retry else keys)
+        return found
+
+    def _keys(self, kind: FeatureKind) -> Iterator[tuple[Uint64s, pa.ChunkedArray]]:
+        """The keys of a part's rows, each as one number, and their reasons."""
+        for part in self.parts(kind):
+            table = pq.read_table(part, columns=[*kind.keys, "reason"])
+            yield hashes(kind, [table[key] for key in kind.keys]), table["reason"]
+
+    def add(self, kind: FeatureKind, rows: Sequence[Row]) -> None:
+        """Write rows as a part; it is there whole or not at all."""
+        if not rows:
+            return
+        self.path.mkdir(parents=True, exist_ok=True)
+        table = _table(kind, rows)
+        keys = hashes(kind, [table[key] for key in kind.keys])
+        name = blake2b(keys.tobytes(), digest_size=12).hexdigest()
+        with written(self.path / f"{kind.prefix}{name}.parquet") as file:
+            pq.write_table(table, file, compression="zstd", compression_level=LEVEL)
+
+    def batches(self, kind: FeatureKind, rows: int = 4096) -> Iterator[pa.RecordBatch]:
+        """All rows that have features, some at a time."""
+        for part in self.parts(kind):
+            with pq.ParquetFile(part) as file:
+                for batch in file.iter_batches(rows):
+                    yield batch.filter(pc.is_null(batch["reason"]))
+
+    def count(self, kind: FeatureKind) -> int:
+        """How many rows have features."""
+        reasons = (pq.read_table(part, columns=["reason"])["reason"] for part in self.parts(kind))
+        return sum(reason.null_count for reason in reasons)
+
+    def lost(self, kind: FeatureKind) -> Counter[str]:
+        """How often features could not be computed, by reason; not what a later try computed."""
+        failed: dict[int, str] = {}
+        for keys, reasons in self._keys(kind):
+            found = zip(keys.tolist(), reasons.to_pylist(), strict=True)
+            failed |= {key: reason for key, reason in found if reason is not None}
+        if failed:
+            tried = np.fromiter(failed, np.uint64, len(failed))
+            for keys, reasons in self._keys(kind):
+                for key in keys[np.isin(keys, tried) & reasons.is_null()].tolist():
+                    failed.pop(key, None)
+        return Counter(failed.values())
+
+
+class HashSet:
+    """A set of hashes, eight bytes each; new ones gather aside and are merged at times."""
+
+    def __init__(self) -> None:
+        self._sorted: Uint64s = np.empty(0, np.uint64)
+        self._recent: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._sorted) + len(self._recent)
+
+    def add(self, keys: Uint64s) -> None:
+        """Add keys that may be there already."""
+        self._recent.update(keys[~self._has_sorted(keys)].tolist())
+        if len(self._recent) > RECENT:
+            recent = np.fromiter(self._recent, np.uint64, len(self._recent))
+            self._sorted = np.union1d(self._sorted, recent)
+            self._recent = set()
+
+    def has(self, keys: Uint64s) -> NDArray[np.bool_]:
+        """Which of some keys are in."""
+        recent = np.fromiter((key in self._recent for key in keys.tolist()), bool, len(keys))
+        return np.asarray(self._has_sorted(keys) | recent)
+
+    def _has_sorted(self, keys: Uint64s) -> NDArray[np.bool_]:
+        if not len(self._sorted):
+            return np.zeros(len(keys), bool)
+        places = np.searchsorted(self._sorted, keys).clip(max=len(self._sorted) - 1)
+        return np.asarray(self._sorted[places] == keys)
+
+
+def hashes(kind: FeatureKind, columns: Sequence[Any]) -> Uint64s:
+    """One number for each row's keys, which are hashes themselves."""
+    found = np.zeros(len(columns[0]), np.uint64)
+    for name, column in zip(kind.keys, columns, strict=True):
+        if name == "program":
+            found ^= np.asarray(column).astype(np.uint64, copy=False)
+            continue
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        coded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
+        words = [_hash(word) for word in coded.dictionary.to_pylist()]
+        found ^= np.array(words, np.uint64)[np.asarray(coded.indices)]
+    return found
+
+
+def _hash(word: str) -> int:
+    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+
+
+def _table(kind: FeatureKind, rows: Sequence[Row]) -> pa.Table:
+    schema = kind.schema
+    made = [
+        pa.array([keys[place] for keys, _ in rows], schema.field(key).type)
+        for place, key in enumerate(kind.keys)
+    ]
+    for place, column in enumerate(kind.columns):
+        arrays = [None if isinstance(found, Lost) else found[place] for _, found in rows]
+        made.append(_column(column, arrays))
+    reasons = [found.reason if isinstance(found, Lost) else None for _, found in rows]
+    return pa.Table.from_arrays([*made, pa.array(reasons, pa.string())], schema=schema)
+
+
+def _column(column: FeatureColumn, arrays: Sequence[NDArray[Any] | None]) -> pa.Array:
+    """Arrays as a column of lists of fixed size, or of lists of those; None has no value."""
+    kept = [array.reshape(-1, column.width) for array in arrays if array is not None]
+    type = column.type.to_pandas_dtype()
+    flat = np.concatenate(kept) if kept else np.empty((0, column.width))
+    missing = np.array([array is None for array in arrays])
+    inner = column.field.type.value_type if column.ragged else column.field.type
+    if column.ragged:
+        counts = np.zeros(len(arrays), np.int32)
+        counts[~missing] = [len(array) for array in kept]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        lists = pa.FixedSizeListArray.from_arrays(_flat(flat, type), type=inner)
+        return pa.ListArray.from_arrays(pa.array(offsets), lists, mask=pa.array(missing))
+    full = np.zeros((len(arrays), column.width), type)
+    full[~missing] = flat
+    return pa.FixedSizeListArray.from_arrays(_flat(full, type), type=inner, mask=pa.array(missing))
+
+
+def _flat(array: NDArray[Any], type: Any) -> pa.Array:
+    return pa.array(np.ascontiguousarray(array, type).reshape(-1))
+
+
+def arrays_of(column: FeatureColumn, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """A stored column as one array, and where each row of a ragged one begins and ends."""
+    if not column.ragged:
+        flat = np.asarray(values.flatten()).reshape(-1, *column.shape)
+        return flat, np.arange(len(flat) + 1)
+    inner = values.flatten()
+    offsets = np.asarray(values.offsets).astype(np.int64)
+    return np.asarray(inner.flatten()).reshape(-1, *column.shape), offsets - offsets[0]

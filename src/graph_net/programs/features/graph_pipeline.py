@@ -1,0 +1,73 @@
+"""Features of the graphs of a pack: what is missing is computed and kept."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graph_net.corpus.pack import Pack
+from graph_net.graph import GraphLimits as GraphLimits
+from graph_net.graph import from_bytes
+from graph_net.isolate import Batch, Pool
+from graph_net.programs.features.failures import Lost, found_or_lost
+from graph_net.programs.features.feature_kinds import GRAPH
+from graph_net.programs.features.feature_store import FeatureStore, hashes
+from graph_net.programs.features.graph_features import graph_features
+from graph_net.programs.features.part_writer import FeaturePartWriter
+
+BATCH = 32
+
+
+def missing_graphs(pack: Pack, store: FeatureStore, retry: bool = False) -> dict[str, str]:
+    """By id, the name of a graph that has no features yet."""
+    rows = pack.rows(["id", "name"])
+    known = store.known(GRAPH, retry).has(hashes(GRAPH, [rows["id"]]))
+    fresh = rows.filter(pa.array(~known))
+    return dict(zip(fresh["id"].to_pylist(), fresh["name"].to_pylist(), strict=True))
+
+
+def make_graphs(
+    pack: Pack, missing: dict[str, str], store: FeatureStore, pool: Pool
+) -> Iterator[Lost | None]:
+    """Yields as graphs are done, with the reason for one without features."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a pool of threads does not survive a fork
+    # All at once, a few bytes a node: while a pack is being read there are threads that read
+    # ahead, and a process forked then may inherit a lock that nobody will open.
+    blobs = dict(pack.blobs(list(missing.values())))
+    data = {graph: blobs[name] for graph, name in missing.items()}
+    ids = sorted(data)
+    batches = (
+        Batch(lambda: _work(data, pack.limits), tuple(ids[start : start + BATCH]))
+        for start in range(0, len(ids), BATCH)
+    )
+    try:
+        with FeaturePartWriter(store, GRAPH) as parts:
+            for done in pool.batches(batches):
+                found = found_or_lost(done, _arrays)
+                parts.add(((done.item,), found))
+                yield found if isinstance(found, Lost) else None
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _arrays(answer: bytes) -> list[NDArray[Any]]:
+    arrays = np.load(io.BytesIO(answer), allow_pickle=False)
+    return [arrays[column.name] for column in GRAPH.columns]
+
+
+def _work(data: dict[str, bytes], limits: GraphLimits) -> Callable[[str], bytes]:
+    def work(graph: str) -> bytes:
+        found = graph_features(from_bytes(data[graph], limits))
+        written = io.BytesIO()
+        np.savez(written, summary=found.summary, nodes=found.nodes, edges=found.edges)
+        return written.getvalue()
+
+    return work

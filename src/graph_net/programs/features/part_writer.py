@@ -1,0 +1,40 @@
+"""Rows on their way to a store: a part is written after so many of them or so long."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from graph_net.programs.features.feature_kinds import FeatureKind
+from graph_net.programs.features.feature_store import FeatureStore, Row
+
+PART_ROWS = 8192
+PART_SECONDS = 60.0
+"""What a killed run loses at most."""
+
+
+@dataclass
+class FeaturePartWriter:
+    """Gathers rows of a kind; what is left when it is closed is written too."""
+
+    store: FeatureStore
+    kind: FeatureKind
+    rows: list[Row] = field(default_factory=list)
+    since: float = field(default_factory=time.monotonic)
+
+    def __enter__(self) -> FeaturePartWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()
+
+    def add(self, row: Row) -> None:
+        """Take a row on."""
+        self.rows.append(row)
+        if len(self.rows) >= PART_ROWS or time.monotonic() - self.since > PART_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what there is."""
+        self.store.add(self.kind, self.rows)
+        self.rows, self.since = [], time.monotonic()

@@ -1,0 +1,262 @@
+"""Ansor's records by the megabyte: the same programs and damages as line by line, in columns.
+
+TenSet has 52 million lines, and decoding JSON costs 100 µs a line. But a tuner writes its lines in
+one way: the task's part is the same bytes thousands of times, and the steps are a few texts with
+other numbers in them. So a line is cut where these parts meet; a part that was seen before is
+known, and one that is new is first decoded by the reader of single lines. A line that is anything
+else than expected goes to that reader whole, and comes to what it comes to there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph_net.programs.formats.ansor import read_line
+from graph_net.programs.formats.columns import (
+    Coded,
+    ProgramColumns,
+    block_of,
+    concatenate,
+    schedule_hashes,
+    size_of,
+)
+from graph_net.programs.formats.decoded_parts import ENTRY, UNKNOWN, DecodedParts
+from graph_net.programs.formats.outcome import FAILURES
+from graph_net.programs.formats.results import Results, read_results, repeats_of
+from graph_net.programs.formats.text_numbers import GAP, numbered_lines
+from graph_net.programs.formats.values import HUGE, LATEST
+from graph_net.results import NEVER, Failure, Program, Task
+from graph_net.store.lines import (
+    DEFAULT_LIMITS,
+    Damage,
+    Lines,
+    Place,
+    ReadLimits,
+    TuningError,
+    read_chunks,
+)
+
+BEFORE, AFTER, VERSION = b"], [[], [[", b']]], "r": [[', b'], "v": "'
+"""What stands around the steps; the outermost brackets of the steps are in both."""
+REMEMBERED = 1 << 26
+"""Bytes of parts, texts, numbers and costs that are held at most, beside a chunk of the file."""
+_VERSION = re.compile(rb'\], "v": "([\w.]{0,32})"\}')
+_STEPS = re.compile(rb'(?:[][,\x01]|"[\x01!#-+\--[\]-~]*+")*+')
+"""Lists of whole numbers and of texts without escapes, commas and spaces.
+
+Possessive: to go back over a long text would take a hundred times its memory.
+"""
+_NO_STEPS = b'], [[], []]], "r": [[1], 0, 1, 1], "v": ""}'
+_NO_TASK = b'{"i": [["[\\"\\"]", ""], [[], '
+_NO_RESULT = b']], "r": [[1], 0, 1, 1], "v": ""}'
+_FAILURES: list[Failure | None] = [FAILURES.get(number) for number in range(1 + max(FAILURES))]
+
+
+def read_ansor_blocks(
+    path: Path, rows: int, limits: ReadLimits = DEFAULT_LIMITS
+) -> Iterator[ProgramColumns | tuple[Place, Damage]]:
+    """The programs of a file in blocks of about so many; damages as they are met."""
+    held: list[ProgramColumns] = []
+    quick = _Quick(limits)
+    for found in read_chunks(path, limits):
+        if not isinstance(found, Lines):
+            yield found
+            continue
+        blocks, damages = quick.read(found)
+        yield from damages
+        held += blocks
+        if sum(map(len, held)) >= rows or quick.size + quick.known > REMEMBERED:
+            yield from [concatenate(held)] if held else []
+            held, quick = [], _Quick(limits)
+    if held:
+        yield concatenate(held)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Lines in parts: each line's in the same place of every list."""
+
+    rows: list[int]
+    """Which line of the chunk."""
+    heads: list[bytes]
+    steps: list[bytes]
+    results: list[bytes]
+    versions: list[bytes]
+
+    def only(self, good: NDArray[np.bool_]) -> _Cut:
+        """Some of the lines."""
+        if good.all():
+            return self
+        kept = np.flatnonzero(good).tolist()
+        return _Cut(
+            [self.rows[place] for place in kept],
+            *([part[place] for place in kept] for part in self.parts),
+        )
+
+    @property
+    def parts(self) -> tuple[list[bytes], ...]:
+        return self.heads, self.steps, self.results, self.versions
+
+
+class _Quick:
+    """What was seen of a file: its tasks, versions and steps without numbers."""
+
+    def __init__(self, limits: ReadLimits) -> None:
+        self.size = 0
+        self._limits = limits
+        self._tasks = DecodedParts(_task_of)
+        self._versions = DecodedParts(_version_of)
+        self._skeletons = DecodedParts(_skeleton_of)
+        self._shapes = DecodedParts(repeats_of)
+        self._pairs: set[int] = set()
+
+    def read(self, chunk: Lines) -> tuple[list[ProgramColumns], list[tuple[Place, Damage]]]:
+        """The programs of some lines, and what cannot be read."""
+        lines = chunk.data.split(b"\n")
+        cut = _cut(lines, self._limits)
+        blocks = self._blocks(cut, chunk.place.line) if cut.rows else []
+        quick = {row - chunk.place.line for block in blocks for row in block.lines.tolist()}
+        others = [row for row in range(len(lines)) if row not in quick]
+        numbers: list[int] = []
+        programs: list[Program] = []
+        damages: list[tuple[Place, Damage]] = []
+        for place, line in _places(chunk, lines, others):
+            try:
+                if len(line) > self._limits.line_bytes:
+                    raise TuningError(self._limits.too_long().reason)
+                if line and not line.isspace():
+                    programs.append(read_line(line))
+                    numbers.append(place.line)
+            except TuningError as error:
+                damages.append((place, Damage(str(error))))
+        if programs:
+            blocks.append(block_of(numbers, programs))
+            self.size += sum(map(size_of, programs))
+        blocks = [block for block in blocks if len(block)]
+        self.size += sum(block.numbers.nbytes + block.costs.nbytes for block in blocks)
+        return blocks, damages
+
+    @property
+    def known(self) -> int:
+        """Bytes of what is remembered."""
+        parts = (self._tasks, self._versions, self._skeletons, self._shapes)
+        return sum(part.size for part in parts)
+
+    def _blocks(self, cut: _Cut, first: int) -> list[ProgramColumns]:
+        """The lines that are as expected; the first of the chunk has that number."""
+        fits, results = read_results(cut.results, self._shapes)
+        return [self._block(cut.only(fits), results, first)] if fits.any() else []
+
+    def _block(self, cut: _Cut, results: Results, first: int) -> ProgramColumns:
+        texts, good = _canonical(cut.steps)
+        apart = numbered_lines(np.frombuffer(texts, np.uint8))
+        tasks, versions = self._tasks.codes(cut.heads), self._versions.codes(cut.versions)
+        skeletons = self._skeletons.codes(apart.skeletons)
+        for codes in (tasks, versions, skeletons):
+            good &= codes != UNKNOWN
+        good &= _in_range(results)
+        self._count_texts(tasks << 32 | skeletons, cut.steps)
+        timed = good & (results.errors == 0)
+        hashes = schedule_hashes(texts.split(b"\n")[:-1])
+        return ProgramColumns(
+            (np.array(cut.rows, np.int64) + first)[good],
+            Coded(self._tasks.values, tasks[good]),
+            Coded(self._versions.values, versions[good]),
+            Coded(_FAILURES, results.errors[good]),
+            Coded([""], np.zeros(int(good.sum()), np.int64)),
+            results.costs[np.repeat(timed, results.repeats)],
+            np.where(timed, results.repeats, 0)[good],
+            results.seconds[good],
+            results.stamps[good],
+            hashes[good],
+            Coded(self._skeletons.values, skeletons[good]),
+            apart.numbers[np.repeat(good, apart.counts)],
+            apart.counts[good],
+        )
+
+    def _count_texts(self, pairs: NDArray[np.int64], steps: list[bytes]) -> None:
+        """Count the steps of each pair of task and skeleton that is new: it is stored once."""
+        found, rows = np.unique(pairs, return_index=True)
+        for pair, row in zip(found.tolist(), rows.tolist(), strict=True):
+            if pair not in self._pairs:
+                self._pairs.add(pair)
+                self.size += len(steps[row]) + ENTRY
+
+
+def _cut(lines: list[bytes], limits: ReadLimits) -> _Cut:
+    """The lines that can be cut where a record's parts meet."""
+    cut = _Cut([], [], [], [], [])
+    for row, line in enumerate(lines):
+        before, after = line.find(BEFORE), line.rfind(AFTER)
+        end = line.rfind(VERSION)
+        if 0 < before < after < end and len(line) < limits.line_bytes:
+            cut.rows.append(row)
+            cut.heads.append(line[:before])
+            cut.steps.append(line[before + len(BEFORE) - 2 : after + 1])
+            cut.results.append(line[after + len(AFTER) : end])
+            cut.versions.append(line[end:])
+    return cut
+
+
+def _task_of(head: bytes) -> Task | None:
+    """The task of a line that begins so, whatever steps and result come after."""
+    program = _read(head + _NO_STEPS)
+    return program.task if program else None
+
+
+def _version_of(end: bytes) -> str | None:
+    found = _VERSION.fullmatch(end)
+    return found[1].decode() if found else None
+
+
+def _skeleton_of(skeleton: bytes) -> bytes | None:
+    """Steps without their numbers, if with any numbers they are canonical and can be read."""
+    steps = skeleton.replace(GAP, b"1")
+    if not _STEPS.fullmatch(skeleton):
+        return None
+    program = _read(_NO_TASK + steps + _NO_RESULT)
+    return skeleton if program and program.schedule.encode() == steps else None
+
+
+def _read(line: bytes) -> Program | None:
+    try:
+        return read_line(line)
+    except TuningError:
+        return None
+
+
+def _canonical(steps: list[bytes]) -> tuple[bytes, NDArray[np.bool_]]:
+    """Steps without spaces, each with a line break; and which had one after every comma only."""
+    data = b"\n".join(steps) + b"\n"
+    spaced = np.frombuffer(data, np.uint8)
+    wrong = (spaced[1:] == ord(" ")) != (spaced[:-1] == ord(","))
+    good = np.ones(len(steps), bool)
+    if wrong.any():
+        ends = np.cumsum([len(text) + 1 for text in steps])
+        good[np.searchsorted(ends, np.flatnonzero(wrong) + 1, "right")] = False
+    return data.translate(None, b" "), good
+
+
+def _in_range(results: Results) -> NDArray[np.bool_]:
+    """Whether all numbers of a line are: a success has real times, a failure any number."""
+    failed = np.repeat(results.errors > 0, results.repeats)
+    fits = np.where(failed, results.costs <= HUGE, (results.costs > 0) & (results.costs < NEVER))
+    good = np.logical_and.reduceat(fits, np.cumsum(results.repeats) - results.repeats)
+    known = results.errors < len(_FAILURES)
+    return good & known & (results.seconds <= HUGE) & (results.stamps <= LATEST)
+
+
+def _places(chunk: Lines, lines: list[bytes], rows: list[int]) -> Iterator[tuple[Place, bytes]]:
+    """Some lines of a chunk as they stand in the file, with their places."""
+    offset = done = 0
+    for row in rows:
+        offset += sum(len(line) + 1 for line in lines[done:row])
+        done = row
+        end = b"\n" if row < len(lines) - 1 else b""
+        yield Place(chunk.place.line + row, chunk.place.offset + offset), lines[row] + end

@@ -1,0 +1,128 @@
+"""AutoTVM's logs: a JSON object a line, in the two versions there were.
+
+Its other protocol holds pickles. Unpickling runs code, so such a line is passed over and counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from graph_net.programs.formats.outcome import outcome_json, read_outcome
+from graph_net.programs.formats.values import expect, fields, from_text, items, text, to_text
+from graph_net.results import Program, Task
+from graph_net.store.lines import (
+    DEFAULT_LIMITS,
+    Damage,
+    Place,
+    ReadLimits,
+    TuningError,
+    read_lines,
+)
+
+NAME = "autotvm"
+ARGUMENTS, OPTIONS, WORKLOAD = "arguments", "options", "workload"
+"""What a task's details say where its line is laid out as in version 0.1.
+
+Arguments and options where the line has a workload too; that it has none where it has none. The
+later layout needs no details: the name, the arguments and the options are the workload.
+"""
+PICKLED = "a pickle, which runs code when it is read"
+
+
+def read_autotvm(
+    path: Path, limits: ReadLimits = DEFAULT_LIMITS
+) -> Iterator[tuple[Place, Program | Damage]]:
+    """The programs of a file, in order; lines that begin with # are comments."""
+    for place, line in read_lines(path, limits):
+        if isinstance(line, Damage):
+            yield place, line
+        elif is_pickle(line):
+            yield place, Damage(PICKLED)
+        elif not line.startswith(b"#"):
+            try:
+                yield place, _program(fields(from_text(line), "a record"))
+            except TuningError as error:
+                yield place, Damage(str(error))
+
+
+def is_pickle(line: bytes) -> bool:
+    """Whether a line is of the protocol with pickles: a target and three texts in base 64."""
+    parts = line.strip().split(b"\t")
+    return len(parts) == 4 and not line.lstrip().startswith((b"{", b"["))
+
+
+def _program(tree: dict[str, Any]) -> Program:
+    if "v" in tree:
+        target, name, arguments, options, workload, config = items(tree.get("i"), "an input", 6)
+        version, result, details = tree["v"], tree.get("r"), {WORKLOAD: None}
+        _check(config, "e")
+        if workload is not None:
+            details = {ARGUMENTS: arguments, OPTIONS: options}
+    else:
+        target, name, arguments, options = items(tree.get("input"), "an input", 4)
+        workload, config, details = None, tree.get("config"), None
+        version, result = tree.get("version"), tree.get("result")
+        _check(config, "entity")
+    expect(version in (0.1, 0.2), "version 0.1 or 0.2")
+    outcome = read_outcome(result)
+    kernel = text(name, "a name of a task")
+    known = workload if workload is not None else [kernel, arguments, options]
+    tvm = tree.get("tvm_version")
+    said = "" if details is None else to_text(details)
+    return Program(
+        Task(NAME, to_text(known), kernel, text(target, "a target"), said),
+        to_text(config),
+        outcome.costs,
+        outcome.failure,
+        str(version),
+        outcome.seconds,
+        outcome.measured,
+        "" if tvm is None else to_text({"tvm_version": text(tvm, "a version of TVM")}),
+    )
+
+
+def _check(config: Any, entities: str) -> None:
+    """A configuration names its entities by a word that depends on the layout of its line."""
+    items(fields(config, "a configuration").get(entities), "the entities of a configuration")
+
+
+def write_autotvm(programs: Iterable[Program], file: IO[bytes]) -> None:
+    """Programs as lines that AutoTVM, and ``read_autotvm``, read; laid out as they came."""
+    for program in programs:
+        expect(program.task.format == NAME, f"programs of {NAME}, not {program.task.format}")
+        tree = _short(program) if program.task.details else _long(program)
+        tree |= json.loads(program.extra) if program.extra else {}
+        file.write(json.dumps(tree, allow_nan=False).encode() + b"\n")
+
+
+def _short(program: Program) -> dict[str, Any]:
+    """As version 0.1 has it: the workload beside the arguments, everything in one list."""
+    task, config = program.task, json.loads(program.schedule)
+    _check(config, "e")
+    details = fields(json.loads(task.details), "details")
+    if WORKLOAD in details:
+        named = [*_called(task), None]
+    else:
+        named = [details.get(ARGUMENTS), details.get(OPTIONS), json.loads(task.workload)]
+    given = [task.target, task.kernel, *named, config]
+    return {"i": given, "r": outcome_json(program), "v": float(program.version)}
+
+
+def _long(program: Program) -> dict[str, Any]:
+    """As version 0.2 has it."""
+    task, config = program.task, json.loads(program.schedule)
+    _check(config, "entity")
+    return {
+        "input": [task.target, task.kernel, *_called(task)],
+        "config": config,
+        "result": outcome_json(program),
+        "version": float(program.version),
+    }
+
+
+def _called(task: Task) -> list[Any]:
+    """The arguments and options of a task whose file has no other name for its workload."""
+    return items(json.loads(task.workload), "a task's name, arguments and options", 3)[1:]

@@ -1,0 +1,117 @@
+"""Results of many lines at once: ``costs], error, seconds, stamp``, as C++ prints numbers.
+
+A decimal of up to fifteen digits is an integer over a power of ten, and up to 10^22 that quotient
+is rounded once: it is the very double that any correct reader of decimals gives. What is longer is
+not read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph_net.programs.formats.decoded_parts import UNKNOWN, DecodedParts
+
+DIGITS, POWER = 15, 22
+_POWERS = np.array([10.0**power for power in range(POWER + 1)])
+_TENS = 10 ** np.arange(DIGITS + 2, dtype=np.int64)
+_SHAPE = re.compile(rb"N(?:, N)*+\], \x01, N, N".replace(b"N", rb"\x01(?:\.\x01)?(?:e[+-]?\x01)?"))
+_DOT, _E, _PLUS, _MINUS, _BREAK = b".e+-\n"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Columns of results; costs are flat, beside how many each line has."""
+
+    costs: NDArray[np.float64]
+    repeats: NDArray[np.int64]
+    errors: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    stamps: NDArray[np.float64]
+
+
+def repeats_of(shape: bytes) -> int | None:
+    """How many costs a result has whose numbers are replaced by gaps; None where it is none."""
+    return shape.count(b",") - 2 if _SHAPE.fullmatch(shape) else None
+
+
+def read_results(
+    texts: Sequence[bytes], shapes: DecodedParts[int]
+) -> tuple[NDArray[np.bool_], Results]:
+    """Which texts are results that can be read here, and the columns of those."""
+    data = np.frombuffer(b"\n" + b"\n".join(texts) + b"\n", np.uint8)
+    digits = data - np.uint8(ord("0"))  # what is no digit wraps to 10 and more
+    digit = digits < 10
+    first = digit.copy()
+    first[1:] &= ~digit[:-1]
+    shape = np.where(first, np.uint8(1), data)[~digit | first]
+    codes = shapes.codes(shape.tobytes()[1:-1].split(b"\n"))
+    fits = codes != UNKNOWN
+    if fits.all():
+        repeats = np.array(shapes.values, np.int64)[codes]
+        numbers, short = _numbers(data, digits, digit, np.flatnonzero(first))
+        ends = np.cumsum(repeats + 3)
+        fits = np.logical_and.reduceat(short, ends - repeats - 3)
+        if fits.all():
+            last = np.zeros(len(numbers), bool)
+            for place in (1, 2, 3):
+                last[ends - place] = True
+            errors = numbers[ends - 3].astype(np.int64)
+            found = Results(numbers[~last], repeats, errors, numbers[ends - 2], numbers[ends - 1])
+            return fits, found
+    rest = [text for text, fit in zip(texts, fits.tolist(), strict=True) if fit]
+    if not rest:
+        none, empty = np.zeros(0, np.int64), np.zeros(0)
+        return fits, Results(empty, none, none, empty, empty)
+    also, found = read_results(rest, shapes)
+    fits[np.flatnonzero(fits)] = also
+    return fits, found
+
+
+def _numbers(
+    data: NDArray[np.uint8],
+    digits: NDArray[np.uint8],
+    digit: NDArray[np.bool_],
+    at: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Every number, of which runs of digits begin at some places; and whether it is short."""
+    values, lengths = _runs(digits, digit, at)
+    before = data[at - 1]
+    fraction = before == _DOT
+    exponent = (before == _E) | (before == _PLUS) | (before == _MINUS)
+    whole = ~(fraction | exponent)
+    number = np.cumsum(whole) - 1
+    mantissa, length = values[whole], lengths[whole]
+    short = (length == 1) | (digits[at[whole]] > 0)
+    power = np.zeros(len(mantissa), np.int64)
+    of = number[fraction]
+    mantissa[of] = mantissa[of] * _TENS[lengths[fraction]] + values[fraction]
+    length[of] += lengths[fraction]
+    power[of] = lengths[fraction]
+    power[number[exponent]] += np.where(before == _MINUS, values, -values)[exponent]
+    short &= (length <= DIGITS) & (np.abs(power) <= POWER)
+    power = np.clip(power, -POWER, POWER)
+    scale = _POWERS[np.abs(power)]
+    return np.where(power > 0, mantissa / scale, mantissa * scale), short
+
+
+def _runs(
+    digits: NDArray[np.uint8], digit: NDArray[np.bool_], at: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The value and the length of runs of digits; of long ones, of their first digits."""
+    values = digits[at].astype(np.int64)
+    lengths = np.ones(len(at), np.int64)
+    more = np.flatnonzero(digit[at + 1])
+    for length in range(1, DIGITS + 1):
+        if not len(more):
+            break
+        place = at[more] + length
+        lengths[more] += 1
+        if length < DIGITS:
+            values[more] = values[more] * 10 + digits[place]
+        more = more[digit[place + 1]]
+    return values, lengths

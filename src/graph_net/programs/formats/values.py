@@ -1,0 +1,136 @@
+"""JSON out of bytes, and its values checked; everything that is wrong is a TuningError."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from graph_net.results import NEVER, canonical
+from graph_net.store.lines import TuningError
+
+DEPTH = 24
+"""Brackets within brackets; the deepest real schedule has 6."""
+REPEATS = 1 << 16
+TEXT = 1 << 16
+HUGE = 1e300
+LATEST = 253_402_300_799
+"""The last second before the year 10000, which no date can name."""
+
+
+def _refuse(name: str) -> NoReturn:
+    raise TuningError(f"{name} is no number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def from_text(data: bytes) -> Any:
+    """The value of some JSON."""
+    try:
+        return _DECODER.decode(data.decode())
+    except UnicodeDecodeError as error:
+        raise TuningError(f"not UTF-8: {error.reason}") from error
+    except json.JSONDecodeError as error:
+        what = error.msg.removesuffix(" at")
+        raise TuningError(f"not JSON: {what} at character {error.pos}") from error
+    except RecursionError as error:
+        raise TuningError(f"more than {DEPTH} brackets within brackets") from error
+    except TuningError:
+        raise
+    except ValueError as error:  # an integer of thousands of digits
+        raise TuningError(f"not JSON: {str(error)[:80]}") from error
+
+
+def to_text(value: Any) -> str:
+    """A value as canonical JSON, to be kept as text."""
+    if not _shallow(value):
+        raise TuningError(f"more than {DEPTH} brackets within brackets")
+    try:
+        return canonical(value)
+    except ValueError as error:
+        raise TuningError("a number that is not finite") from error
+
+
+def _shallow(value: Any) -> bool:
+    """Whether brackets are nested no deeper than allowed; level by level, as millions are asked."""
+    level = [value] if isinstance(value, (list, dict)) else []
+    for _ in range(DEPTH):
+        if not level:
+            break
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (list, dict))
+        ]
+    return not level
+
+
+def expect(holds: bool, what: str) -> None:
+    """Raise unless something holds; ``what`` names what was expected."""
+    if not holds:
+        raise TuningError(f"expected {what}")
+
+
+def text(value: Any, what: str) -> str:
+    """A string that can be stored."""
+    expect(isinstance(value, str) and len(value) <= TEXT, f"{what}, a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise TuningError(f"expected {what}, a text of whole characters") from error
+    assert isinstance(value, str)
+    return value
+
+
+def items(value: Any, what: str, *counts: int) -> list[Any]:
+    """A list, of one of so many items where counts are given."""
+    expect(isinstance(value, list), f"{what}, a list")
+    if counts:
+        expect(len(value) in counts, f"{what}, of {' or '.join(map(str, counts))} items")
+    assert isinstance(value, list)
+    return value
+
+
+def fields(value: Any, what: str) -> dict[str, Any]:
+    """An object."""
+    expect(isinstance(value, dict), f"{what}, an object")
+    assert isinstance(value, dict)
+    return value
+
+
+def whole(value: Any, what: str, most: int) -> int:
+    """A whole number from 0."""
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+    expect(good, f"{what}, a whole number from 0 to {most}")
+    assert isinstance(value, int)
+    return value
+
+
+def number(value: Any, what: str, most: float = HUGE) -> float:
+    """A finite number from 0."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    good = good and 0 <= value <= most and math.isfinite(value)
+    expect(good, f"{what}, a number from 0 to {most:g}")
+    return float(value)
+
+
+def date(value: Any) -> float:
+    """Seconds since 1970."""
+    return number(value, "a time stamp", LATEST)
+
+
+def costs(value: Any) -> tuple[float, ...]:
+    """The repeats of a measurement, in seconds; tuners' mark for "no time" is let through."""
+    repeats = items(value, "costs")
+    expect(0 < len(repeats) <= REPEATS, f"1 to {REPEATS} costs")
+    return tuple(number(repeat, "a cost", HUGE) for repeat in repeats)
+
+
+def times(value: Any) -> tuple[float, ...]:
+    """Costs of a program that ran."""
+    found = costs(value)
+    for cost in found:
+        expect(0 < cost < NEVER, f"a cost over 0 and under {NEVER:g} seconds, not {cost:g}")
+    return found

@@ -1,0 +1,45 @@
+"""Numbers for models: magnitudes, and words as buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float32]
+LARGEST = 2**62
+
+
+def bucket(word: str, buckets: int) -> int:
+    """One of so many buckets, always the same for a word."""
+    return crc32(word.encode("utf-8", "surrogatepass")) % buckets
+
+
+def number(value: Any) -> float:
+    """A number within bounds; 0 for what is none."""
+    if isinstance(value, (int, float)) and (isinstance(value, int) or isfinite(value)):
+        return float(max(-LARGEST, min(LARGEST, value)))
+    return 0.0
+
+
+def log_magnitude(values: Any) -> Floats:
+    """Magnitudes: sign · log2(1 + \\|x\\|), as TenSet has them."""
+    given = np.asarray(values, np.float64)
+    return np.asarray(np.sign(given) * np.log2(1 + np.abs(given)), np.float32)
+
+
+def leaves(values: Sequence[Any]) -> Iterator[Any]:
+    """What lists within lists hold, in order."""
+    waiting = [iter(values)]
+    while waiting:
+        for value in waiting[-1]:
+            if isinstance(value, list):
+                waiting.append(iter(value))
+                break
+            yield value
+        else:
+            waiting.pop()

@@ -1,0 +1,261 @@
+"""``metaschedule``: the design space that TVM's MetaSchedule has for a function, on a CPU.
+
+A schedule is a trace with its decisions, as MetaSchedule's own databases keep it: replayed on the
+same function it gives the same program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from graph_net.compilers.silence import silent
+from graph_net.compilers.tvm import tvm_target
+from graph_net.compilers.tvm_ready import load_intrinsics
+from graph_net.programs.spaces.space import Built, Space, SpaceError, Workload
+from graph_net.programs.spaces.traces import mutate_trace, parse_trace, programs_of
+from graph_net.results import canonical
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FLUSH = "cache_flush_cpu_non_first_arg"
+"""As TenSet and TVM's own runners have it: every argument but the first leaves the caches."""
+_BIG_CORES = 1
+"""TVM's word for its usual choice of cores."""
+COUNTED = 4
+"""Draws of each sketch that are counted; their extents, and so the counts, are nearly alike."""
+
+
+def workload_of(module: Any, name: str) -> Workload:
+    """A function of TVM's as a workload; the hash is the one MetaSchedule's databases use."""
+    from tvm.s_tir.analysis import estimate_tir_flops
+    from tvm.s_tir.meta_schedule.database import Workload as Stored
+    from tvm.s_tir.meta_schedule.tune_context import _normalize_mod
+
+    module = _normalize_mod(module)
+    number, text = Stored(module).as_json()
+    return Workload("metaschedule", name, str(number), str(text), float(estimate_tir_flops(module)))
+
+
+class MetaScheduleSpace(Space):
+    """The programs of a function for a target of LLVM."""
+
+    name = "metaschedule"
+
+    def __init__(self, workload: Workload, target: str = "") -> None:
+        import tvm
+
+        load_intrinsics()
+        self.workload = workload
+        try:
+            self._target = tvm.target.Target(json.loads(target)) if target else tvm_target(cores())
+        except (ValueError, TypeError) as error:
+            raise SpaceError(f"not a target of TVM: {target[:200]}") from error
+        self.target = str(self._target)
+
+    @cached_property
+    def module(self) -> Any:
+        """The function, not scheduled."""
+        from tvm.s_tir.meta_schedule.database import Workload as Stored
+
+        try:
+            return Stored.from_json([self.workload.hash, self.workload.module]).mod
+        except (RuntimeError, ValueError) as error:
+            raise SpaceError(f"{self.workload.name} holds no module of TVM") from error
+
+    @cached_property
+    def _context(self) -> Any:
+        from tvm.s_tir import meta_schedule
+
+        return meta_schedule.TuneContext(
+            self.module,
+            target=self._target,
+            space_generator="post-order-apply",
+            search_strategy="replay-trace",
+            task_name=self.workload.name,
+            rand_state=1,
+            num_threads=1,
+        )
+
+    @cached_property
+    def _sketches(self) -> list[Any]:
+        """The design spaces: traces whose decisions are open."""
+        with silent():
+            found = self._context.generate_design_space()
+        return [schedule.trace for schedule in found]
+
+    def ready(self) -> None:
+        """Unpack the module."""
+        _ = self.module
+
+    def count(self) -> float:
+        """The decisions' choices multiplied, over all sketches; many of them are one program."""
+        total = 0.0
+        for number in range(len(self._sketches)):
+            drawn = [self.draw(number + 1 + len(self._sketches) * k) for k in range(COUNTED)]
+            total += max((programs_of(parse_trace(text)) for text in drawn if text), default=0.0)
+        return total
+
+    def draw(self, seed: int) -> str | None:
+        """A sketch with random decisions, after MetaSchedule's postprocessing."""
+        from tvm.s_tir.schedule import Trace as Sketch
+
+        sketch = self._sketches[(seed - 1) % len(self._sketches)]
+        schedule = self._fresh(seed)
+        return self._finished(
+            schedule,
+            lambda: Sketch(sketch.insts, {}).apply_to_schedule(schedule, remove_postproc=True),
+        )
+
+    def mutate(self, schedule: str, seed: int) -> str | None:
+        """One decision changed: a prime factor moved, another choice, another location."""
+        from tvm.s_tir.schedule import Trace as Sketch
+
+        changed = mutate_trace(parse_trace(schedule), random.Random(seed))  # noqa: S311
+        if changed is None:
+            return None
+        made = self._fresh(1)
+        found = self._finished(made, lambda: Sketch.apply_json_to_schedule(changed, made))
+        return None if found == schedule else found
+
+    def _fresh(self, seed: int) -> Any:
+        from tvm.s_tir.schedule import Schedule
+
+        return Schedule(self.module, seed=seed, error_render_level="none")
+
+    def _finished(self, schedule: Any, decide: Any) -> str | None:
+        """Decide, postprocess; the trace, or None where that fails."""
+        with silent():
+            try:
+                decide()
+                schedule.enter_postproc()
+                if not all(
+                    step.apply(schedule) for step in self._context.space_generator.postprocs
+                ):
+                    return None
+            except Exception:  # TVM's errors have no common class but this one
+                return None
+        return canonical(_plain(schedule.trace.simplified(False).as_json()))
+
+    def schedule(self, schedule: str) -> Any:
+        """TVM's Schedule of a trace; SpaceError where the trace is none of this function."""
+        from tvm.s_tir.schedule import Trace as Sketch
+
+        trace = parse_trace(schedule)
+        made = self._fresh(1)
+        with silent():
+            try:
+                Sketch.apply_json_to_schedule(trace, made)
+            except Exception as error:
+                why = (str(error).strip().splitlines() or [""])[-1][:200]
+                raise SpaceError(f"no schedule of {self.workload.name}: {why}") from error
+        return made
+
+    def wrong(self, schedule: str) -> str | None:
+        """What replaying says; a trace that was drawn or mutated here has nothing wrong."""
+        try:
+            self.schedule(schedule)
+        except SpaceError as error:
+            return str(error)
+        return None
+
+    def encode(self, schedule: str) -> np.ndarray:
+        """The primitives and their numbers, as TLP has them."""
+        from graph_net.programs.spaces.primitives import encode_trace
+
+        return encode_trace(schedule)
+
+    def computation(self) -> str:
+        """The function as TVMScript."""
+        return _script(self.module)
+
+    def code(self, schedule: str) -> str:
+        """The scheduled function as TVMScript."""
+        return _script(self.schedule(schedule).mod)
+
+    def steps(self, schedule: str) -> str:
+        """The decisions as calls of TVM's schedule."""
+        return str(self.schedule(schedule).trace.simplified(True))
+
+    def build(self, schedule: str) -> Built:
+        """Compile for this processor, in this process."""
+        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+        from tvm.s_tir.meta_schedule.builder.local_builder import default_build
+
+        os.environ["TVM_NUM_THREADS"] = str(self._target.attrs.get("num-cores", 1))
+        module = self.schedule(schedule).mod
+        arguments = [
+            info.as_json() for info in ArgInfo.from_entry_func(module, remove_preproc=True)
+        ]
+        with silent():
+            return TvmProgram(default_build(module, self._target, None), arguments)
+
+
+class TvmProgram(Built):
+    """A function of TVM's with arguments to call it with."""
+
+    def __init__(self, library: Any, arguments: Sequence[Any]) -> None:
+        import tvm
+
+        device = tvm.cpu()
+        self._arguments = [_argument(entry, device) for entry in arguments]
+        self._library, self._device = library, device
+        library.get_function("main")  # LLVM makes machine code when asked for it: now, not in a run
+
+    def start_threads(self) -> None:
+        """Start TVM's pool, as large as ``build`` said; the first run would start it otherwise."""
+        import tvm
+
+        tvm.get_global_func("runtime.config_threadpool")(_BIG_CORES, 0)
+
+    def times(self, repeats: int) -> list[float]:
+        """TVM's own clock: a call that is not counted, then each after a flush of the caches."""
+        evaluate = self._library.time_evaluator(
+            "main",
+            self._device,
+            number=1,
+            repeat=repeats,
+            min_repeat_ms=0,
+            f_preproc=FLUSH,
+        )
+        return [float(seconds) for seconds in evaluate(*self._arguments).results]
+
+
+def _argument(entry: Any, device: Any) -> Any:
+    """Numbers for a tensor: a short random piece, repeated; indices are 0, which is always one."""
+    import numpy as np
+    import tvm
+
+    _, dtype, shape = entry
+    shape = tuple(int(size) for size in shape)
+    kind = str(dtype)
+    if kind == "bfloat16":
+        raise SpaceError("numpy has no bfloat16 to make arguments of")
+    if kind.startswith("float"):
+        piece = np.random.default_rng(0).standard_normal(4096).astype(kind)
+        values = np.resize(piece, shape)
+    else:
+        values = np.zeros(shape, kind)
+    return tvm.runtime.tensor(values, device)
+
+
+def _script(module: Any) -> str:
+    """TVMScript; numbers name their dtype only where it is not the one that most of them have."""
+    return min((str(module.script(int_dtype=dtype)) for dtype in ("int32", "int64")), key=len)
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _plain(value: Any) -> Any:
+    """TVM's containers and numbers as JSON has them."""
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return value.value if hasattr(value, "value") else [_plain(part) for part in value]

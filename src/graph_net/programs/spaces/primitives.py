@@ -1,0 +1,229 @@
+"""A schedule as a sequence of its own primitives (TLP): numbers from the trace, nothing compiled.
+
+A row is a primitive: which one it is, the names it is given (threads, scopes, annotations), where
+its loops and blocks come from, and its numbers, with what was drawn in the place of the variables.
+Instructions that only fetch a block or a loop, or draw a number, are no rows of their own, and what
+follows ``EnterPostproc`` is left out because it is computed from the rest: the same program has the
+same features whether its trace was stored before or after postprocessing.
+
+Programs of a task differ in little but what was drawn. So the rows of a trace without its decisions
+are made once and kept, and a trace is a copy of them with a few numbers filled in.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from graph_net.programs.spaces.magnitudes import Floats, bucket, leaves, log_magnitude, number
+from graph_net.programs.spaces.space import SpaceError
+from graph_net.programs.spaces.traces import POSTPROC
+
+KINDS = (
+    "Split Fuse Reorder AddUnitLoop Parallel Vectorize Bind Unroll CacheRead CacheWrite "
+    "ReindexCacheRead ReindexCacheWrite Reindex ComputeAt ReverseComputeAt ComputeInline "
+    "ReverseComputeInline DecomposeReduction RFactor StorageAlign SetScope Blockize Tensorize "
+    "Annotate Unannotate TransformLayout TransformBlockLayout PadEinsum"
+).split()
+"""Primitives with a column of their own; the others share those of ``OTHER_KINDS``."""
+OTHER_KINDS = 2
+WORDS = (
+    "blockIdx.x blockIdx.y threadIdx.x threadIdx.y vthread.x local shared global "
+    "meta_schedule.parallel meta_schedule.vectorize meta_schedule.unroll_explicit "
+    "meta_schedule.unroll_implicit meta_schedule.cooperative_fetch meta_schedule.tiling_structure "
+    "meta_schedule.thread_extent_low_inclusive meta_schedule.thread_extent_high_inclusive "
+    "meta_schedule.auto_tensorize meta_schedule.random_compute_producer"
+).split()
+OTHER_WORDS = 4
+REFERENCES = 2
+"""Loops or blocks of a row of which it is told where they come from."""
+NUMBERS = 7
+LENGTH = 64
+"""Rows; the longest of 20,089 real traces for a GPU has 62."""
+_WORD = len(KINDS) + OTHER_KINDS
+_COUNT = _WORD + len(WORDS) + OTHER_WORDS
+_REFERENCE = _COUNT + 1
+_NUMBER = _REFERENCE + 2 * REFERENCES
+WIDTH = _NUMBER + NUMBERS
+SHAPE = (LENGTH, WIDTH)
+VERSION = 1
+"""Of what the columns mean: features of two versions are not to be mixed."""
+TEMPLATES = 1024
+"""Kept at most; all are dropped when there are more."""
+
+_KIND_COLUMN = {name: column for column, name in enumerate(KINDS)}
+_WORD_COLUMN = {name: column for column, name in enumerate(WORDS, _WORD)}
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A variable's place in a decision: of which instruction, which of its results."""
+
+    instruction: int
+    item: int
+
+
+@dataclass
+class _Template:
+    """The rows of a trace without its decisions, and where those belong."""
+
+    base: Floats
+    rows: int
+    """Before any is cut."""
+    holes: list[tuple[int, list[Any] | None, list[tuple[int, int]]]]
+    """Of an instruction: what it chooses from, and (item of the decision, position)."""
+
+
+class TraceEncoder:
+    """Turns traces of MetaSchedule into arrays of ``SHAPE``; quick for traces that are alike."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, _Template] = {}
+
+    def encode(self, schedules: Sequence[str]) -> Floats:
+        """Features of each schedule; SpaceError where one is no trace."""
+        made = np.empty((len(schedules), LENGTH * WIDTH), np.float32)
+        places: list[int] = []
+        values: list[float] = []
+        for place, schedule in enumerate(schedules):
+            template, drawn = self._read(schedule)
+            made[place] = template.base
+            _fill(template, drawn, place * LENGTH * WIDTH, places, values)
+        made.reshape(-1)[places] = log_magnitude(values)
+        return made.reshape(-1, *SHAPE)
+
+    def rows(self, schedule: str) -> int:
+        """How many rows a schedule has before any is cut."""
+        return self._read(schedule)[0].rows
+
+    def _read(self, schedule: str) -> tuple[_Template, dict[int, Any]]:
+        try:
+            instructions, decisions = json.loads(schedule)
+            end = next(
+                (n for n, instruction in enumerate(instructions) if instruction[0] == POSTPROC),
+                len(instructions),
+            )
+            kept = instructions[:end]
+            # The second format has no references to equal objects: equal lists, equal bytes.
+            key = marshal.dumps(kept, 2)
+            template = self._known.get(key)
+            if template is None:
+                template = _TemplateMaker().make(kept)
+                if len(self._known) >= TEMPLATES:
+                    self._known.clear()
+                self._known[key] = template
+            return template, {int(place): value for place, value in decisions}
+        except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
+            raise SpaceError(f"not a trace of MetaSchedule: {error}") from error
+
+
+def encode_trace(schedule: str) -> Floats:
+    """Features of one schedule; the rows of those that are alike are kept in this process."""
+    return np.asarray(_shared().encode([schedule])[0])
+
+
+@cache
+def _shared() -> TraceEncoder:
+    return TraceEncoder()
+
+
+def _fill(
+    template: _Template, drawn: dict[int, Any], start: int, places: list[int], values: list[float]
+) -> None:
+    """Note what a trace has drawn, and where in an array of many traces it belongs."""
+    for instruction, choices, holes in template.holes:
+        value = drawn.get(instruction)
+        if choices is not None:
+            known = isinstance(value, int) and 0 <= value < len(choices)
+            value = choices[value] if known else None  # type: ignore[index]
+        several = isinstance(value, list)
+        for item, position in holes:
+            one = (value[item] if item < len(value) else None) if several else value  # type: ignore[arg-type,index]
+            places.append(start + position)
+            values.append(number(one))
+
+
+@dataclass
+class _TemplateMaker:
+    """Walks over instructions once, keeping where each variable was made."""
+
+    base: Floats = field(default_factory=lambda: np.zeros(SHAPE, np.float32))
+    raw: list[float] = field(default_factory=list)
+    rows: int = 0
+    made: dict[str, tuple[int, int]] = field(default_factory=dict)
+    drawn: dict[str, _Drawn] = field(default_factory=dict)
+    choices: dict[int, list[Any]] = field(default_factory=dict)
+    holes: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def make(self, instructions: list[Any]) -> _Template:
+        for place, (name, inputs, attributes, outputs) in enumerate(instructions):
+            if not isinstance(name, str) or not all(
+                isinstance(part, list) for part in (inputs, attributes, outputs)
+            ):
+                raise ValueError(f"instruction {place} is {str(name)[:40]!r}")
+            if name.startswith("Sample"):
+                self._sample(place, attributes, outputs)
+                continue
+            if not name.startswith("Get"):
+                if self.rows < LENGTH:
+                    self._row(name, inputs, attributes)
+                self.rows += 1
+            for item, output in enumerate(outputs):
+                self.made[str(output)] = (self.rows, item)
+        holes = [(n, self.choices.get(n), found) for n, found in self.holes.items()]
+        return _Template(self.base.reshape(-1), self.rows, holes)
+
+    def _sample(self, place: int, attributes: list[Any], outputs: list[Any]) -> None:
+        if attributes and isinstance(attributes[0], list):
+            self.choices[place] = attributes[0]
+        for item, output in enumerate(outputs):
+            self.drawn[str(output)] = _Drawn(place, item)
+
+    def _row(self, name: str, inputs: list[Any], attributes: list[Any]) -> None:
+        row = self.base[self.rows]
+        other = len(KINDS) + bucket(name, OTHER_KINDS)
+        row[_KIND_COLUMN.get(name, other)] = 1
+        row[_COUNT] = log_magnitude(len(inputs))
+        self.raw = []
+        references = 0
+        for value in leaves(inputs):
+            if isinstance(value, str) and value in self.made:
+                age, item = self.rows - self.made[value][0], self.made[value][1]
+                if references < REFERENCES:
+                    start = _REFERENCE + 2 * references
+                    row[start : start + 2] = log_magnitude((age, item))
+                    references += 1
+                else:
+                    self.raw.append(item)
+            else:
+                self._number(value)
+        for value in leaves(attributes):
+            if isinstance(value, str):
+                shared = _WORD + len(WORDS) + bucket(value, OTHER_WORDS)
+                row[_WORD_COLUMN.get(value, shared)] = 1
+            else:
+                self._number(value)
+        kept = self.raw[:NUMBERS]
+        row[_NUMBER : _NUMBER + len(kept)] = log_magnitude(kept)
+
+    def _number(self, value: Any) -> None:
+        """Add a number to the row, or leave its place to what was drawn."""
+        at = len(self.raw)
+        if isinstance(value, str) and value in self.drawn:
+            found = self.drawn[value]
+            if at < NUMBERS:
+                position = self.rows * WIDTH + _NUMBER + at
+                self.holes.setdefault(found.instruction, []).append((found.item, position))
+            self.raw.append(0.0)
+        elif value is None or value == "None":  # a factor that follows from the others
+            self.raw.append(-1.0)
+        elif isinstance(value, str):
+            self.raw.append(1.0 + bucket(value, 255))
+        else:
+            self.raw.append(number(value))

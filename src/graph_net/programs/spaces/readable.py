@@ -1,0 +1,79 @@
+"""Schedules as lines a person can read, from their JSON alone: no compiler is needed for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from graph_net.programs.spaces.ansor_steps import steps_of
+from graph_net.programs.spaces.space import SpaceError
+from graph_net.programs.spaces.traces import parse_trace
+
+_ANSOR = {
+    "AN": ("annotate", "stage", "iter", "kind"),
+    "FU": ("fuse", "stage", "iters"),
+    "PR": ("pragma", "stage", "iter", "text"),
+    "RE": ("reorder", "stage", "order"),
+    "SP": ("split", "stage", "iter", "extent", "lengths", "inner_to_outer"),
+    "FSP": ("follow_split", "stage", "iter", "step", "parts"),
+    "FFSP": ("follow_fused_split", "stage", "iter", "steps", "level", "factor_or_parts"),
+    "SA": ("storage_align", "stage", "iter", "factor", "offset"),
+    "CA": ("compute_at", "stage", "target", "iter"),
+    "CI": ("compute_inline", "stage"),
+    "CR": ("compute_root", "stage"),
+    "CHR": ("cache_read", "stage", "scope", "readers"),
+    "CHW": ("cache_write", "stage", "scope"),
+    "RF": ("rfactor", "stage", "iter", "factor_iter"),
+}
+"""Of each kind of step its name and what its values are (TVM's ``auto_scheduler``)."""
+_AXES = (
+    *("none", "unroll", "vectorize", "parallel", "vthread", "blockIdx.x", "threadIdx.x"),
+    *("blockIdx.y", "threadIdx.y", "blockIdx.z", "threadIdx.z", "tensorize"),
+)
+
+
+def format_schedule(kind: str, schedule: str) -> str:
+    """A schedule of a format as lines; as it is where it is nothing known."""
+    try:
+        return _WRITERS.get(kind, _settings)(schedule)
+    except (SpaceError, ValueError, RecursionError):
+        return schedule
+
+
+def _ansor(schedule: str) -> str:
+    return "\n".join(map(_step, steps_of(schedule)))
+
+
+def _step(step: list[Any]) -> str:
+    name, *fields = _ANSOR.get(step[0], (step[0],))
+    values = list(step[1:])
+    if step[0] == "AN" and len(values) == 3 and values[2] in range(len(_AXES)):
+        values[2] = _AXES[values[2]]
+    named = [f"{field}={json.dumps(value)}" for field, value in zip(fields, values, strict=False)]
+    return f"{name}({', '.join([*named, *map(json.dumps, values[len(fields) :])])})"
+
+
+def _trace(schedule: str) -> str:
+    instructions, decisions = parse_trace(schedule)
+    decided = dict(decisions)
+    lines = []
+    for place, (name, inputs, attributes, outputs) in enumerate(instructions):
+        given = [part if isinstance(part, str) else json.dumps(part) for part in inputs]
+        given += map(json.dumps, attributes)
+        if place in decided:
+            given.append(f"decision={json.dumps(decided[place])}")
+        made = f"{', '.join(map(str, outputs))} = " if outputs else ""
+        lines.append(f"{made}{name}({', '.join(given)})")
+    return "\n".join(lines)
+
+
+def _settings(schedule: str) -> str:
+    """Parameters with their values, as Kernel Tuner, AutoTVM and Triton have them."""
+    tree = json.loads(schedule)
+    if not isinstance(tree, dict):
+        return json.dumps(tree, indent=1)
+    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in tree.items())
+
+
+_WRITERS: dict[str, Callable[[str], str]] = {"ansor": _ansor, "metaschedule": _trace}

@@ -1,0 +1,73 @@
+"""Tuners' files into a directory of records, several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+
+from graph_net.corpus.readers import reading_pool
+from graph_net.programs.formats import Format, TuningError, read_blocks
+from graph_net.programs.formats.collected import device_of
+from graph_net.programs.store.program_store import ROW_GROUP, Added, Found, Labels, ProgramStore
+from graph_net.programs.store.task_table import TaskStore
+from graph_net.results import Program, Task
+from graph_net.store.parquet import source_hash
+
+TASK_BYTES = 256 << 20
+"""Of the tasks of a collected file, which are in memory together."""
+
+
+def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added | None:
+    """Add the programs of a file; None where they were there."""
+    if kind is Format.COLLECTED and not labels.device:
+        labels = replace(labels, device=device_of(path))
+    store = ProgramStore(directory)
+    part = store.part(path)
+    if store.has(part, labels):
+        return None
+    found: Iterable[Found] = read_blocks(path, kind, labels.kernel, ROW_GROUP)
+    if kind is not Format.COLLECTED:
+        return store.add_part(part, path, found, labels)
+    return store.add_part(part, path, _noting(found, directory, path), labels)
+
+
+def _noting(found: Iterable[Found], directory: Path, path: Path) -> Iterator[Found]:
+    """The same; after the last of it the table of tasks is written.
+
+    That is before the part of the programs gets its name, so a part that is there has its tasks:
+    killed in between, the file is taken again.
+    """
+    tasks: dict[str, Task] = {}
+    size = 0
+    for what in found:
+        if isinstance(what, tuple) and isinstance(what[1], Program):
+            task = what[1].task
+            if task.hash not in tasks:
+                tasks[task.hash] = task
+                size += len(task.details) + len(task.workload)
+                if size > TASK_BYTES:
+                    raise TuningError(f"{path} has tasks of more than {TASK_BYTES >> 20} MiB")
+        yield what
+    TaskStore(directory).add(source_hash(path), path.name, tasks.values())
+
+
+def add_files(
+    directory: Path, files: Sequence[tuple[Path, Format]], labels: Labels, jobs: int
+) -> Iterator[tuple[Path, Format, Added | None]]:
+    """Files as they are done, one a process; the first that cannot be read ends it."""
+    if jobs == 1 or len(files) < 2:
+        for path, kind in files:
+            yield path, kind, add_file(directory, path, kind, labels)
+        return
+    with reading_pool(min(jobs, len(files)), __name__) as pool:
+        flying = {pool.submit(add_file, directory, *file, labels): file for file in files}
+        try:
+            for done in as_completed(flying):
+                yield *flying[done], done.result()
+        except BrokenProcessPool as error:
+            raise TuningError("a process that read a file was killed; try --jobs 1") from error
+        finally:
+            pool.shutdown(cancel_futures=True)

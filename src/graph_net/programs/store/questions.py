@@ -1,0 +1,214 @@
+"""What cost models ask of programs: the best of each task, the worth of a ranking, batches."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from graph_net.programs.formats import TuningError
+from graph_net.programs.store.columns import COLUMNS, SCHEMA
+from graph_net.programs.store.program_store import ProgramStore
+from graph_net.store.sql import Sql, SqlError
+
+KS = (1, 5)
+MIXED = 8
+"""Row groups whose programs are shuffled together."""
+TRAINING = ("task", "program", "cost", "schedule")
+RANKING = pa.schema([("task", pa.string()), ("program", pa.uint64()), ("score", pa.float64())])
+WEIGHTS = pa.schema([("network", pa.string()), ("task", pa.string()), ("weight", pa.float64())])
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The worth of the first k programs of a ranking: 1 if each task's best is among them.
+
+    Zero where all k of a task failed: their latency is without end.
+    """
+
+    k: int
+    networks: dict[str, float]
+    mean: float
+    """Over networks, as TenSet averages."""
+    pooled: float
+    """Over the tasks of all networks, as TLP does; the two cannot be compared."""
+
+
+def best_by_task(store: ProgramStore) -> pa.Table:
+    """Of each task: how many programs, how many ran, the least cost, and which program has it."""
+    with _connected(store) as connection:
+        return _answer(
+            connection,
+            "SELECT task, any_value(workload) AS workload, any_value(device_name) AS device_name, "
+            "count(*) AS programs, count(cost) AS ran, min(cost) AS cost, "
+            "arg_min(program, cost) AS program FROM programs GROUP BY task ORDER BY task",
+        )
+
+
+def top_k(
+    store: ProgramStore,
+    ranking: pa.Table | ds.Dataset,
+    ks: Sequence[int] = KS,
+    weights: pa.Table | None = None,
+) -> list[TopK]:
+    """TenSet's score of a ranking: rows of ``task``, ``program``, ``score``; the highest is first.
+
+    Σ least latency · weight / Σ least latency among the first k · weight, over the ranked tasks.
+    ``weights`` says how often a ``task`` occurs in a ``network``; without it, each once in one.
+    """
+    _require(ranking.schema, RANKING)
+    with _connected(store) as connection:
+        connection.register("ranking", ranking)
+        connection.execute(
+            "CREATE TEMP TABLE first AS SELECT task, unnest(found) AS program, "
+            "generate_subscripts(found, 1) AS place FROM (SELECT task, "
+            "arg_max(program, row(score, program), ?) AS found FROM ranking GROUP BY task)",
+            [max(ks)],
+        )
+        # One look at all programs, and no join with them: the planner does not know how many they
+        # are, and would hold them in memory.
+        connection.execute(
+            "CREATE TEMP TABLE best AS SELECT task, min(cost) AS least, list(row(program, cost)) "
+            "FILTER (program IN (SELECT program FROM first)) AS ranked FROM programs GROUP BY task "
+            "HAVING task IN (SELECT task FROM first)"
+        )
+        connection.execute(
+            "CREATE TEMP TABLE chosen AS SELECT task, place, one[2] AS cost FROM "
+            "(SELECT task, unnest(ranked) AS one FROM best) AS found JOIN first "
+            "USING (task) WHERE one[1] = first.program"
+        )
+        if weights is None:
+            once = "SELECT DISTINCT '' AS network, task, 1.0 AS weight FROM first"
+            weights = _answer(connection, once)
+        _require(weights.schema, WEIGHTS)
+        connection.register("weights", weights)
+        return [_score(connection, k) for k in ks]
+
+
+def _score(connection: Sql, k: int) -> TopK:
+    rows = connection.execute(
+        "SELECT network, sum(least * weight), sum(coalesce(taken, 'inf'::DOUBLE) * weight) "
+        "FROM weights JOIN best USING (task) LEFT JOIN "
+        "(SELECT task, min(cost) AS taken FROM chosen WHERE place <= ? GROUP BY task) "
+        "USING (task) WHERE least IS NOT NULL GROUP BY network ORDER BY network",
+        [k],
+    ).fetchall()
+    if not rows:
+        raise TuningError("no task of the ranking has a program that ran")
+    networks = {name: least / taken for name, least, taken in rows}
+    pooled = math.fsum(row[1] for row in rows) / math.fsum(row[2] for row in rows)
+    return TopK(k, networks, math.fsum(networks.values()) / len(networks), pooled)
+
+
+def batches(
+    store: ProgramStore,
+    where: str = "true",
+    size: int = 4096,
+    seed: int = 0,
+    columns: Sequence[str] = TRAINING,
+) -> Iterator[pa.Table]:
+    """All programs that a SQL condition chooses, once, in batches of random order.
+
+    Row groups come in random order and some are shuffled together, so that a batch mixes tasks and
+    little is in memory; a schedule is put together only when its batch is due.
+    """
+    if unknown := sorted(set(columns) - set(COLUMNS)):
+        raise TuningError(f"no column {', '.join(unknown)}; there are {', '.join(COLUMNS)}")
+    draw = np.random.default_rng(seed)
+    groups = [
+        (part, number)
+        for part in store.checked()
+        for number in range(pq.read_metadata(part).num_row_groups)
+    ]
+    held: list[pa.Table] = []
+    with _connected() as connection:
+        for turn, place in enumerate(draw.permutation(len(groups)).tolist(), 1):
+            part, number = groups[place]
+            found = _matching(connection, part, number, where, columns)
+            held += [found] if len(found) else []
+            last = turn == len(groups)
+            if len(held) <= MIXED and not last:
+                continue
+            rows = _shuffled(held, draw)
+            whole = len(rows) if last else len(rows) - len(rows) % size
+            for start in range(0, whole, size):
+                yield _decoded(connection, rows.slice(start, min(size, whole - start)), columns)
+            held = [rows.slice(whole)]
+
+
+def _matching(
+    connection: Sql,
+    part: Path,
+    group: int,
+    where: str,
+    columns: Sequence[str],
+) -> pa.Table:
+    """The stored columns of the rows of a row group that are chosen.
+
+    First the condition's columns are read, and only where they choose any, the others.
+    """
+    asked = [name for name in COLUMNS if name in re.findall(r"\w+", where.lower())]
+    with pq.ParquetFile(part, memory_map=True) as file:
+        table = file.read_row_group(group, _stored(asked))
+        size = file.metadata.row_group(group).num_rows
+        connection.register("held", table.append_column("row", pa.array(np.arange(size))))
+        seen = ", ".join(["row AS row_of_group", *_computed(asked)])
+        rows = _answer(
+            connection,
+            f"SELECT row_of_group FROM (SELECT {seen} FROM held) WHERE ({where}\n)",  # noqa: S608
+        )
+        needed = _stored(columns)
+        if not len(rows):
+            return file.schema_arrow.empty_table().select(needed)
+        return file.read_row_group(group, needed).take(rows.column(0))
+
+
+def _shuffled(held: list[pa.Table], draw: np.random.Generator) -> pa.Table:
+    if not held:
+        return SCHEMA.empty_table()
+    rows = pa.concat_tables(held).unify_dictionaries().combine_chunks()
+    return rows.take(pa.array(draw.permutation(len(rows))))
+
+
+def _decoded(connection: Sql, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    connection.register("held", rows)
+    return _answer(connection, f"SELECT {', '.join(_computed(columns))} FROM held")  # noqa: S608
+
+
+def _computed(columns: Sequence[str]) -> list[str]:
+    return [f"{COLUMNS[name]} AS {name}" for name in columns]
+
+
+def _stored(columns: Sequence[str]) -> list[str]:
+    """What columns of questions are computed from."""
+    words = {word for name in columns for word in re.findall(r"\w+", COLUMNS[name])}
+    return [name for name in SCHEMA.names if name in words]
+
+
+def _answer(connection: Sql, question: str) -> pa.Table:
+    try:
+        return connection.table(question)
+    except SqlError as error:
+        raise TuningError(f"{error}. Columns: {', '.join(COLUMNS)}") from error
+
+
+@contextmanager
+def _connected(store: ProgramStore | None = None) -> Iterator[Sql]:
+    """A connection that sees the programs of a store and nothing else of this machine."""
+    with Sql() as connection:
+        if store is not None:
+            store.create_view(connection)
+        yield connection
+
+
+def _require(given: pa.Schema, wanted: pa.Schema) -> None:
+    if missing := sorted(set(wanted.names) - set(given.names)):
+        raise TuningError(f"a table has no column {', '.join(missing)}; it has {given.names}")

@@ -1,0 +1,98 @@
+"""Which tasks networks have, and how often they call them: a table beside the programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graph_net.programs.formats.values import HUGE
+from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
+from graph_net.results import Task, canonical
+from graph_net.store.atomic import written
+from graph_net.store.files import matching
+from graph_net.store.parquet import arrow_source
+
+SCHEMA = pa.schema(
+    [
+        *(
+            pa.field(name, pa.string())
+            for name in ("network", "workload", "kernel", "structure", "graph")
+        ),
+        pa.field("weight", pa.int32()),
+        pa.field("flops", pa.float64()),
+    ],
+    metadata={b"graph_net.tasks": b"1"},
+)
+CALLS = 1 << 20
+"""Of one workload in one network, at most."""
+
+
+class TaskStore:
+    """The tasks of a directory of records."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def parts(self) -> list[Path]:
+        """The Parquet files, one a collection."""
+        return matching(self.path, "tasks-*.parquet")
+
+    def source(self) -> Any:
+        """All of it, for questions."""
+        return arrow_source(self.parts(), SCHEMA)
+
+    def add(self, label: str, source: str, tasks: Iterable[Task]) -> None:
+        """Write what collected tasks say of their networks and of what they compute."""
+        known = [(task, _details(task)) for task in tasks]
+        write_rows(self.path / f"tasks-{label}.parquet", SCHEMA, list(_rows(known)))
+        modules = [
+            {"source": source, "workload": task.workload, "module": canonical(details["module"])}
+            for task, details in known
+            if "module" in details
+        ]
+        write_rows(self.path / f"workloads-{label}.parquet", WORKLOADS, modules)
+
+
+def _rows(known: list[tuple[Task, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    for task, details in known:
+        weights = details.get("weights")
+        for network, weight in weights.items() if isinstance(weights, dict) else ():
+            if type(weight) is int and 0 < weight < CALLS:
+                yield {
+                    "network": network,
+                    "workload": task.workload,
+                    "kernel": task.kernel,
+                    "structure": _word(details.get("structure")),
+                    "graph": _word(details.get("graph")),
+                    "weight": weight,
+                    "flops": _flops(details.get("flops")),
+                }
+
+
+def _word(value: Any) -> str:
+    """A hash that a file may say; empty where it says none."""
+    return value if isinstance(value, str) else ""
+
+
+def _flops(value: Any) -> float | None:
+    """A number of operations that is one, and that a double holds."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= HUGE else None
+
+
+def _details(task: Task) -> dict[str, Any]:
+    tree = json.loads(task.details) if task.details else {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def write_rows(target: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
+    """A small table as one file; no file where it has no rows."""
+    if not rows:
+        return
+    with written(target) as file:
+        table = pa.Table.from_pylist(rows, schema=schema)
+        pq.write_table(table, file, compression="zstd", compression_level=9)

@@ -1,0 +1,62 @@
+"""The modules of MetaSchedule's workloads, beside the programs that are schedules of them.
+
+Kept as TVM packs them (base 64), never read here: with them a database can be written again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graph_net.programs.formats import MetaScheduleWorkload, TuningError, read_workloads
+from graph_net.store.atomic import written
+from graph_net.store.files import matching
+from graph_net.store.parquet import arrow_source, source_hash
+
+SCHEMA = pa.schema(
+    [pa.field(name, pa.string()) for name in ("source", "workload", "module")],
+    metadata={b"graph_net.workloads": b"1"},
+)
+
+
+class WorkloadStore:
+    """The workloads of a directory of records."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def parts(self) -> list[Path]:
+        """The Parquet files, one for each file they came from."""
+        return matching(self.path, "workloads-*.parquet")
+
+    def source(self) -> Any:
+        """All of it, for questions."""
+        return arrow_source(self.parts(), SCHEMA)
+
+    def add(self, source: Path) -> tuple[int, int] | None:
+        """How many workloads of a file were stored and how many are damaged; None: were there."""
+        target = self.path / f"workloads-{source_hash(source)}.parquet"
+        if target.is_file():
+            return None
+        with written(target) as file:
+            counts = _write(file, source)
+            if not counts[0]:
+                raise TuningError(f"{source} has no workload that can be read")
+        return counts
+
+
+def _write(file: IO[bytes], source: Path) -> tuple[int, int]:
+    """A module is large, so each is a row group of its own and one is in memory at a time."""
+    stored = damaged = 0
+    with pq.ParquetWriter(file, SCHEMA, compression="zstd", compression_level=9) as writer:
+        for _, what in read_workloads(source):
+            if not isinstance(what, MetaScheduleWorkload):
+                damaged += 1
+                continue
+            row = {"source": source.name, "workload": what.hash, "module": what.module}
+            writer.write_table(pa.Table.from_pylist([row], schema=SCHEMA))
+            stored += 1
+    return stored, damaged

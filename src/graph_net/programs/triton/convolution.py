@@ -1,0 +1,68 @@
+"""Convolutions of images, computed as products without a copy of the image (implicit GEMM)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from graph_net.programs.spaces.space import SpaceError
+from graph_net.programs.triton.family import Buffer, Config, Launch
+from graph_net.programs.triton.gemm import Gemm
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Convolution(Gemm):
+    """``n`` images of ``h`` × ``w`` × ``c``, ``k`` filters of ``r`` × ``s``: channels are last."""
+
+    kernels = ("convolution",)
+    sizes = ("n", "h", "w", "c", "k", "r", "s", "stride")
+
+    @classmethod
+    def options(cls) -> dict[str, tuple[Any, ...]]:
+        return {**super().options(), "pad": (0, 1, 2, 3, 4, 5)}
+
+    def check(self) -> None:
+        of = self.module
+        self.p = (of["h"] + 2 * of["pad"] - of["r"]) // of["stride"] + 1
+        self.q = (of["w"] + 2 * of["pad"] - of["s"]) // of["stride"] + 1
+        if self.p < 1 or self.q < 1:
+            raise SpaceError("a filter that is larger than the image")
+        self.m, self.n = of["n"] * self.p * self.q, of["k"]
+        self.k, self.taps = of["c"], of["r"] * of["s"]
+
+    def out_shape(self) -> tuple[int, ...]:
+        return (self.module["n"], self.p, self.q, self.n)
+
+    def buffers(self) -> dict[str, Buffer]:
+        of = self.module
+        deviation = (self.k * self.taps) ** -0.5
+        return {
+            "x": Buffer((of["n"], of["h"], of["w"], of["c"]), self.dtype),
+            "w": Buffer((of["k"], of["r"], of["s"], of["c"]), self.dtype, deviation),
+            **self.outer(),
+        }
+
+    def launches(self, config: Config) -> tuple[Launch, ...]:
+        of = self.module
+        sizes = {"IMAGES": of["n"], "H": of["h"], "W": of["w"], "C": of["c"]}
+        sizes |= {"P": self.p, "Q": self.q, "N": self.n, "R": of["r"], "S": of["s"]}
+        sizes |= {"STRIDE": of["stride"], "PAD": of["pad"]}
+        return self.product("convolution", ("x", "w"), sizes, config)
+
+    def reference(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        import torch.nn.functional as F
+
+        x, w = (tensors[name].permute(0, 3, 1, 2) for name in "xw")
+        sums = F.conv2d(x, w, stride=self.module["stride"], padding=self.module["pad"])
+        return self.epilogue.of(sums.permute(0, 2, 3, 1), tensors)
+
+    def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """The bias is the convolution's own."""
+        import torch.nn.functional as F
+
+        x, w = (tensors[name].permute(0, 3, 1, 2) for name in "xw")
+        stride, pad = self.module["stride"], self.module["pad"]
+        sums = F.conv2d(x, w, tensors.get("bias"), stride=stride, padding=pad)
+        return self.epilogue.after_bias(sums.permute(0, 2, 3, 1), tensors)

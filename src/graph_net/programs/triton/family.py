@@ -1,0 +1,162 @@
+"""Family: kernels with the same parameters, and what is known of a program before compiling it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from graph_net.programs.spaces.space import SpaceError
+from graph_net.programs.triton.target import Target
+
+if TYPE_CHECKING:
+    import torch
+
+Config = Mapping[str, int]
+"""A schedule: the value of each parameter."""
+BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "tf32": 4}
+"""Of each dtype. ``tf32`` is float32 in memory, multiplied with 10 bits of mantissa."""
+ELEMENTS = 1 << 31
+"""Of a tensor, at most: kernels count with 32 bits."""
+WORKSPACE = 1 << 30
+"""Bytes for the parts of a split sum, at most."""
+GRID = 1 << 16
+"""Programs along the second and the third axis of a grid, fewer than."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A tensor on the device. Inputs are drawn from a normal distribution of this deviation."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    deviation: float = 1.0
+
+    @property
+    def elements(self) -> int:
+        """How many numbers."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def bytes(self) -> int:
+        """Of memory."""
+        return self.elements * BYTES[self.dtype]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel of a program: what to compile and how to start it."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    buffers: tuple[str, ...]
+    constants: Mapping[str, int | str | bool]
+    warps: int
+    stages: int
+
+
+class Family(ABC):
+    """The programs of one workload; made of its module, which is checked here."""
+
+    kernels: ClassVar[tuple[str, ...]]
+    """Values of ``kernel`` in a module."""
+    sizes: ClassVar[tuple[str, ...]]
+    """Fields of a module that are whole numbers from 1."""
+    dtypes: ClassVar[tuple[str, ...]]
+    source: ClassVar[str]
+    """The Python module that has the Triton code."""
+
+    def __init__(self, module: Mapping[str, Any], target: Target) -> None:
+        self.module = module
+        self.target = target
+        expected = {"kernel", "dtype", *self.sizes, *self.options()}
+        if module.keys() != expected:
+            given = ", ".join(sorted(module))
+            raise SpaceError(f"a workload has {', '.join(sorted(expected))}, not {given}")
+        if module["dtype"] not in self.dtypes:
+            raise SpaceError(f"unknown dtype {module['dtype']!r}; known: {', '.join(self.dtypes)}")
+        for size in self.sizes:
+            if type(module[size]) is not int or not 0 < module[size] < ELEMENTS:
+                raise SpaceError(f"{size} is a whole number from 1, not {module[size]!r}")
+        for name, values in self.options().items():
+            if values and module[name] not in values:
+                raise SpaceError(f"unknown {name} {module[name]!r}; known: {values}")
+        self.check()
+        for name, buffer in self.buffers().items():
+            if buffer.elements >= ELEMENTS:
+                raise SpaceError(f"{name} has {buffer.elements} elements, not under {ELEMENTS}")
+
+    @classmethod
+    def options(cls) -> dict[str, tuple[Any, ...]]:
+        """Fields of a module beside kernel, dtype and sizes; their values where they are few."""
+        return {}
+
+    def check(self) -> None:  # noqa: B027  # most families have nothing to check
+        """Raise SpaceError where sizes do not fit each other."""
+
+    @property
+    def dtype(self) -> str:
+        """Of inputs and outputs."""
+        return str(self.module["dtype"])
+
+    @abstractmethod
+    def parameters(self) -> dict[str, tuple[int, ...]]:
+        """What can be chosen, and its values in order."""
+
+    @abstractmethod
+    def wrong(self, config: Config) -> str | None:
+        """Why a choice of known values makes no program."""
+
+    @abstractmethod
+    def flops(self) -> float:
+        """Operations of the computation, however it is done."""
+
+    @abstractmethod
+    def buffers(self) -> dict[str, Buffer]:
+        """Inputs, and ``out``."""
+
+    def workspace(self, config: Config) -> Buffer | None:
+        """What a program needs beside inputs and output, named ``parts``."""
+        return None
+
+    @abstractmethod
+    def launches(self, config: Config) -> tuple[Launch, ...]:
+        """The kernels of a program, in order."""
+
+    @abstractmethod
+    def shared(self, config: Config) -> int:
+        """About the bytes of shared memory that a block needs."""
+
+    @abstractmethod
+    def per_thread(self, config: Config) -> float:
+        """Numbers that each thread keeps in registers throughout."""
+
+    @abstractmethod
+    def traffic(self, config: Config) -> float:
+        """Bytes that all blocks together ask for, before caches."""
+
+    @abstractmethod
+    def reference(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """The result as torch computes it."""
+
+    def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """The result by the calls that a network makes in eager torch: what is compared with."""
+        return self.reference(tensors)
+
+    def bytes(self) -> float:
+        """Of inputs and output, each once."""
+        return float(sum(buffer.bytes for buffer in self.buffers().values()))
+
+
+def cdiv(a: int, b: int) -> int:
+    """How many ``b`` it takes to cover ``a``."""
+    return -(-a // b)
+
+
+def power_over(size: int) -> int:
+    """The smallest power of two that is no less."""
+    return 1 << max(0, size - 1).bit_length()

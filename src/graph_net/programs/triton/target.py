@@ -1,0 +1,66 @@
+"""Target: what of a GPU decides which programs it can run and how they fill it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from graph_net.programs.spaces.space import SpaceError
+from graph_net.results import canonical
+
+
+@dataclass(frozen=True)
+class Target:
+    """A GPU, as records have it."""
+
+    name: str = "NVIDIA H200"
+    arch: str = "sm_90"
+    sms: int = 132
+    shared: int = 232448
+    """Bytes of shared memory that one block can have."""
+    registers: int = 65536
+    """Of a multiprocessor, and the most that one block can have."""
+    l2: int = 62914560
+    kind: str = "cuda"
+
+    @property
+    def text(self) -> str:
+        """Canonical JSON."""
+        return canonical(asdict(self))
+
+
+H200 = Target()
+
+
+def target_of(text: str) -> Target:
+    """A target out of its JSON; an empty text is this machine's GPU, an H200 where it has none."""
+    if not text:
+        return this_machine() or H200
+    try:
+        tree = json.loads(text)
+        found = Target(**tree)
+    except (TypeError, ValueError) as error:
+        raise SpaceError(f"no CUDA target: {text[:80]}: {error}") from error
+    numbers = (found.sms, found.shared, found.registers, found.l2)
+    if found.kind != "cuda" or not all(isinstance(n, int) and n > 0 for n in numbers):
+        raise SpaceError(f"no CUDA target: {text[:80]}")
+    return found
+
+
+def this_machine() -> Target | None:
+    """The GPU that programs run on here; None where there is none. This begins to use the GPU."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    if not torch.cuda.is_available():
+        return None
+    of = torch.cuda.get_device_properties(0)
+    return Target(
+        name=of.name,
+        arch=f"sm_{of.major}{of.minor}",
+        sms=of.multi_processor_count,
+        shared=int(getattr(of, "shared_memory_per_block_optin", H200.shared)),
+        registers=int(getattr(of, "regs_per_multiprocessor", H200.registers)),
+        l2=int(getattr(of, "L2_cache_size", H200.l2)),
+    )

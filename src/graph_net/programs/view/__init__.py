@@ -1,0 +1,1 @@
+"""Programs for people: overviews, listings, histograms."""

@@ -1,0 +1,134 @@
+"""The tasks of a directory of records: what each is, and how its programs did, in numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graph_net.programs.formats import TuningError
+from graph_net.programs.store.program_store import ProgramStore
+from graph_net.programs.store.task_table import TaskStore
+from graph_net.programs.store.workload_table import WorkloadStore
+from graph_net.store.sql import Sql
+
+MAKES_SOME = "`graph-net programs collect` measures some, `graph-net ingest` takes in a tuner's"
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """A task and its programs; costs are seconds, None where no program ran."""
+
+    task: str
+    format: str
+    workload: str
+    kernel: str
+    target: str
+    device: str
+    details: str
+    programs: int
+    failed: int
+    best: float | None
+    median: float | None
+    worst: float | None
+    weights: Mapping[str, int]
+    """How often each network calls it; empty where no file says."""
+    flops: float
+    """Of the computation; 0 where unknown."""
+    structure: str
+    graph: str
+    """Of the subgraph it computes, and its id; empty where unknown."""
+
+    @property
+    def name(self) -> str:
+        """For people: the kernel, with its arguments where the workload is a call of it."""
+        return format_workload(self.workload) or self.kernel or self.workload
+
+    @property
+    def weight(self) -> int:
+        """Calls in all networks; 1 where nobody counted."""
+        return sum(self.weights.values()) or 1
+
+    @property
+    def spread(self) -> float | None:
+        """How much slower the worst is than the best."""
+        return self.worst / self.best if self.best and self.worst else None
+
+    @property
+    def importance(self) -> float:
+        """The seconds that all networks together spend in its best program."""
+        return self.weight * (self.best or 0.0)
+
+    def rate(self, seconds: float | None) -> float | None:
+        """Operations a second, where both are known."""
+        return self.flops / seconds if self.flops and seconds else None
+
+
+@contextmanager
+def tables(records: Path) -> Iterator[Sql]:
+    """A connection with ``programs``, ``tasks`` and ``workloads``, and nothing else to see."""
+    store = ProgramStore(records)
+    if not store.parts():
+        within = sorted({str(part.parent) for part in records.glob("*/programs-*.parquet")})
+        hint = f"there are some in {', '.join(within)}" if within else MAKES_SOME
+        raise TuningError(f"{records} holds no programs; {hint}")
+    with Sql() as connection:
+        store.create_view(connection)
+        connection.register("tasks", TaskStore(records).source())
+        connection.register("workloads", WorkloadStore(records).source())
+        yield connection
+
+
+_SUMMARY = """SELECT task, any_value(format), any_value(workload), any_value(kernel),
+    any_value(target), any_value(device_name), any_value(details), count(*),
+    count(*) FILTER (status = 'failed'), min(cost), median(cost), max(cost)
+    FROM programs {where} GROUP BY task ORDER BY task"""
+_CALLS = """SELECT workload, network, max(weight), max(flops), any_value(structure),
+    any_value(graph) FROM tasks GROUP BY workload, network ORDER BY workload, network"""
+
+
+def summaries(connection: Sql, tasks: Sequence[str] | None = None) -> list[TaskSummary]:
+    """Every task, or those asked for."""
+    where = "" if tasks is None else f"WHERE task IN ({', '.join('?' * len(tasks))})"
+    found = connection.execute(_SUMMARY.format(where=where), tasks or ()).fetchall()
+    calls: dict[str, list[Any]] = {}
+    for workload, *rest in connection.execute(_CALLS).fetchall():
+        calls.setdefault(workload, []).append(rest)
+    return [TaskSummary(*row, **_known(row[6], calls.get(row[2], []))) for row in found]
+
+
+def _known(details: str, calls: list[Any]) -> dict[str, Any]:
+    """What collections say of a workload: in a table of their tasks, or with each program."""
+    if calls:
+        _, _, flops, structure, graph = calls[0]
+    else:
+        flops, structure, graph = map(_parsed(details).get, ("flops", "structure", "graph"))
+    return {
+        "weights": {network: int(weight) for network, weight, *_ in calls},
+        "flops": float(flops) if isinstance(flops, int | float) and flops > 0 else 0.0,
+        "structure": str(structure or ""),
+        "graph": str(graph or ""),
+    }
+
+
+def _parsed(details: str) -> dict[str, Any]:
+    """What a task says of itself, where that is an object."""
+    try:
+        tree = json.loads(details) if details else {}
+    except (ValueError, RecursionError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def format_workload(workload: str) -> str:
+    """A workload that is a function with arguments, as a call; empty where it is none."""
+    try:
+        tree = json.loads(workload)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(tree, list) or len(tree) < 2 or not isinstance(tree[0], str):
+        return ""
+    return f"{tree[0]}({', '.join(map(json.dumps, tree[1:]))})"

@@ -1,0 +1,25 @@
+"""ProtocolSettings: every number of the protocol that a record was made under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from graph_net.results.canonical import Json, canonical, digest
+
+
+@dataclass(frozen=True)
+class ProtocolSettings:
+    """A protocol as data: what its settings were, and the version of what they mean.
+
+    Plain JSON, not the measuring code's own class: a record stays readable when that one changes.
+    """
+
+    version: int
+    values: Mapping[str, Json] = field(default_factory=dict)
+
+    @cached_property
+    def hash(self) -> str:
+        """Equal for equal protocols."""
+        return digest(str(self.version), canonical(dict(self.values)))

@@ -1,0 +1,274 @@
+"""Config, Device and Record: how a graph was run, where, and what happened.
+
+A Record is immutable and complete: an impossible one (a success without samples, a compile
+failure with timings) cannot be built. All of it is plain JSON, so that a bare machine can write
+it and anything can read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from graph_net.printable import printable
+from graph_net.results.canonical import Json, RecordError, canonical, digest, plain
+from graph_net.results.labels import short_name
+from graph_net.results.protocol import ProtocolSettings
+from graph_net.results.timing import Interval, Timing
+
+FAMILIES = {
+    "float16": (1.0, 0.6),
+    "bfloat16": (1.0, 1.796 / 5),
+    "float32": (1.0, 5.886 / 5),
+    "float64": (1.4, 1.4),
+}
+"""GraphNet's tolerances: 10^(a·t) and 10^(r·t) at level t; these are a and r for each dtype."""
+EQUAL = -64.0
+"""The level of outputs that are equal."""
+
+
+class Stage(StrEnum):
+    """How far a measurement had come."""
+
+    LOAD = "load"
+    EAGER = "eager"
+    COMPILE = "compile"
+    FIRST_RUN = "first_run"
+    VERIFY = "verify"
+    MEASURE = "measure"
+
+
+class Symptom(StrEnum):
+    """What went wrong."""
+
+    EXCEPTION = "exception"
+    UNSUPPORTED = "unsupported"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
+    STRUCTURE = "structure_mismatch"
+    SHAPE = "shape_mismatch"
+    DTYPE = "dtype_mismatch"
+    NUMERIC = "numeric_mismatch"
+    NON_FINITE = "non_finite"
+    NONDETERMINISTIC = "nondeterministic_reference"
+    IMPOSSIBLE = "impossible"
+    TOO_NOISY = "too_noisy"
+    INFRASTRUCTURE = "infrastructure"
+
+
+RETRIED = frozenset({Symptom.TOO_NOISY, Symptom.INFRASTRUCTURE})
+"""Measured again when a run is resumed."""
+BLAMELESS = frozenset({Symptom.INFRASTRUCTURE, Symptom.NONDETERMINISTIC})
+"""Excluded from scores: they say nothing about the compiler.
+
+TOO_NOISY is not among them. The outputs of such a record were compared and pass; only its speedup
+is withheld.
+"""
+MISMATCHES = frozenset({Symptom.STRUCTURE, Symptom.SHAPE, Symptom.DTYPE, Symptom.NUMERIC})
+_CHECKED = MISMATCHES | {Symptom.NON_FINITE, Symptom.NONDETERMINISTIC}
+
+
+@dataclass(frozen=True)
+class Config:
+    """How a graph is run: for a compiler its name, version and options."""
+
+    kind: str
+    name: str
+    version: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)
+
+    @cached_property
+    def hash(self) -> str:
+        """Equal for equal configurations."""
+        return digest(self.kind, self.name, self.version, self.options_text)
+
+    @cached_property
+    def options_text(self) -> str:
+        """The options as JSON with one spelling."""
+        return canonical(dict(self.options))
+
+    @property
+    def label(self) -> str:
+        """The name with the options that were given, for people."""
+        given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
+        name = short_name(self.name)
+        return f"{name}[{given}]" if given else name
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where: hardware and software, as far as they decide how fast something runs."""
+
+    kind: str
+    name: str
+    cores: int
+    threads: int
+    memory_bytes: int
+    system: str
+    python: str
+    software: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def hash(self) -> str:
+        """Equal for equal devices."""
+        return digest(canonical(plain(self)))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The graph that was measured, with what scores are grouped by."""
+
+    id: str
+    structure: str
+    name: str
+    library: str = ""
+    model: str = ""
+    category: str = ""
+    subcategory: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where and how a measurement ended early; ``signature`` is the message, masked."""
+
+    stage: Stage
+    symptom: Symptom
+    message: str
+    signature: str = ""
+    signal: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.message:
+            raise RecordError("a failure says what happened")
+        if (self.symptom is Symptom.CRASH) != (self.signal is not None):
+            raise RecordError("a crash has a signal, and nothing else has")
+        if self.signal is not None and not 0 < self.signal < 128:
+            raise RecordError(f"no signal has the number {self.signal}")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output compared: the smallest tolerance level t at which it passes.
+
+    ``t`` is against eager, as GraphNet compares; ``t_exact`` and ``eager_t_exact`` are the
+    candidate's and eager's own against a float64 run, ``t_self`` eager's against itself. ``t_of``
+    is the level by the tolerances of each of FAMILIES, which GraphNet's logs list for every
+    output. -64 stands for equal, None for a value that no tolerance lets pass (where a float64
+    run could not be had, for unknown).
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    t: float | None
+    max_abs: float | None = None
+    mean_abs: float | None = None
+    t_exact: float | None = None
+    eager_t_exact: float | None = None
+    t_of: tuple[float | None, ...] = ()
+    t_self: float | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What compiling took: wall seconds cold and warm, processor seconds, and the most memory."""
+
+    cold_seconds: float | None = None
+    warm_seconds: float | None = None
+    cpu_seconds: float | None = None
+    compile_peak_bytes: int | None = None
+    eager_peak_bytes: int | None = None
+    candidate_peak_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One graph under one configuration on one device, once.
+
+    ``protocol`` is the hash of ``settings``; records of earlier versions have the hash alone.
+    """
+
+    subject: Subject
+    config: Config
+    device: Device
+    protocol: str
+    failure: Failure | None = None
+    timing: Timing | None = None
+    outputs: tuple[Output, ...] = ()
+    cost: Cost = field(default_factory=Cost)
+    environment: Mapping[str, Json] = field(default_factory=dict)
+    started: str = ""
+    seconds: float = 0.0
+    settings: ProtocolSettings | None = None
+
+    def __post_init__(self) -> None:
+        if self.settings is not None and self.settings.hash != self.protocol:
+            raise RecordError("the settings of a record's protocol do not have its hash")
+        if self.failure is None:
+            self._check_compared("a success")
+            return
+        stage, symptom = self.failure.stage, self.failure.symptom
+        if self.timing is not None and stage not in (Stage.VERIFY, Stage.MEASURE):
+            raise RecordError(f"a failure at {stage} has no samples")
+        if symptom in _CHECKED and stage is not Stage.VERIFY:
+            raise RecordError(f"{symptom} is found at {Stage.VERIFY}")
+        if symptom is Symptom.TOO_NOISY:
+            if stage is not Stage.MEASURE:
+                raise RecordError(f"{symptom} is found at {Stage.MEASURE}")
+            self._check_compared("a measurement that is too noisy")
+
+    def _check_compared(self, what: str) -> None:
+        """Raise unless it was timed and every output was compared and passes somewhere."""
+        if self.timing is None or not self.outputs:
+            raise RecordError(f"{what} has samples and compared outputs")
+        if any(output.t is None for output in self.outputs):
+            raise RecordError(f"{what} has outputs that pass at some tolerance")
+
+    def __repr__(self) -> str:
+        from graph_net.results.summary import line_of
+
+        return f"<Record {printable(line_of(self))}>"
+
+    def _repr_html_(self) -> str:
+        from graph_net.results.summary import html_of
+
+        return html_of(self)
+
+    @property
+    def key(self) -> str:
+        """What is measured once."""
+        return key_of(self.subject.id, self.config, self.device, self.protocol)
+
+    @property
+    def final(self) -> bool:
+        """Whether a resumed run passes it over."""
+        return self.failure is None or self.failure.symptom not in RETRIED
+
+    @property
+    def too_noisy(self) -> bool:
+        """Whether the samples are too noisy for a speedup; the outputs count all the same."""
+        return self.failure is not None and self.failure.symptom is Symptom.TOO_NOISY
+
+    @property
+    def compared(self) -> bool:
+        """Whether the outputs were compared, when they were timed too, and all pass somewhere."""
+        return self.failure is None or self.too_noisy
+
+    @property
+    def speedup(self) -> Interval | None:
+        """eager / candidate, of samples taken side by side; None if not timed or too noisy."""
+        return None if self.timing is None or self.too_noisy else self.timing.speedup
+
+    @property
+    def t(self) -> float | None:
+        """The smallest tolerance level at which all outputs pass; None for a failure."""
+        if not self.compared:
+            return None
+        return max(output.t for output in self.outputs if output.t is not None)
+
+
+def key_of(graph_id: str, config: Config, device: Device, protocol: str) -> str:
+    """The key of a measurement."""
+    return digest(graph_id, config.hash, device.hash, protocol)

@@ -1,0 +1,75 @@
+"""Samples, ratios with intervals, and Timing: what was timed, and what the samples say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isnan
+
+from graph_net.results.canonical import RecordError
+
+SMALLEST, LARGEST = 1e-18, 1e18
+"""Bounds of seconds and of their ratios: beyond them squares and logarithms of ratios overflow."""
+
+
+class Verdict(StrEnum):
+    """What the samples say about two functions."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Every sample of one arm: seconds a call, in the order they were taken."""
+
+    wall: tuple[float, ...]
+    inner: int = 1
+    device: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.wall or self.inner < 1:
+            raise RecordError("samples are at least one, of at least one call each")
+        values = (*self.wall, *self.device)  # by min and max: there are hundreds in a record
+        if isnan(sum(values)) or min(values) < SMALLEST or max(values) > LARGEST:
+            raise RecordError("a sample is a positive number of seconds that a clock can show")
+        if self.device and len(self.device) != len(self.wall):
+            raise RecordError("device and wall samples belong together")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A ratio with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not SMALLEST <= self.low <= self.value <= self.high <= LARGEST:
+            raise RecordError(f"not an interval: {self.low} ≤ {self.value} ≤ {self.high}")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Interleaved samples of eager, eager again (the control) and the candidate.
+
+    ``speedup`` is eager / candidate, ``control`` eager / eager: its spread is the noise floor.
+    """
+
+    eager: Samples
+    control: Samples
+    candidate: Samples
+    speedup: Interval
+    noise: Interval
+    verdict: Verdict
+    reason: str = ""
+    device_speedup: Interval | None = None
+    per_block: int = 4
+    """So many samples of an arm, one after another in these lists, are a block."""
+
+    def __post_init__(self) -> None:
+        if not len(self.eager.wall) == len(self.control.wall) == len(self.candidate.wall):
+            raise RecordError("the arms of an interleaved timing have equally many samples")

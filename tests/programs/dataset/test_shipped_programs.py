@@ -1,0 +1,56 @@
+"""The shipped data set of programs is whole, and what is said of it holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graph_net.corpus.marked_region import with_region
+from graph_net.programs.dataset.card import FILE, card
+from graph_net.programs.dataset.dataset import digest, files, load_splits, platforms
+from graph_net.programs.dataset.stats import BEGIN, END, Platform, count, markdown
+
+ROOT = Path(__file__).parents[3]
+PLACE = ROOT / "dataset" / "programs"
+MOST = 30e6
+LEAST = {"cpu": 30_000, "h200": 10_000}
+"""Programs that ran."""
+
+
+@pytest.fixture(scope="module")
+def counted() -> list[Platform]:
+    return count(PLACE)
+
+
+def test_it_is_as_large_as_it_should_be(counted: list[Platform]) -> None:
+    assert sum(of.bytes for of in counted) < MOST
+    assert {of.name: of.ran >= LEAST[of.name] for of in counted} == {"cpu": True, "h200": True}
+    for of in counted:
+        assert len(of.tasks) >= 120
+        assert len({network for task in of.tasks for network in task.weights}) >= 12
+        assert of.fewest >= 3
+
+
+def test_its_card_its_page_and_its_splits_are_of_these_files(counted: list[Platform]) -> None:
+    assert (PLACE / FILE).read_text("utf-8") == card(counted)
+    page = (ROOT / "docs" / "programs.md").read_text("utf-8")
+    assert page == with_region(page, BEGIN, END, markdown(counted))
+    assert load_splits(PLACE) == {of.name: of.split for of in counted}
+
+
+def test_each_platform_has_tasks_on_both_sides(counted: list[Platform]) -> None:
+    for of in counted:
+        assert of.split.held_out
+        assert of.split.train
+        assert of.split.test
+        assert all(task.weights for task in of.tasks)
+
+
+def test_its_metadata_has_the_digests_of_its_files() -> None:
+    tree = json.loads((PLACE / "croissant.json").read_text("utf-8"))
+    told = {f["name"]: f["sha256"] for f in tree["distribution"] if "sha256" in f}
+    tables = [files(path) for path in platforms(PLACE).values()]
+    parts = [part for found in tables for each in found.values() for part in each]
+    assert told == {part.relative_to(PLACE).as_posix(): digest(part) for part in parts}
