@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src/graph_net"
-VAGUE = {
+VAGUE = set("nouns forms known plain making parts sources utils helpers misc".split())
     "nouns",
     "forms",
     "known",
