@@ -6,17 +6,6 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src/graph_net"
 VAGUE = set("nouns forms known plain making parts sources utils helpers misc".split())
-    "nouns",
-    "forms",
-    "known",
-    "plain",
-    "making",
-    "parts",
-    "sources",
-    "utils",
-    "helpers",
-    "misc",
-}
 
 
 def test_a_public_class_name_is_defined_once() -> None:
