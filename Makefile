@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
+# pip compiles on one core; compileall does it afterwards on all of them.
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 BUDGET ?= 10m
 RECORDS := build/records
 
@@ -40,7 +42,8 @@ chromium:                  ## install Debian's Chromium where that can be done; 
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt "torch==2.13.0"
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(INSTALL) "torch==2.13.0"
+	$(INSTALL) -e ".[dev]"
+	-@$(BIN)/python -m compileall -qq -j 0 .venv/lib
 	@$(MAKE) --no-print-directory chromium
 	touch $(STAMP)

@@ -79,7 +79,7 @@ def test_a_list_of_four_megabytes_is_refused_in_little_memory(sample: Path, name
 
 def test_many_metadata_classes_are_read_in_pieces() -> None:
     one = 'class A_{0}:\n    name = "{0}"\n    data = [{1}]\n'
-    source = "".join(one.format(i, "1," * 40_000) for i in range(60))
+    source = "".join(one.format(i, "1," * 40_000) for i in range(42))
     pieces = list(class_pieces(source))
     assert len(pieces) > 3
     assert "".join(text for _, text in pieces) == source
@@ -88,7 +88,7 @@ def test_many_metadata_classes_are_read_in_pieces() -> None:
         lines for lines, _ in pieces
     ]
     few = GraphLimits(tokens=PIECE)
-    assert list(read_meta(source, "weight_meta.py", few)) == [str(i) for i in range(60)]
+    assert list(read_meta(source, "weight_meta.py", few)) == [str(i) for i in range(42)]
 
 
 def test_an_error_in_a_later_piece_has_its_line() -> None:
