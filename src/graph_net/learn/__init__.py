@@ -1,0 +1,1 @@
+"""Learning which program is fast: models, losses, metrics, studies."""
