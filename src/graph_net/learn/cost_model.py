@@ -1,0 +1,163 @@
+"""CostModel: the protocol of models that rank the programs of a task.
+
+    class Mine(CostModel):
+        name = "mine"
+        options = {"rounds": Option(100, least=1)}
+
+        def fit(self, data, held_out=None): ...
+        def predict(self, data): ...            # higher is faster, comparable within a task
+        def save_parts(self, folder): ...
+        def load_parts(self, folder): ...
+
+``graph_net.testing.cost_model.check_cost_model(Mine)`` holds it against the protocol.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from graph_net.compilers.option import Json, Option
+from graph_net.learn.learning_set import LearnError, LearningSet
+from graph_net.learn.metrics import Floats
+from graph_net.results.codec import read_as
+from graph_net.store.atomic import write_text
+from graph_net.store.files import read_text
+
+FILE = "model.json"
+MOST_BYTES = 16 << 20
+SLACK = 0.1
+"""How far outside the range that was learned from a feature may be, as a part of that range."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a model has learned from: outside of it, its scores are guesses."""
+
+    columns: tuple[str, ...]
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+    kinds: tuple[str, ...]
+    platforms: tuple[str, ...]
+    tasks: int
+    programs: int
+
+    @staticmethod
+    def of(data: LearningSet) -> Domain:
+        """Return the domain of a model that learned from ``data``."""
+        return Domain(
+            data.columns,
+            tuple(data.rows.min(axis=0).tolist()),
+            tuple(data.rows.max(axis=0).tolist()),
+            tuple(sorted({task.kind for task in data.tasks})),
+            tuple(sorted({task.platform for task in data.tasks})),
+            len(data.tasks),
+            len(data),
+        )
+
+    def objections(self, data: LearningSet) -> list[str]:
+        """Say what of ``data`` is outside; raise LearnError where features are other ones."""
+        if data.columns != self.columns:
+            raise LearnError(
+                f"the model has learned from {_shorten(self.columns)}, "
+                f"and was asked about {_shorten(data.columns)}"
+            )
+        said = []
+        for word, learned, asked in (
+            ("operators", self.kinds, {task.kind for task in data.tasks}),
+            ("platforms", self.platforms, {task.platform for task in data.tasks}),
+        ):
+            if unseen := sorted(asked - set(learned)):
+                said.append(f"{word} never seen in training: {', '.join(unseen)}")
+        low, high = np.array(self.lows), np.array(self.highs)
+        slack = SLACK * (high - low) + 1e-6
+        outside = (data.rows < low - slack) | (data.rows > high + slack)
+        if outside.any():
+            names = [self.columns[index] for index in np.flatnonzero(outside.any(axis=0))[:3]]
+            part = np.unique(data.owners[outside.any(axis=1)]).size / len(data)
+            said.append(
+                f"{part:.0%} of programs beyond the values learned from ({', '.join(names)} …)"
+            )
+        return said
+
+
+class CostModel(ABC):
+    """A model that scores programs; higher is faster, and only within a task do scores compare."""
+
+    name: ClassVar[str]
+    options: ClassVar[Mapping[str, Option]] = {}
+    needs: ClassVar[str] = ""
+    """A package that must be installed, by the name to install it under."""
+
+    def __init__(self, options: Mapping[str, Json] | None = None, seed: int = 0) -> None:
+        chosen = dict(options or {})
+        if unknown := sorted(chosen.keys() - self.options.keys()):
+            known = ", ".join(self.options) or "none"
+            raise LearnError(f"{self.name} has no option {', '.join(unknown)}; it has: {known}")
+        for key, value in chosen.items():
+            if not self.options[key].takes(value):
+                raise LearnError(self.name + self.options[key].refusal(key, value))
+        self.settings = {key: option.default for key, option in self.options.items()} | chosen
+        self.seed = seed
+        self.domain: Domain | None = None
+
+    @abstractmethod
+    def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
+        """Learn from measured programs; ``held_out`` may decide when to stop. Sets ``domain``."""
+
+    @abstractmethod
+    def predict(self, data: LearningSet) -> Floats:
+        """Return a score for each program."""
+
+    @abstractmethod
+    def save_parts(self, folder: Path) -> None:
+        """Write what was learned: safetensors, JSON or a library's own text."""
+
+    @abstractmethod
+    def load_parts(self, folder: Path) -> None:
+        """Read what ``save_parts`` wrote; raise LearnError on anything else. No pickle, ever."""
+
+    def learned(self) -> Domain:
+        """Return the domain; raise LearnError if nothing was learned yet."""
+        if self.domain is None:
+            raise LearnError(f"{self.name} has learned nothing yet: fit or load it first")
+        return self.domain
+
+
+@dataclass(frozen=True)
+class ModelHeader:
+    """What a saved model says of itself in ``model.json``."""
+
+    name: str
+    seed: int
+    settings: str
+    """JSON."""
+    domain: Domain
+
+
+def save_model(model: CostModel, folder: Path) -> None:
+    """Save a model that has learned into a new folder."""
+    header = ModelHeader(model.name, model.seed, json.dumps(model.settings), model.learned())
+    folder.mkdir(parents=True)
+    model.save_parts(folder)
+    write_text(folder / FILE, json.dumps(asdict(header), indent=1) + "\n")
+
+
+def read_header(folder: Path) -> ModelHeader:
+    """Return what a saved model says of itself."""
+    try:
+        return read_as(ModelHeader, read_text(folder / FILE, MOST_BYTES), "model")
+    except FileNotFoundError as error:
+        raise LearnError(f"{folder} holds no model: it has no {FILE}") from error
+    except ValueError as error:
+        raise LearnError(f"{folder / FILE}: {error}") from error
+
+
+def _shorten(columns: tuple[str, ...]) -> str:
+    return f"{len(columns)} features ({', '.join(columns[:3])} …)"

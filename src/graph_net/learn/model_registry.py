@@ -1,0 +1,63 @@
+"""Find cost models: those that come with the package, and others through entry points."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from graph_net.compilers.option import Json
+from graph_net.learn.cost_model import CostModel, read_header
+from graph_net.learn.learning_set import LearnError
+
+GROUP = "graph_net.cost_models"
+BUILT_IN = {
+    "lightgbm": "graph_net.learn.trees:LightGbm",
+    "xgboost": "graph_net.learn.trees:XgBoost",
+}
+
+
+def model_names() -> list[str]:
+    """Return the names of all cost models."""
+    return [*BUILT_IN, *sorted({p.name for p in entry_points(group=GROUP)} - BUILT_IN.keys())]
+
+
+def create_model(name: str, options: Mapping[str, Json] | None = None, seed: int = 0) -> CostModel:
+    """Return a new model that has learned nothing yet."""
+    return _class_of(name)(options, seed)
+
+
+def load_model(folder: Path) -> CostModel:
+    """Return the model that ``save_model`` wrote into a folder.
+
+    The folder names a registered model and its declared options; nothing in it is executed.
+    """
+    header = read_header(folder)
+    try:
+        options = json.loads(header.settings)
+    except ValueError as error:
+        raise LearnError(f"{folder}: settings are not JSON: {error}") from error
+    if not isinstance(options, dict):
+        raise LearnError(f"{folder}: settings are a JSON object")
+    model = create_model(header.name, options, header.seed)
+    model.load_parts(folder)
+    model.domain = header.domain
+    return model
+
+
+def _class_of(name: str) -> type[CostModel]:
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            return _checked(point.load(), name)
+    if name not in BUILT_IN:
+        raise LearnError(f"unknown cost model {name!r}; known: {', '.join(model_names())}")
+    module, _, attribute = BUILT_IN[name].partition(":")
+    return _checked(getattr(importlib.import_module(module), attribute), name)
+
+
+def _checked(found: object, name: str) -> type[CostModel]:
+    if isinstance(found, type) and issubclass(found, CostModel):
+        return found
+    raise LearnError(f"{name} is {found!r}, not a class of CostModel")
