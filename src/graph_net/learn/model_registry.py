@@ -16,6 +16,9 @@ GROUP = "graph_net.cost_models"
 BUILT_IN = {
     "lightgbm": "graph_net.learn.trees:LightGbm",
     "xgboost": "graph_net.learn.trees:XgBoost",
+    "mlp": "graph_net.learn.neural:Mlp",
+    "lstm": "graph_net.learn.neural:LstmModel",
+    "attention": "graph_net.learn.neural:AttentionModel",
 }
 
 

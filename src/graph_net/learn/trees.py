@@ -26,6 +26,8 @@ LEVELS = 31
 LARGEST_GROUP = 10_000
 """Programs of a task that LightGBM ranks together; a larger task is cut into random groups."""
 MOST_BYTES = 1 << 30
+SMALL = 1 << 22
+"""Numbers for which threads cost more than they save."""
 
 
 class _Trees(CostModel):
@@ -70,6 +72,12 @@ class _Trees(CostModel):
         except Exception as error:  # each library has its own
             raise LearnError(f"{folder / self.part} is not a model of {self.name}") from error
 
+    def _threads(self, rows: Features) -> int:
+        """Return how many threads to use; 0 is one per core."""
+        chosen = self.settings["threads"]
+        assert isinstance(chosen, int)
+        return chosen or (1 if rows.size < SMALL else 0)
+
     def _library(self) -> Any:
         try:
             return importlib.import_module(self.name)
@@ -106,7 +114,7 @@ class LightGbm(_Trees):
             "bagging_fraction": self.settings["rows_of_round"],
             "bagging_freq": 1,
             "feature_fraction": self.settings["columns_of_tree"],
-            "num_threads": self.settings["threads"],
+            "num_threads": self._threads(rows),
             "deterministic": True,
             "force_row_wise": True,
             "seed": self.seed,
@@ -122,7 +130,7 @@ class LightGbm(_Trees):
         self._booster = library.train(settings, data, self.settings["rounds"])
 
     def _scores(self, rows: Features) -> Any:
-        return self._booster.predict(rows, num_threads=self.settings["threads"])
+        return self._booster.predict(rows, num_threads=self._threads(rows))
 
     def _text(self) -> str:
         return str(self._booster.model_to_string())
@@ -151,17 +159,18 @@ class XgBoost(_Trees):
             "min_child_weight": self.settings["least_in_leaf"] if not self.is_ranking else 1e-3,
             "subsample": self.settings["rows_of_round"],
             "colsample_bytree": self.settings["columns_of_tree"],
-            "nthread": self.settings["threads"],
+            "nthread": self._threads(rows),
             "seed": self.seed,
             "verbosity": 0,
         }
-        data = library.DMatrix(rows, targets, nthread=self.settings["threads"])
+        data = library.DMatrix(rows, targets, nthread=self._threads(rows))
         if self.is_ranking:
             data.set_group([group.size for group in groups])
         self._booster = library.train(settings, data, self.settings["rounds"])
 
     def _scores(self, rows: Features) -> Any:
-        return self._booster.predict(self._library().DMatrix(rows))
+        self._booster.set_param({"nthread": self._threads(rows)})
+        return self._booster.predict(self._library().DMatrix(rows, nthread=self._threads(rows)))
 
     def _text(self) -> str:
         return bytes(self._booster.save_raw("json")).decode()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from graph_net.compilers.option import Json
 from graph_net.learn.cost_model import FILE, CostModel, save_model
 from graph_net.learn.learning_set import LearnError, LearningSet, LearningTask, tabular_set
 from graph_net.learn.metrics import best_over_picked, random_best_over_picked
@@ -29,12 +31,16 @@ def easy_set(tasks: int = 12, programs: int = 48, seed: int = 0) -> LearningSet:
     return tabular_set(["slow", "middle", "idle", "noise"], rows, costs, index, described)
 
 
-def check_cost_model(kind: type[CostModel], data: LearningSet | None = None) -> None:
+def check_cost_model(
+    kind: type[CostModel],
+    options: Mapping[str, Json] | None = None,
+    data: LearningSet | None = None,
+) -> None:
     """Raise ModelDefect unless a model learns, repeats itself, and is the same when loaded."""
     learned = data or easy_set()
     asked = data or easy_set(seed=1)
     _check_options(kind)
-    model = kind(seed=3)
+    model = kind(options, seed=3)
     _check_untaught(model, asked)
     model.fit(learned)
     if model.domain is None or model.domain.columns != learned.columns:
@@ -47,7 +53,7 @@ def check_cost_model(kind: type[CostModel], data: LearningSet | None = None) -> 
     rows = asked.programs.tasks == len(asked.tasks) - 1
     if not np.allclose(model.predict(alone), scores[rows], rtol=1e-4, atol=1e-6):
         raise ModelDefect("the score of a program depends on programs of other tasks")
-    twin = kind(seed=3)
+    twin = kind(options, seed=3)
     twin.fit(learned)
     if not np.allclose(twin.predict(asked), scores, rtol=1e-5, atol=1e-7):
         raise ModelDefect("the same seed and data give another model")

@@ -1,0 +1,212 @@
+"""Cost models that are neural networks, trained on batches of whole tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from graph_net.compilers.option import Option
+from graph_net.learn.cost_model import CostModel, Domain
+from graph_net.learn.learning_set import LearnError, LearningSet
+from graph_net.learn.losses import LOSSES
+from graph_net.learn.metrics import Floats, Ints, best_over_picked
+from graph_net.learn.networks import Attention, Recurrent, SegmentSum
+from graph_net.store.files import read_bytes
+
+PART = "weights.safetensors"
+MOST_BYTES = 1 << 30
+SCORED_AT_ONCE = 4096
+SMALL = 1 << 22
+"""Numbers for which threads cost more than they save, most of all on a machine that is busy."""
+MEAN, DEVIATION = "features.mean", "features.deviation"
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some programs of some tasks, a task per row of ``labels`` and ``mask``."""
+
+    rows: Tensor
+    sizes: Tensor
+    labels: Tensor
+    mask: Tensor
+
+
+class _Neural(CostModel):
+    """The training, saving and loading that every network has."""
+
+    needs = "safetensors"
+    options: ClassVar[dict[str, Option]] = {
+        "loss": Option("lambdarank", tuple(LOSSES)),
+        "epochs": Option(50, least=1, most=10_000),
+        "width": Option(128, least=8, most=2048),
+        "rate": Option(7e-4, least=1e-6, most=0.1),
+        "decay": Option(1e-6, least=0.0, most=1.0),
+        "tasks_of_batch": Option(16, least=1, most=4096),
+        "programs_of_task": Option(32, least=2, most=4096),
+    }
+    network: ClassVar[type[nn.Module]]
+
+    def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
+        """Train; of all epochs keep the one that picks best from ``held_out``, if it is given."""
+        with _few_threads(data):
+            self._fit(data, held_out)
+
+    def _fit(self, data: LearningSet, held_out: LearningSet | None) -> None:
+        torch.manual_seed(self.seed)
+        generator = np.random.default_rng(self.seed)
+        self._mean = data.rows.mean(axis=0)
+        self._deviation = np.maximum(data.rows.std(axis=0), 1e-6)
+        self._module = self._make(len(data.columns))
+        self.domain = Domain.of(data)
+        optimizer = torch.optim.Adam(
+            self._module.parameters(),
+            lr=float(self._number("rate")),
+            weight_decay=float(self._number("decay")),
+        )
+        epochs = int(self._number("epochs"))
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
+        loss = LOSSES[str(self.settings["loss"])]
+        best, kept = -1.0, None
+        for _ in range(epochs):
+            self._module.train()
+            for batch in self._batches(data, generator):
+                scores = torch.zeros_like(batch.labels)
+                scores[batch.mask] = self._module(batch.rows, batch.sizes)
+                optimizer.zero_grad()
+                torch.autograd.backward(loss(scores, batch.labels, batch.mask))
+                nn.utils.clip_grad_norm_(self._module.parameters(), 5.0)
+                optimizer.step()
+            schedule.step()
+            if held_out is not None:
+                picked = float(best_over_picked(held_out.programs, self.predict(held_out)).mean())
+                if picked > best:
+                    best = picked
+                    kept = {key: value.clone() for key, value in self._module.state_dict().items()}
+        if kept is not None:
+            self._module.load_state_dict(kept)
+
+    def predict(self, data: LearningSet) -> Floats:
+        self.learned().objections(data)
+        self._module.eval()
+        parts = []
+        with _few_threads(data), torch.inference_mode():
+            for start in range(0, len(data), SCORED_AT_ONCE):
+                programs = np.arange(start, min(start + SCORED_AT_ONCE, len(data)))
+                parts.append(self._module(*self._rows(data, programs)).cpu().numpy())
+        return np.concatenate(parts).astype(np.float64)
+
+    def save_parts(self, folder: Path) -> None:
+        from safetensors.torch import save_file
+
+        tensors = {key: value.cpu() for key, value in self._module.state_dict().items()}
+        tensors[MEAN] = torch.from_numpy(self._mean)
+        tensors[DEVIATION] = torch.from_numpy(self._deviation)
+        save_file(tensors, folder / PART)
+
+    def load_parts(self, folder: Path) -> None:
+        from safetensors import SafetensorError
+        from safetensors.torch import load
+
+        try:
+            tensors = load(read_bytes(folder / PART, MOST_BYTES))
+            self._mean, self._deviation = tensors.pop(MEAN).numpy(), tensors.pop(DEVIATION).numpy()
+            self._module = self._make(len(self._mean))
+            self._module.load_state_dict(tensors)
+        except OSError as error:
+            raise LearnError(f"{folder} has no {PART}") from error
+        except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
+            raise LearnError(f"{folder / PART} does not fit a model {self.name}") from error
+
+    def _make(self, features: int) -> nn.Module:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        make: Any = self.network
+        module: nn.Module = make(features, int(self._number("width")))
+        return module.to(device)
+
+    def _number(self, key: str) -> float:
+        value = self.settings[key]
+        assert isinstance(value, (int, float))
+        return value
+
+    def _rows(self, data: LearningSet, programs: Ints) -> tuple[Tensor, Tensor]:
+        """Return the standardised rows of programs, and how many each has, where the model is."""
+        sizes = np.diff(data.starts)[programs]
+        ends = np.cumsum(sizes)
+        index = np.repeat(data.starts[programs] - ends + sizes, sizes) + np.arange(ends[-1])
+        rows = (data.rows[index] - self._mean) / self._deviation
+        device = next(self._module.parameters()).device
+        return torch.from_numpy(rows).to(device), torch.from_numpy(sizes).to(device)
+
+    def _batches(self, data: LearningSet, generator: np.random.Generator) -> Iterator[_Batch]:
+        """Yield an epoch: as many programs as there are, of tasks in random order."""
+        groups = [rows for rows in data.programs.rows() if rows.size > 1]
+        if not groups:
+            raise LearnError("no task has two programs: there is nothing to rank")
+        tasks, each = int(self._number("tasks_of_batch")), int(self._number("programs_of_task"))
+        rounds = max(1, round(len(data) / (len(groups) * each)))
+        for _ in range(rounds):
+            order = generator.permutation(len(groups))
+            for start in range(0, len(order), tasks):
+                chosen = [
+                    generator.permutation(groups[index])[:each]
+                    for index in order[start : start + tasks]
+                ]
+                yield self._batch(data, chosen)
+
+    def _batch(self, data: LearningSet, chosen: list[Ints]) -> _Batch:
+        rows, sizes = self._rows(data, np.concatenate(chosen))
+        widest = max(programs.size for programs in chosen)
+        labels = np.zeros((len(chosen), widest), np.float32)
+        mask = np.zeros(labels.shape, bool)
+        for row, programs in enumerate(chosen):
+            labels[row, : programs.size] = data.programs.labels[programs]
+            mask[row, : programs.size] = True
+        return _Batch(
+            rows,
+            sizes,
+            torch.from_numpy(labels).to(rows.device),
+            torch.from_numpy(mask).to(rows.device),
+        )
+
+
+@contextmanager
+def _few_threads(data: LearningSet) -> Iterator[None]:
+    """Compute on one thread where there is little to compute."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if data.rows.size < SMALL else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Mlp(_Neural):
+    """TenSet's network: rows encoded and summed."""
+
+    name = "mlp"
+    network = SegmentSum
+
+
+class LstmModel(_Neural):
+    """An LSTM over rows."""
+
+    name = "lstm"
+    network = Recurrent
+
+
+class AttentionModel(_Neural):
+    """Attention between rows, as TLP has over primitives."""
+
+    name = "attention"
+    network = Attention
+    options: ClassVar[dict[str, Option]] = {
+        **_Neural.options,
+        "width": Option(64, least=8, most=2048),
+    }
