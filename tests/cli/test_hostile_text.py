@@ -21,7 +21,17 @@ from graph_net.display.terminal import Terminal, lines
 from graph_net.graph import Provenance
 from graph_net.programs.formats import Place
 from graph_net.programs.store.program_store import Labels, ProgramStore
-from graph_net.results import Config, Device, Failure, Program, Record, Stage, Symptom, Task
+from graph_net.results import (
+    Config,
+    ConfigKind,
+    Device,
+    Failure,
+    Program,
+    Record,
+    Stage,
+    Symptom,
+    Task,
+)
 from graph_net.store.records import RecordStore
 
 NASTY = "\x1b]0;x\x07[/foo][red]\nb\u202e\x9b"
@@ -56,7 +66,7 @@ def records(tmp_path: Path) -> Path:
         for number in range(3):
             subject = subject_of(f"{NASTY}{number}", some_graph(number, library=NASTY))
             failure = Failure(Stage.COMPILE, Symptom.EXCEPTION, NASTY, NASTY)
-            config = Config("compiler", NASTY, NASTY, {"mode": NASTY})
+            config = Config(ConfigKind.COMPILER, NASTY, NASTY, {"mode": NASTY})
             journal.add(Record(subject, config, device, "p", failure))
     return tmp_path / "records"
 

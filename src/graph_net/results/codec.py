@@ -12,10 +12,12 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.results.canonical import RecordError, canonical, plain
+from graph_net.results.config import Config
+from graph_net.results.device import Device
 from graph_net.results.limits import check_depth, check_limits
 from graph_net.results.program import Program
 from graph_net.results.protocol import ProtocolSettings
-from graph_net.results.record import Config, Device, Record
+from graph_net.results.record import Record
 
 Kind = TypeVar("Kind")
 MOST_SHARED, LONGEST_SHARED = 64, 1 << 16
