@@ -144,7 +144,10 @@ def test_programs_are_shown_under_any_name(cli: Cli, tmp_path: Path) -> None:
     task = Task("ansor", "w", NASTY, NASTY, "")
     failure = Failure(Stage.COMPILE, Symptom.EXCEPTION, NASTY, NASTY)
     schedule = NASTY.replace("\n", "")
-    programs = [Program(task, schedule, (0.5,)), Program(task, f"{schedule}2", (), failure)]
+    programs = [
+        Program.from_log(task, schedule, (0.5,)),
+        Program.from_log(task, f"{schedule}2", (), failure),
+    ]
     (tmp_path / "source").write_bytes(b"any")
     found = [(Place(line, 0), program) for line, program in enumerate(programs, 1)]
     ProgramStore(tmp_path).add(tmp_path / "source", found, Labels(device=NASTY))

@@ -38,6 +38,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "symptom": "how it failed",
         "message": "what was said then",
         "extra": "what else is known of the program, as JSON: registers, shared memory, spills",
+        "fingerprint": "the whole device as JSON, where the collector wrote it down",
         "template": "the schedule as canonical JSON, with a gap (U+0001) for each of `numbers`",
         "line": "place in the collection",
         "program": "hash of the schedule",

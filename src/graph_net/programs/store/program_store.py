@@ -16,12 +16,28 @@ import pyarrow.parquet as pq
 
 from graph_net.programs.formats import Damage, Place, TuningError
 from graph_net.programs.formats.columns import ProgramColumns, block_of, size_of
-from graph_net.programs.store.columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
-from graph_net.results import Failure, Program, Stage, Symptom, Task, canonical
+from graph_net.programs.store.columns import (
+    COLUMNS,
+    ENCODINGS,
+    LAYOUT,
+    PACKED,
+    SCHEMA,
+    SHARED,
+    table_of,
+)
+from graph_net.results import (
+    Device,
+    Failure,
+    Program,
+    Stage,
+    Symptom,
+    Task,
+    canonical,
+    read_as,
+)
 from graph_net.store.atomic import written
 from graph_net.store.files import matching
-from graph_net.store.parquet import arrow_source, check_columns, source_hash
-from graph_net.store.parquet_guard import STORE, Guarded
+from graph_net.store.parquet import source_hash
 from graph_net.store.sql import Sql
 
 ROW_GROUP = 1 << 16
@@ -65,13 +81,13 @@ class ProgramStore:
                 raise TuningError(
                     f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
                 )
-            check_columns(part, SCHEMA, SCHEMA.names)
+            PACKED.present(part)
         return every
 
     def checked(self) -> list[Path]:
         """The same files, each row group of which can be held in memory; raises ParquetError."""
         parts = self.parts()
-        Guarded(parts, SCHEMA, limits=STORE).check(SCHEMA.names, together=False)
+        PACKED.check(parts)
         return parts
 
     def part(self, source: Path) -> Path:
@@ -98,9 +114,11 @@ class ProgramStore:
 
     def create_view(self, connection: Sql) -> None:
         """Make the table ``programs`` of a connection, for questions."""
-        connection.register("stored_programs", arrow_source(self.parts(), SCHEMA))
-        columns = ", ".join(f"{how} AS {name}" for name, how in COLUMNS.items())
-        connection.execute(f"CREATE VIEW programs AS SELECT {columns} FROM stored_programs")  # noqa: S608
+        parts = self.parts()
+        source = PACKED.dataset(parts) if parts else SCHEMA.empty_table()
+        connection.register("stored_programs", source)
+        question = PACKED.select("stored_programs", source.schema.names)
+        connection.execute(f"CREATE VIEW programs AS {question}")
 
     def programs(self) -> Iterator[tuple[int, Program]]:
         """Every program as it was read, with its line; a file after the other, a task together."""
@@ -111,7 +129,8 @@ class ProgramStore:
         for part in self.checked():
             with pq.ParquetFile(part) as file, Sql() as connection:
                 for group in range(file.num_row_groups):  # so that no more is in memory
-                    connection.register("held", file.read_row_group(group))
+                    held = PACKED.read_group(file, group, SCHEMA.names)
+                    connection.register("held", held)
                     found = connection.execute(f"SELECT {columns} FROM held")  # noqa: S608
                     names = [column[0] for column in found.description or ()]
                     for row in found.fetchall():
@@ -124,7 +143,7 @@ class ProgramStore:
 def _program(row: dict[str, Any]) -> Program:
     failed = row["status"] == "failed"
     names = "format workload kernel target details".split()
-    return Program(
+    return Program.from_log(
         Task(*(row[name] for name in names)),
         row["schedule"],
         tuple(row["costs"]),
@@ -133,6 +152,7 @@ def _program(row: dict[str, Any]) -> Program:
         row["seconds"],
         row["measured"],
         row["extra"] or "",
+        read_as(Device, row["fingerprint"], "device") if row["fingerprint"] else None,
     )
 
 
