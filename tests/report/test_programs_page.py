@@ -122,7 +122,7 @@ def test_code_is_there_for_the_tasks_that_take_longest(tmp_path: Path) -> None:
 def test_ten_thousand_tasks_make_a_page_that_can_be_sent(tmp_path: Path) -> None:
     tasks = [Task("ansor", f'["conv2d", {n}, 64, 56, 56]', "conv2d", "llvm") for n in range(10_000)]
     programs = [
-        Program.from_log(task, steps(n % 7 + 1), (1e-3 * (1 + k * n % 13),))
+        Program.from_log(task, steps(n % 7 + 1 + k), (1e-3 * (1 + k * n % 13),))
         for n, task in enumerate(tasks)
         for k in range(2)
     ]

@@ -82,7 +82,13 @@ COLUMNS = {
     "cost": "coalesce(total / pow(10, unit) / repeats, list_avg(costs_raw))",
 }
 """What questions see, and how it is computed. A cost is the mean of the repeats, as in TenSet."""
-PACKED = Layout(f"programs-{LAYOUT}-", SCHEMA, frozenset({"fingerprint"}), COLUMNS)
+PACKED = Layout(
+    f"programs-{LAYOUT}-",
+    SCHEMA,
+    frozenset({"fingerprint"}),
+    COLUMNS,
+    instant="coalesce(stamp::DOUBLE, stamp_raw)",
+)
 """Parts that were written before a program could have a Device lack the column."""
 
 

@@ -31,6 +31,8 @@ class Layout:
     """Columns that a part may lack; they are read as nulls."""
     columns: Mapping[str, str]
     """The columns of questions, each as the SQL that computes it from stored columns."""
+    instant: str
+    """The SQL of ``measured`` as seconds since 1970, exactly as read."""
     beside: tuple[str, ...] = ()
     """Stored columns that questions see too, as they are."""
 
