@@ -46,7 +46,9 @@ def programs() -> list[Program]:
                 )
                 continue
             costs = FIRST if number == 1 else (number * 1e-5, number * 1.2e-5)
-            noted = {**extra, "spills": 0} | ({"torch": [2e-5, 4e-5]} if number == 1 else {})
+            noted: dict[str, Json] = {**extra, "spills": 0}
+            if number == 1:
+                noted["torch"] = [2e-5, 4e-5]
             said = canonical(noted)
             found.append(Program.from_log(task, schedule, costs, None, "", 0.5, when, said))
     again = found[1]

@@ -6,7 +6,7 @@ import json
 import math
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
@@ -31,7 +31,7 @@ from graph_net.programs.triton.layers import conv, linear
 from graph_net.programs.triton.space import FAMILIES, family_of, workload_of
 from graph_net.programs.triton.target import Target
 from graph_net.programs.view.overview import summaries, tables
-from graph_net.results import Program, Task, canonical
+from graph_net.results import Json, Program, Task, canonical
 from graph_net.store.records import RecordStore
 from programs.dataset.plain_programs import EACH, MODULES, NETWORKS, collected, programs
 
@@ -242,7 +242,7 @@ noted = st.dictionaries(
     st.booleans() | numbers | st.text(max_size=3) | st.lists(numbers, max_size=2),
     max_size=4,
 )
-extras = st.just("") | noted.map(lambda tree: canonical(dict(tree))) | numbers.map(canonical)
+extras = st.just("") | (noted | numbers).map(lambda tree: canonical(cast(Json, tree)))
 some_programs = st.builds(
     Program.from_log,
     st.sampled_from([Task("triton", "w"), Task("t4", "v", details="{}")]),

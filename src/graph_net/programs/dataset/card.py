@@ -114,6 +114,7 @@ def _reading(found: Sequence[Platform]) -> str:
 
 ```python
 import pandas
+
 programs = pandas.read_parquet("{plain[-1]}/programs-plain.parquet")
 programs = programs[~programs["again"]]  # the first measurement of each
 ```
