@@ -77,7 +77,7 @@ def test_a_log_line_becomes_the_nouns_of_a_record() -> None:
     ids=["another kind", "another space"],
 )
 def test_the_configuration_of_a_program_is_a_schedule_of_its_task(config: Config) -> None:
-    with pytest.raises(RecordError, match="a program of a ansor task is a schedule of ansor, not"):
+    with pytest.raises(RecordError, match="a schedule of its task's format, ansor, not a"):
         Program(TASK, config, Samples((1.0,)))
 
 

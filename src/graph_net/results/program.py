@@ -66,8 +66,8 @@ class Program:
         config = self.config
         if config.kind is not ConfigKind.SCHEDULE or config.name != self.task.format:
             raise RecordError(
-                f"a program of a {self.task.format} task is a schedule of {self.task.format}, "
-                f"not a {config.kind} of {config.name}"
+                f"the configuration of a program is a schedule of its task's format, "
+                f"{self.task.format}, not a {config.kind} of {config.name}"
             )
         schedule = config.options.get(SCHEDULE)
         if not self.task.workload or not schedule or not isinstance(schedule, str):

@@ -1,6 +1,6 @@
-"""Programs as lines of JSON: the flat fields that journals and collected files have had since ever.
+"""Programs as lines of JSON: the flat fields that journals and collected files have always had.
 
-A line has no ``device`` where a program has none, so that lines without are the bytes they were.
+A line has a ``device`` only where its program has one: all others are the bytes they always were.
 """
 
 from __future__ import annotations

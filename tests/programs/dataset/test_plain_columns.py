@@ -19,8 +19,10 @@ from graph_net.programs.dataset.card import card
 from graph_net.programs.dataset.dataset import split_of
 from graph_net.programs.dataset.export import publish
 from graph_net.programs.dataset.stats import count
-from graph_net.programs.features.feature_kinds import ANSOR_GPU
-from graph_net.programs.features.training_batches import programs_by_key
+from graph_net.programs.features.feature_kinds import ANSOR_GPU, METASCHEDULE
+from graph_net.programs.features.feature_store import FeatureStore
+from graph_net.programs.features.pipeline import Making
+from graph_net.programs.features.training_batches import programs_by_key, training_batches
 from graph_net.programs.formats import Format, Place, TuningError
 from graph_net.programs.store.columns import COLUMNS
 from graph_net.programs.store.ingest import add_file
@@ -31,9 +33,11 @@ from graph_net.programs.triton.layers import conv, linear
 from graph_net.programs.triton.space import FAMILIES, family_of, workload_of
 from graph_net.programs.triton.target import Target
 from graph_net.programs.view.overview import summaries, tables
+from graph_net.report.page_programs import read_programs
 from graph_net.results import Json, Program, Task, canonical
 from graph_net.store.records import RecordStore
 from programs.dataset.plain_programs import EACH, MODULES, NETWORKS, collected, programs
+from programs.features.some_programs import program, steps, stored, trace
 
 PART = "programs-plain.parquet"
 
@@ -117,9 +121,9 @@ def test_every_parameter_of_a_triton_kernel_has_a_column() -> None:
 
 
 def test_published_programs_are_the_programs(packed: Path, plain: Path) -> None:
-    stored = dict(ProgramStore(plain / "h200").programs())
-    assert stored == dict(ProgramStore(packed).programs())
-    assert [stored[line] for line in sorted(stored)] == programs()
+    published = dict(ProgramStore(plain / "h200").programs())
+    assert published == dict(ProgramStore(packed).programs())
+    assert [published[line] for line in sorted(published)] == programs()
 
 
 def test_questions_have_the_same_answers(packed: Path, plain: Path) -> None:
@@ -169,6 +173,26 @@ def test_training_has_the_first_measurement_of_a_program(packed: Path) -> None:
     assert len(found.program) == 2 * EACH
     assert pytest.approx(1.1e-5) in found.cost.tolist()
     assert pytest.approx(1.21e-5) not in found.cost.tolist()
+
+
+def test_features_of_published_programs_are_those_of_the_programs(tmp_path: Path) -> None:
+    measured = [program(trace(2, 4), 1.0), program(trace(4, 2), None), program(steps(8), 2.0)]
+    packed = stored(tmp_path / "packed", measured)
+    publish(packed, tmp_path / "plain")
+    found = []
+    for records in (packed, tmp_path / "plain"):
+        features = FeatureStore(tmp_path / f"features-{records.name}")
+        assert sum(Making(records, features).primitives()) == len(measured)
+        chosen = programs_by_key(records, METASCHEDULE)
+        (batch,) = training_batches(features, METASCHEDULE, chosen)
+        found.append((batch.task.tolist(), batch.program.tolist(), batch.values.tolist()))
+    assert found[0] == found[1]
+
+
+def test_the_report_has_the_published_tasks(packed: Path, plain: Path) -> None:
+    pages = [read_programs(folder, packs=()) for folder in (packed, plain / "h200")]
+    assert pages[0].programs == pages[1].programs == 2 * EACH
+    assert [one.heights for one in pages[0].tasks] == [one.heights for one in pages[1].tasks]
 
 
 def test_counts_are_of_distinct_programs(packed: Path, plain: Path) -> None:
@@ -264,5 +288,5 @@ def test_whatever_was_noted_is_published_without_loss(
     found = ((Place(line, 0), one) for line, one in enumerate(given_programs))
     ProgramStore(folder).add(folder / "a", found, Labels())
     publish(folder, folder / "out")
-    stored = dict(ProgramStore(folder / "out").programs())
-    assert [stored[line] for line in sorted(stored)] == given_programs
+    published = dict(ProgramStore(folder / "out").programs())
+    assert [published[line] for line in sorted(published)] == given_programs

@@ -38,8 +38,10 @@ class Layout:
 
     def present(self, part: Path) -> list[str]:
         """Return its columns that a part has; raises RecordError where one is wrong or missing."""
-        has = set(pq.read_schema(part).names) if part.is_file() else set()
-        names = [name for name in self.schema.names if name not in self.optional or name in has]
+        required = [name for name in self.schema.names if name not in self.optional]
+        check_columns(part, self.schema, required)
+        has = set(pq.read_schema(part).names)
+        names = [name for name in self.schema.names if name in has]
         check_columns(part, self.schema, names)
         return names
 

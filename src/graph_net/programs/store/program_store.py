@@ -150,6 +150,8 @@ class ProgramStore:
                         fields = dict(zip(names, row, strict=True))
                         if fields["schedule"] is None:
                             raise TuningError(f"{part} was ingested without schedules")
+                        if layout is PLAIN:
+                            fields["extra"] = _ordered(fields["extra"])
                         yield fields["line"], _program(fields)
 
 
@@ -174,14 +176,19 @@ def _program(row: dict[str, Any]) -> Program:
         row["version"],
         row["seconds"],
         row["measured"],
-        _extra(row["extra"] or ""),
+        row["extra"] or "",
         read_as(Device, row["fingerprint"], "device") if row["fingerprint"] else None,
     )
 
 
-def _extra(text: str) -> str:
-    """What the file said, in the one order of keys; plain parts have some of them in columns."""
-    return canonical(json.loads(text)) if text.startswith("{") else text
+def _ordered(text: str | None) -> str | None:
+    """Return an object with its keys in order: plain parts have some of them in columns."""
+    if text is None or not text.startswith("{"):
+        return text
+    try:
+        return canonical(json.loads(text))
+    except (ValueError, RecursionError):
+        return text  # a stranger's part; what it says is not trusted to be JSON
 
 
 def _told(labels: Labels) -> bytes:
