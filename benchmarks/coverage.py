@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.common import show, verdict
 from graph_net.measure.protocol import Protocol
 from graph_net.measure.timing import timing_of
-from graph_net.results import Config, Device, Output, Record, Samples, Subject
+from graph_net.results import Config, ConfigKind, Device, Output, Record, Samples, Subject
 from graph_net.score import ScoredGraph, columns, estimate, sample_of
 from graph_net.score.samples import Floats
 
@@ -29,7 +29,7 @@ RUNS = 200
 LEAST = 0.93
 PER_BLOCK = 4
 DRAWS = 400
-CONFIG = Config("compiler", "some")
+CONFIG = Config(ConfigKind.COMPILER, "some")
 DEVICE = Device("cpu", "simulated", 1, 1, 1 << 30, "none", "none")
 
 

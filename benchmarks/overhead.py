@@ -22,7 +22,7 @@ from benchmarks.common import show, verdict
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.measure import Measurement, Protocol, measure
 from graph_net.measure.device import describe
-from graph_net.results import Config, Subject
+from graph_net.results import Config, ConfigKind, Subject
 from graph_net.testing.models import graph_of
 
 QUICK = Protocol(seconds=0.02, warm_seconds=0.01, min_blocks=2, max_blocks=2, noise_limit=1e9)
@@ -44,7 +44,7 @@ def small_graph(size: int) -> Graph:
 
 def task_of(graph: Graph) -> Measurement:
     subject = Subject(graph.id, graph.structure, graph.provenance.model)
-    config = Config("compiler", "eager", torch.__version__)
+    config = Config(ConfigKind.COMPILER, "eager", torch.__version__)
     return Measurement(subject, config, describe("cpu"), to_bytes(graph), QUICK)
 
 

@@ -29,6 +29,7 @@ from benchmarks.common import show, verdict
 from graph_net.api.query import query
 from graph_net.results import (
     Config,
+    ConfigKind,
     Device,
     Interval,
     Json,
@@ -60,7 +61,9 @@ QUESTION = "SELECT compiler, count(*), median(speedup), max(t) FROM records GROU
 def record(number: int, random: np.random.Generator) -> Record:
     """A success with as many samples as a measurement has, other than any other."""
     device = Device("cpu", "a processor", 2, 2, 1 << 34, "Linux", "3.11", {"torch": "2.13.0"})
-    config = Config("compiler", f"compiler{number % COMPILERS}", "1.0", {"mode": "default"})
+    config = Config(
+        ConfigKind.COMPILER, f"compiler{number % COMPILERS}", "1.0", {"mode": "default"}
+    )
     name = f"{number // COMPILERS:032x}"
     subject = Subject(name, name, f"timm/net{number}", "timm", f"net{number}", "vision")
     eager, control, candidate = (

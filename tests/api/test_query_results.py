@@ -20,8 +20,8 @@ from store.test_records import store_of
 def program(workload: str, cost: float | None, details: str = "") -> Program:
     failure = None if cost else Failure(Stage.COMPILE, Symptom.TIMEOUT, "too long")
     schedule = json.dumps([workload, cost])
-    return Program(Task("ansor", workload, details=details), schedule, (cost,) if cost else (),
-                   failure)  # fmt: skip
+    task = Task("ansor", workload, details=details)
+    return Program.from_log(task, schedule, (cost,) if cost else (), failure)
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import pytest
 
 from graph_net.bisect import Defect, Problem, find_defect
 from graph_net.bisect.run import select_troubled
-from graph_net.results import Config, Device, Failure, Record, Stage, Subject, Symptom
+from graph_net.results import Config, ConfigKind, Device, Failure, Record, Stage, Subject, Symptom
 
 DEVICE = Device("cpu", "some", 1, 1, 1 << 30, "Linux", "3.11")
 
 
 def failed(stage: Stage, symptom: Symptom, words: str = "Error: no", **more: int) -> Record:
     failure = Failure(stage, symptom, words, words, **more)
-    config = Config("compiler", "inductor", "1", {"mode": "default"})
+    config = Config(ConfigKind.COMPILER, "inductor", "1", {"mode": "default"})
     return Record(Subject("id", "structure", "name"), config, DEVICE, "p", failure)
 
 
@@ -51,9 +51,12 @@ def test_records_are_chosen_by_problem_and_compiler() -> None:
     every = [crash, wrong, fine]
     assert select_troubled(every, None, -3.0) == [crash, wrong]
     assert select_troubled(every, Problem.MISMATCH, -3.0) == [wrong]
-    assert select_troubled(every, None, -3.0, Config("compiler", "inductor")) == [crash, wrong]
-    default = Config("compiler", "inductor", "", {"mode": "default"})
+    assert select_troubled(every, None, -3.0, Config(ConfigKind.COMPILER, "inductor")) == [
+        crash,
+        wrong,
+    ]
+    default = Config(ConfigKind.COMPILER, "inductor", "", {"mode": "default"})
     assert select_troubled(every, None, -3.0, default) == [crash, wrong]
-    other = Config("compiler", "inductor", "", {"mode": "max-autotune"})
+    other = Config(ConfigKind.COMPILER, "inductor", "", {"mode": "max-autotune"})
     assert select_troubled(every, None, -3.0, other) == []
-    assert select_troubled(every, None, -3.0, Config("compiler", "tvm")) == []
+    assert select_troubled(every, None, -3.0, Config(ConfigKind.COMPILER, "tvm")) == []

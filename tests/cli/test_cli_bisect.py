@@ -12,7 +12,7 @@ from graph_net.corpus.pack import PackWriter
 from graph_net.graph import Graph, Input, Node, Normal, Ref, TensorSpec, from_json
 from graph_net.graph.graph import Level
 from graph_net.measure.device import describe
-from graph_net.results import Config, Failure, Record, Stage, Subject, Symptom, to_json
+from graph_net.results import Config, ConfigKind, Failure, Record, Stage, Subject, Symptom, to_json
 
 FILE = Path(__file__).parents[1] / "bisect" / "defects.py"
 RAISES = f"{FILE}:RaisesOnExpOfRelu"
@@ -70,8 +70,10 @@ def test_a_run_gives_one_cluster(cli: Cli, three: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        Config("compiler", "EVIL:Evil"),
-        Config("compiler", "inductor", "", {"mode": "default", "cpp.march": "x -wrapper EVIL"}),
+        Config(ConfigKind.COMPILER, "EVIL:Evil"),
+        Config(
+            ConfigKind.COMPILER, "inductor", "", {"mode": "default", "cpp.march": "x -wrapper EVIL"}
+        ),
     ],
     ids=["imports", "starts"],
 )
@@ -82,7 +84,7 @@ def test_a_record_imports_no_file_and_starts_no_program(
     evil.write_text(f"#!{sys.executable}\nopen({str(tmp_path / 'harmed')!r}, 'w')\n")
     evil.chmod(0o755)
     text = to_json(crashed(config)).replace("EVIL", str(evil))
-    harmless = to_json(crashed(Config("compiler", "eager")))
+    harmless = to_json(crashed(Config(ConfigKind.COMPILER, "eager")))
     (tmp_path / "lines.jsonl").write_text(f"{text}\n{harmless}\n")
     records, found = tmp_path / "records", tmp_path / "found"
     assert cli("ingest", tmp_path / "lines.jsonl", "-o", records).code == 0
@@ -97,7 +99,9 @@ def test_a_record_imports_no_file_and_starts_no_program(
 def test_a_record_of_ones_own_compiler_is_passed_over_with_the_way_out(
     cli: Cli, three: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "lines.jsonl").write_text(f"{to_json(crashed(Config('compiler', RAISES)))}\n")
+    (tmp_path / "lines.jsonl").write_text(
+        f"{to_json(crashed(Config(ConfigKind.COMPILER, RAISES)))}\n"
+    )
     assert cli("ingest", tmp_path / "lines.jsonl", "-o", tmp_path / "records").code == 0
     words = ("--records", tmp_path / "records", "-o", tmp_path / "found", "-j", "1")
     assert "name it on the command line" in cli("bisect", three, *words).err

@@ -21,7 +21,17 @@ from graph_net.display.terminal import Terminal, lines
 from graph_net.graph import Provenance
 from graph_net.programs.formats import Place
 from graph_net.programs.store.program_store import Labels, ProgramStore
-from graph_net.results import Config, Device, Failure, Program, Record, Stage, Symptom, Task
+from graph_net.results import (
+    Config,
+    ConfigKind,
+    Device,
+    Failure,
+    Program,
+    Record,
+    Stage,
+    Symptom,
+    Task,
+)
 from graph_net.store.records import RecordStore
 
 NASTY = "\x1b]0;x\x07[/foo][red]\nb\u202e\x9b"
@@ -56,7 +66,7 @@ def records(tmp_path: Path) -> Path:
         for number in range(3):
             subject = subject_of(f"{NASTY}{number}", some_graph(number, library=NASTY))
             failure = Failure(Stage.COMPILE, Symptom.EXCEPTION, NASTY, NASTY)
-            config = Config("compiler", NASTY, NASTY, {"mode": NASTY})
+            config = Config(ConfigKind.COMPILER, NASTY, NASTY, {"mode": NASTY})
             journal.add(Record(subject, config, device, "p", failure))
     return tmp_path / "records"
 
@@ -134,7 +144,10 @@ def test_programs_are_shown_under_any_name(cli: Cli, tmp_path: Path) -> None:
     task = Task("ansor", "w", NASTY, NASTY, "")
     failure = Failure(Stage.COMPILE, Symptom.EXCEPTION, NASTY, NASTY)
     schedule = NASTY.replace("\n", "")
-    programs = [Program(task, schedule, (0.5,)), Program(task, f"{schedule}2", (), failure)]
+    programs = [
+        Program.from_log(task, schedule, (0.5,)),
+        Program.from_log(task, f"{schedule}2", (), failure),
+    ]
     (tmp_path / "source").write_bytes(b"any")
     found = [(Place(line, 0), program) for line, program in enumerate(programs, 1)]
     ProgramStore(tmp_path).add(tmp_path / "source", found, Labels(device=NASTY))

@@ -9,7 +9,7 @@ import pytest
 
 from compare.some_runs import stored, timed
 from graph_net.cli.main import main
-from graph_net.results import Config, Stage, Subject, Symptom
+from graph_net.results import Config, ConfigKind, Stage, Subject, Symptom
 from score.some_samples import record
 
 HOSTILE = "a|b`</details>\n# heading [red]x[/red] @everyone\x1b[31m"
@@ -135,7 +135,7 @@ def test_a_compiler_of_ones_own_is_found_under_every_name_that_bench_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    own = Config("compiler", f"{tmp_path / 'work' / 'mine.py'}:Traced", "1+abc", {})
+    own = Config(ConfigKind.COMPILER, f"{tmp_path / 'work' / 'mine.py'}:Traced", "1+abc", {})
     names = [f"net{number}" for number in range(4)]
     mine = [timed(name, 1.0, config=own) for name in names]
     place = stored(tmp_path / "records", [*mine, *(timed(name, 2.0) for name in names)])

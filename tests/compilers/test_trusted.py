@@ -16,7 +16,7 @@ from graph_net.compilers import CompilerError, Option, compiler_names, create
 from graph_net.compilers.inductor_options import STORED
 from graph_net.compilers.option import option_of
 from graph_net.compilers.trusted import UntrustedConfig, config_here, trusted_config
-from graph_net.results import Config
+from graph_net.results import Config, ConfigKind
 
 OWN = """
 from pathlib import Path
@@ -35,7 +35,7 @@ class Mine(Compiler):
 
 
 def stored(name: str = "inductor", **options: Any) -> Config:
-    return Config("compiler", name, "of another machine", options)
+    return Config(ConfigKind.COMPILER, name, "of another machine", options)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def mine(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("name", compiler_names())
 def test_the_defaults_of_every_compiler_are_taken(name: str) -> None:
-    assert trusted_config(Config("compiler", name, "", create(name).options)).name == name
+    assert trusted_config(Config(ConfigKind.COMPILER, name, "", create(name).options)).name == name
 
 
 def test_the_version_is_that_of_this_machine() -> None:
@@ -155,14 +155,16 @@ def test_its_options_are_still_data(mine: str) -> None:
 
 def test_options_typed_again_are_taken() -> None:
     typed = config_here("inductor", {"cpp.march": "native"})
-    assert trusted_config(Config("compiler", "inductor", "", typed.options), [typed]) == typed
+    assert (
+        trusted_config(Config(ConfigKind.COMPILER, "inductor", "", typed.options), [typed]) == typed
+    )
     with pytest.raises(UntrustedConfig, match="march"):
         trusted_config(stored(mode="default", **{"cpp.march": "other"}), [typed])
 
 
 def test_another_kind_of_configuration_is_no_compiler() -> None:
-    with pytest.raises(UntrustedConfig, match="kind 'program'"):
-        trusted_config(Config("program", "eager"))
+    with pytest.raises(UntrustedConfig, match="kind schedule is not"):
+        trusted_config(Config(ConfigKind.SCHEDULE, "eager"))
 
 
 def test_an_option_says_what_it_takes() -> None:

@@ -15,6 +15,7 @@ from graph_net.golden.verdict import Standing, Verified, judged, ratio, verified
 from graph_net.measure import Protocol
 from graph_net.results import (
     Config,
+    ConfigKind,
     Device,
     Failure,
     Interval,
@@ -58,7 +59,7 @@ def record(
         }
     early = failure is not None and failure.stage not in (Stage.VERIFY, Stage.MEASURE)
     return Record(
-        Subject("id", "structure", "graph"), Config("compiler", "inductor", "1"),
+        Subject("id", "structure", "graph"), Config(ConfigKind.COMPILER, "inductor", "1"),
         Device("cpu", "x", 1, 1, 1, "", ""), "protocol", failure,
         None if early else timing(seconds, **changes),
         () if early else (Output("float32", (2,), -64.0),), environment=environment,

@@ -9,7 +9,7 @@ from typing import Any
 from graph_net.graph import Graph, to_bytes
 from graph_net.measure import MeasureLimits, Measurement, Protocol, measure
 from graph_net.measure.device import describe
-from graph_net.results import Config, Record, Subject
+from graph_net.results import Config, ConfigKind, Record, Subject
 from graph_net.testing.models import graph_of
 
 QUICK = Protocol(
@@ -38,7 +38,7 @@ def task(compiler: str, graph: Graph | None = None, **changes: Any) -> Measureme
     graph = graph or small_graph()
     known: dict[str, Any] = {
         "subject": Subject(graph.id, graph.structure, graph.provenance.model),
-        "config": Config("compiler", compiler, "1"),
+        "config": Config(ConfigKind.COMPILER, compiler, "1"),
         "device": describe("cpu", 1),
         "graph": to_bytes(graph),
         "protocol": QUICK,

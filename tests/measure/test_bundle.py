@@ -16,7 +16,7 @@ from graph_net.compilers import CompilerError
 from graph_net.corpus.pack import PackWriter
 from graph_net.measure import MeasureLimits, Protocol
 from graph_net.measure.bundle import BundlePlan, bundle_tasks, read_plan, write_bundle
-from graph_net.results import Config, Subject
+from graph_net.results import Config, ConfigKind, Subject
 from graph_net.store.records import RecordStore
 from measure.asking import small_graph
 
@@ -76,7 +76,11 @@ def test_a_bundle_runs_bare_resumes_and_is_ingested(
 def test_a_plan_imports_no_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'harmed')!r}, 'w')")
     plan = BundlePlan(
-        (), (Config("compiler", str(tmp_path / "mine.py")),), "cpu", Protocol(), MeasureLimits()
+        (),
+        (Config(ConfigKind.COMPILER, str(tmp_path / "mine.py")),),
+        "cpu",
+        Protocol(),
+        MeasureLimits(),
     )
     with zipfile.ZipFile(tmp_path / "plan.zip", "w") as bundle:
         bundle.writestr("plan.json", json.dumps(asdict(plan)))
@@ -104,7 +108,7 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
 
 
 def test_what_the_other_machine_would_refuse_is_not_bundled(tmp_path: Path) -> None:
-    config = Config("compiler", "inductor", "", {"cpp.march": "native"})
+    config = Config(ConfigKind.COMPILER, "inductor", "", {"cpp.march": "native"})
     with pytest.raises(CompilerError, match=r"may not set 'cpp\.march' of inductor"):
         write_bundle(tmp_path / "plan.zip", [], [config], "cpu", Protocol(), MeasureLimits())
     assert not (tmp_path / "plan.zip").exists()

@@ -18,7 +18,7 @@ from graph_net.measure.plan import config_of, parse_compilers
 from graph_net.measure.task import Measurement
 from graph_net.measure.verify import check, reference, widen_to_float64, with_exact
 from graph_net.measure.worker import Worker
-from graph_net.results import Config, Stage, Symptom
+from graph_net.results import Config, ConfigKind, Stage, Symptom
 from graph_net.results.graph_breaks import pieces_text
 from graph_net.testing.models import CASES, case_graph, graph_of
 from measure.asking import FILE, QUICK, measured, mine, small_graph, task
@@ -170,7 +170,7 @@ def with_literals(graph: Graph, count: int) -> Graph:
 
 
 def test_a_graph_that_dynamo_breaks_is_measured_and_the_record_says_why() -> None:
-    whole = Config("compiler", "inductor", "1", {"fullgraph": True})
+    whole = Config(ConfigKind.COMPILER, "inductor", "1", {"fullgraph": True})
     graph = number_in_the_middle()
     plain, refused = sorted(
         measured([task("inductor", graph), task("inductor", graph, config=whole)]),

@@ -15,6 +15,7 @@ from graph_net.graph.work import Work
 from graph_net.report.page import write_page
 from graph_net.results import (
     Config,
+    ConfigKind,
     Cost,
     Device,
     Failure,
@@ -79,7 +80,7 @@ def synthetic(count: int, seed: int = 0, blocks: int = 5) -> list[Record]:
         )  # fmt: skip
         known: dict[str, Any] = {
             "subject": subject,
-            "config": Config("compiler", COMPILERS[compiler], "1.0"),
+            "config": Config(ConfigKind.COMPILER, COMPILERS[compiler], "1.0"),
             "device": DEVICE,
             "protocol": "p",
             "cost": Cost(draw.uniform(1, 60), draw.uniform(0.1, 9), 5.0, 1 << 28, 1 << 26, 1 << 27),

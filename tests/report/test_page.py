@@ -18,6 +18,7 @@ from graph_net.report.page import write_page
 from graph_net.report.page_assets import script
 from graph_net.results import (
     Config,
+    ConfigKind,
     Failure,
     RecordError,
     Stage,
@@ -144,7 +145,7 @@ def test_words_of_records_stay_words(tmp_path: Path) -> None:
     good = replace(
         good,
         subject=replace(good.subject, id=EVIL, name=EVIL, model=EVIL, category=EVIL, library=EVIL),
-        config=Config("compiler", EVIL, EVIL, {EVIL: EVIL}),
+        config=Config(ConfigKind.COMPILER, EVIL, EVIL, {EVIL: EVIL}),
         device=replace(DEVICE, name=EVIL, system=EVIL, software={EVIL: EVIL}),
         protocol=EVIL,
         started=EVIL,

@@ -14,7 +14,7 @@ import pytest
 
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.report.page import write_page
-from graph_net.results import Config, Failure, Record, Stage, Symptom
+from graph_net.results import Config, ConfigKind, Failure, Record, Stage, Symptom
 from graph_net.score import Parameters, load, score
 from report.synthetic import EVIL, floored, stored, synthetic
 
@@ -77,7 +77,7 @@ def _hostile() -> list[Record]:
     good, bad = synthetic(2, seed=1)
     subject = replace(good.subject, id=EVIL, name=EVIL, model=EVIL, category=EVIL)
     failure = Failure(Stage.COMPILE, Symptom.EXCEPTION, EVIL, EVIL)
-    good = replace(good, subject=subject, config=Config("compiler", "inductor", "1.0"),
+    good = replace(good, subject=subject, config=Config(ConfigKind.COMPILER, "inductor", "1.0"),
                    environment={EVIL: EVIL})  # fmt: skip
     bad = replace(bad, subject=subject, failure=failure, timing=None, outputs=())
     return [good, bad]

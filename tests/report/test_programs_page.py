@@ -92,7 +92,7 @@ def test_a_task_has_its_times_failures_and_code(tmp_path: Path) -> None:
 def test_the_small_picture_has_a_bar_where_there_is_a_program(tmp_path: Path) -> None:
     task = replace(ANSOR, workload="w", kernel="k")
     costs = [1.0] * 10 + [2.0] * 5 + [64.0, 900.0]
-    programs = [Program(task, steps(n), (cost,)) for n, cost in enumerate(costs)]
+    programs = [Program.from_log(task, steps(n), (cost,)) for n, cost in enumerate(costs)]
     heights = programs_of(page_of(kept(tmp_path / "records", programs)))["heights"][0]
     assert len(heights) == BINS
     bars = {place: HEIGHTS.index(height) for place, height in enumerate(heights) if height != "0"}
@@ -101,7 +101,7 @@ def test_the_small_picture_has_a_bar_where_there_is_a_program(tmp_path: Path) ->
 
 def test_a_task_where_nothing_ran_has_no_picture(tmp_path: Path) -> None:
     failure = Failure(Stage.COMPILE, Symptom.EXCEPTION, "no")
-    page = page_of(kept(tmp_path / "records", [Program(ANSOR, steps(1), (), failure)]))
+    page = page_of(kept(tmp_path / "records", [Program.from_log(ANSOR, steps(1), (), failure)]))
     found = programs_of(page)
     assert (found["heights"], found["best"]) == ([""], [None])
     assert details_of(page)[0]["programs"] == []
@@ -109,7 +109,7 @@ def test_a_task_where_nothing_ran_has_no_picture(tmp_path: Path) -> None:
 
 def test_code_is_there_for_the_tasks_that_take_longest(tmp_path: Path) -> None:
     programs = [
-        Program(sleeping(n, net=weight), tile(1), (cost,))
+        Program.from_log(sleeping(n, net=weight), tile(1), (cost,))
         for n, (weight, cost) in enumerate([(1, 1.0), (9, 0.5), (3, 1.0), (1, 0.1)])
     ]
     page = page_of(kept(tmp_path / "records", programs), detailed=2)
@@ -122,7 +122,7 @@ def test_code_is_there_for_the_tasks_that_take_longest(tmp_path: Path) -> None:
 def test_ten_thousand_tasks_make_a_page_that_can_be_sent(tmp_path: Path) -> None:
     tasks = [Task("ansor", f'["conv2d", {n}, 64, 56, 56]', "conv2d", "llvm") for n in range(10_000)]
     programs = [
-        Program(task, steps(n % 7 + 1), (1e-3 * (1 + k * n % 13),))
+        Program.from_log(task, steps(n % 7 + 1 + k), (1e-3 * (1 + k * n % 13),))
         for n, task in enumerate(tasks)
         for k in range(2)
     ]
@@ -133,7 +133,7 @@ def test_ten_thousand_tasks_make_a_page_that_can_be_sent(tmp_path: Path) -> None
 
 
 def test_of_many_times_some_are_kept_the_ends_among_them(tmp_path: Path) -> None:
-    programs = [Program(ANSOR, steps(n), (1.0 + n,)) for n in range(3 * POINTS)]
+    programs = [Program.from_log(ANSOR, steps(n), (1.0 + n,)) for n in range(3 * POINTS)]
     (detail,) = details_of(page_of(kept(tmp_path / "records", programs)))
     assert len(detail["costs"]) == POINTS
     assert (detail["costs"][0], detail["costs"][-1]) == (1, 3 * POINTS)
@@ -149,10 +149,10 @@ def evil_programs() -> list[Program]:
     one = Task("sleeping", EVIL, EVIL, EVIL, details)
     two = Task("ansor", json.dumps([EVIL, EVIL]), EVIL, EVIL, "[]")
     return [
-        Program(one, tile(1), (1.0,), extra=canonical(EVIL)),
-        Program(one, tile(2), (), failure),
-        Program(two, canonical([[EVIL, EVIL]]), (1.0, 2.0)),
-        Program(two, canonical([[EVIL, 1]]), (3.0, 2.0)),
+        Program.from_log(one, tile(1), (1.0,), extra=canonical(EVIL)),
+        Program.from_log(one, tile(2), (), failure),
+        Program.from_log(two, canonical([[EVIL, EVIL]]), (1.0, 2.0)),
+        Program.from_log(two, canonical([[EVIL, 1]]), (3.0, 2.0)),
     ]
 
 

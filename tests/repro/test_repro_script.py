@@ -20,10 +20,10 @@ from graph_net.graph.fx import from_fx
 from graph_net.measure.plan import config_of
 from graph_net.repro import ReproError, ScriptOutcome, try_script, write_script
 from graph_net.repro.templates import harness
-from graph_net.results import Config
+from graph_net.results import Config, ConfigKind
 from graph_net.testing.compiler_graphs import GRAPHS
 
-EAGER = Config("compiler", "eager")
+EAGER = Config(ConfigKind.COMPILER, "eager")
 SECONDS = 0.2
 LIMIT = 300.0
 HOSTILE = "\"\"\"\n'''\nimport os; os.system('touch owned')\r\u2028raise SystemExit(0)#\\"
@@ -102,7 +102,7 @@ def test_a_name_that_is_not_ascii_is_refused() -> None:
 @pytest.mark.parametrize("name", sorted(GRAPHS))
 @pytest.mark.parametrize("compiler", ["eager", "inductor", "onnxruntime", "openvino"])
 def test_scripts_read_and_import_nothing_of_ours(name: str, compiler: str) -> None:
-    config = Config("compiler", compiler, options={"mode": "default"})
+    config = Config(ConfigKind.COMPILER, compiler, options={"mode": "default"})
     if compiler not in ("eager", "inductor") and name == "mutation":
         with pytest.raises(ReproError, match="changes its inputs"):
             write_script(name, GRAPHS[name](), config)
@@ -135,7 +135,7 @@ def test_on_a_gpu_tensors_are_made_there() -> None:
 @pytest.mark.parametrize("compiler", ["tvm", "xla", "iree"])
 def test_what_is_not_possible_yet_is_said(compiler: str) -> None:
     with pytest.raises(ReproError, match="it is for: eager, inductor, onnxruntime, openvino"):
-        write_script("g", relu_graph(), Config("compiler", compiler))
+        write_script("g", relu_graph(), Config(ConfigKind.COMPILER, compiler))
 
 
 def test_a_graph_of_paddle_is_not_possible_yet() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from graph_net.results import (
     Config,
+    ConfigKind,
     Cost,
     Device,
     Failure,
@@ -39,7 +40,7 @@ OUTPUT = Output("float32", (2, 3), -5.5, 1e-6, 1e-7, -6.0, -6.1, (-5.0, -5.0, -5
 def record(**changes: Any) -> Record:
     known: dict[str, Any] = {
         "subject": Subject("id", "structure", "name"),
-        "config": Config("compiler", "inductor", "2.13", {"mode": "default"}),
+        "config": Config(ConfigKind.COMPILER, "inductor", "2.13", {"mode": "default"}),
         "device": DEVICE,
         "protocol": "p",
         "timing": TIMING,
@@ -132,10 +133,10 @@ def test_an_interval_is_in_order() -> None:
 
 
 def test_equal_configurations_have_equal_hashes() -> None:
-    first = Config("compiler", "x", "1", {"a": 1, "b": 2})
-    assert first.hash == Config("compiler", "x", "1", {"b": 2, "a": 1}).hash
-    assert first.hash != Config("compiler", "x", "2", {"a": 1, "b": 2}).hash
-    assert first.hash != Config("compiler", "x", "1", {"a": 1, "b": 3}).hash
+    first = Config(ConfigKind.COMPILER, "x", "1", {"a": 1, "b": 2})
+    assert first.hash == Config(ConfigKind.COMPILER, "x", "1", {"b": 2, "a": 1}).hash
+    assert first.hash != Config(ConfigKind.COMPILER, "x", "2", {"a": 1, "b": 2}).hash
+    assert first.hash != Config(ConfigKind.COMPILER, "x", "1", {"a": 1, "b": 3}).hash
 
 
 def test_a_key_is_graph_config_device_and_protocol() -> None:
@@ -143,7 +144,7 @@ def test_a_key_is_graph_config_device_and_protocol() -> None:
     assert one.key == record(cost=Cost(1.0), seconds=3.0).key
     others = [
         record(subject=Subject("other", "structure", "name")),
-        record(config=Config("compiler", "inductor", "2.14", {"mode": "default"})),
+        record(config=Config(ConfigKind.COMPILER, "inductor", "2.14", {"mode": "default"})),
         record(device=dataclasses.replace(DEVICE, threads=1)),
         record(protocol="q"),
     ]
@@ -236,4 +237,4 @@ def test_any_bytes_are_a_record_or_an_error(data: bytes) -> None:
     ],
 )
 def test_only_a_file_of_ones_own_is_shortened(name: str, short: str) -> None:
-    assert Config("compiler", name).label == short
+    assert Config(ConfigKind.COMPILER, name).label == short

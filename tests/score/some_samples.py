@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from graph_net.results import (
     Config,
+    ConfigKind,
     Device,
     Failure,
     Interval,
@@ -23,7 +24,7 @@ from graph_net.results import (
 from graph_net.score import Fault, ScoredGraph
 
 DEVICE = Device("cpu", "a processor", 2, 2, 1 << 30, "Linux", "3.11", {"torch": "2.13.0"})
-CONFIG = Config("compiler", "inductor", "2.13", {})
+CONFIG = Config(ConfigKind.COMPILER, "inductor", "2.13", {})
 
 SPEEDUPS = st.floats(0.01, 100)
 LEVELS = st.one_of(st.just(-64.0), st.floats(-12, 6))

@@ -26,7 +26,7 @@ class ProgramSet:
         self.path = Path(path)
 
     def __len__(self) -> int:
-        ((count,),) = self.query("SELECT count(*) FROM programs")[1]
+        ((count,),) = self.query("SELECT count(*) FROM programs WHERE NOT again")[1]
         return int(count)
 
     def tasks(self) -> list[TaskSummary]:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from graph_net.cli.common import out
-from graph_net.cli.programs_dataset import count_programs, describe_programs
+from graph_net.cli.programs_dataset import count_programs, describe_programs, publish_programs
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
 from graph_net.cli.verbs import Chapter, Verb
@@ -22,6 +22,7 @@ programs_app = typer.Typer(
     help="Programs: schedules of tasks, measured here; what they look like.",
 )
 programs_app.command("features", cls=Verb)(make_features)
+programs_app.command("publish", cls=Verb)(publish_programs)
 programs_app.command("stats", cls=Verb)(count_programs)
 programs_app.command("card", cls=Verb)(describe_programs)
 programs_app.command("show", cls=Verb)(show_programs)

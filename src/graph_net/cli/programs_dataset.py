@@ -1,4 +1,4 @@
-"""``graph-net programs stats`` and ``card``: a data set of programs, counted and described."""
+"""``graph-net programs publish``, ``stats`` and ``card``: a data set, written and described."""
 
 from __future__ import annotations
 
@@ -33,13 +33,34 @@ def count_programs(
         page.write_text(with_statistics(read_text(page), found), "utf-8")
 
 
+def publish_programs(
+    source: Annotated[
+        Path, typer.Argument(metavar="RECORDS", help="A directory of records that has programs.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The platform's directory in the data set.")
+    ],
+) -> None:
+    """Write programs as plain columns, to be read with any Parquet reader.
+
+    One row per measured program, with the fields of its configuration, every timed run and all
+    that is known of it. Tasks, workloads and subgraphs go along. What was published at the same
+    place before is replaced; every other verb reads the result as it reads what was ingested.
+    """
+    from graph_net.programs.dataset.export import publish
+
+    count = publish(source, output)
+    size = sum(file.stat().st_size for file in output.rglob("*.parquet"))
+    err.print(f"{output}: {count:,} rows, {size / 1e6:.1f} MB")
+
+
 def describe_programs(
     folder: Annotated[Path, typer.Argument(help=FOLDER)],
     published: Annotated[str, typer.Option(help="The date of publication.")] = "",
 ) -> None:
     """Write a data set's card, its splits and its metadata beside its platforms.
 
-    These are README.md, splits.json (networks are held out as TenSet does) and croissant.json.
+    These are README.md, splits.json (whole networks are held out) and croissant.json.
     """
     from datetime import UTC, datetime
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from graph_net.compilers.compiler import Compiler, CompilerError
 from graph_net.compilers.option import Json, option_of
 from graph_net.compilers.registry import ALIASES, compiler_names, create
-from graph_net.results import Config
+from graph_net.results import Config, ConfigKind
 from graph_net.store.files import read_bytes
 
-KIND = "compiler"
+KIND = ConfigKind.COMPILER
 WORDS = 200
 """So many characters of a stored text are quoted in an error."""
 
@@ -34,7 +34,7 @@ def trusted_config(stored: Config, typed: Iterable[Config] = ()) -> Config:
     more.
     """
     if stored.kind != KIND:
-        raise UntrustedConfig(f"a configuration of kind {_quoted(stored.kind)} is no compiler's")
+        raise UntrustedConfig(f"a configuration of kind {stored.kind} is not a compiler's")
     named = [config for config in typed if config.name == stored.name]
     for config in named:
         if dict(config.options) == dict(stored.options):

@@ -34,7 +34,7 @@ CODE = 1 << 16
 """Characters of one program."""
 _BINS = f"""SELECT task, least(floor(log2(cost / best) * {BINS} / {OCTAVES}), {BINS - 1})::INTEGER
     AS bin, count(*) FROM programs JOIN (SELECT task, min(cost) AS best FROM programs GROUP BY task)
-    USING (task) WHERE cost IS NOT NULL GROUP BY ALL"""  # noqa: S608 - fixed numbers
+    USING (task) WHERE cost IS NOT NULL AND NOT again GROUP BY ALL"""  # noqa: S608 - fixed numbers
 
 
 @dataclass(frozen=True)

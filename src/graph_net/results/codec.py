@@ -12,10 +12,11 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_net.results.canonical import RecordError, canonical, plain
+from graph_net.results.config import Config
+from graph_net.results.device import Device
 from graph_net.results.limits import check_depth, check_limits
-from graph_net.results.program import Program
 from graph_net.results.protocol import ProtocolSettings
-from graph_net.results.record import Config, Device, Record
+from graph_net.results.record import Record
 
 Kind = TypeVar("Kind")
 MOST_SHARED, LONGEST_SHARED = 64, 1 << 16
@@ -37,16 +38,6 @@ def from_json(text: str | bytes) -> Record:
 def from_tree(tree: Any) -> Record:
     """The record of JSON that was parsed already; raises RecordError on anything else."""
     return check_limits(_made(Record, tree, "record"))
-
-
-def program_to_json(program: Program) -> str:
-    """A program as one line."""
-    return canonical(plain(program))
-
-
-def program_from_json(text: str | bytes) -> Program:
-    """The program of a line; raises RecordError on anything else."""
-    return read_as(Program, text, "program")
 
 
 def read_as(kind: type[Kind], text: str | bytes, what: str) -> Kind:

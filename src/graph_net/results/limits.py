@@ -11,7 +11,9 @@ from itertools import chain
 from typing import Any
 
 from graph_net.results.canonical import RecordError
-from graph_net.results.record import Config, Cost, Device, Record, Subject
+from graph_net.results.config import Config
+from graph_net.results.device import Device
+from graph_net.results.record import Cost, Record, Subject
 from graph_net.results.timing import LARGEST
 
 MOST_DEPTH = 64

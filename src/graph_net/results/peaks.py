@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graph_net.results.canonical import canonical, digest
-from graph_net.results.record import Device
+from graph_net.results.device import Device
 
 DTYPES = ("float32", "bfloat16", "float16")
 TF32 = "tf32"

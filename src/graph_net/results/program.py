@@ -1,7 +1,8 @@
 """Program: one point of a task's search space, and what measuring it gave.
 
-A Record compares a candidate with eager, output by output; a tuner's log knows neither, only times
-or an error. So a program is a noun of its own, with the same words for what went wrong.
+A program is a measurement too, made of the Config, Samples, Failure and Device of a Record. A
+tuner's log knows neither eager nor outputs, so these are absent, and so is all else that it does
+not say.
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graph_net.results.canonical import RecordError, digest
-from graph_net.results.record import Failure
+from graph_net.results.config import Config, ConfigKind
+from graph_net.results.device import Device
+from graph_net.results.failure import Failure
+from graph_net.results.timing import Samples
 
 NEVER = 1e9
 """Seconds. Tuners write 1e9 or 1e10 for a program that has no time: no cost is that long."""
+SCHEDULE = "schedule"
+"""The option of a program's configuration that holds the schedule."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +42,19 @@ class Task:
 
 @dataclass(frozen=True)
 class Program:
-    """A schedule of a task, and its measured costs (seconds, every repeat) or its failure."""
+    """A task under one schedule, and its samples or its failure.
+
+    ``device`` is None where nobody wrote down a whole fingerprint. A name alone, as ``--device``
+    gives one, is a label of the stored file and not a Device.
+    """
 
     task: Task
-    schedule: str
-    """Steps, trace or configuration: canonical JSON, never run."""
-    costs: tuple[float, ...] = ()
+    config: Config
+    """Of kind ``schedule``: the format of the task, its version, and the schedule."""
+    samples: Samples | None = None
+    """The seconds of every repeat; None for a failure."""
     failure: Failure | None = None
-    version: str = ""
+    device: Device | None = None
     seconds: float | None = None
     """What building and measuring took."""
     measured: float | None = None
@@ -52,12 +63,52 @@ class Program:
     """What else the file says of the program: JSON."""
 
     def __post_init__(self) -> None:
-        if not self.task.workload or not self.schedule:
+        config = self.config
+        if config.kind is not ConfigKind.SCHEDULE or config.name != self.task.format:
+            raise RecordError(
+                f"the configuration of a program is a schedule of its task's format, "
+                f"{self.task.format}, not a {config.kind} of {config.name}"
+            )
+        schedule = config.options.get(SCHEDULE)
+        if not self.task.workload or not schedule or not isinstance(schedule, str):
             raise RecordError("a program has a workload and a schedule")
-        if (self.failure is None) != bool(self.costs):
+        if (self.failure is None) != (self.samples is not None):
             raise RecordError("a program has either costs or a failure")
-        if not all(0 < cost < NEVER for cost in self.costs):
-            raise RecordError("a cost is a positive number of seconds")
+        if self.samples is not None and max(self.samples.wall) >= NEVER:
+            raise RecordError(f"a cost is under {NEVER:g} seconds")
         for value in (self.seconds, self.measured):
             if value is not None and not (value >= 0 and math.isfinite(value)):
                 raise RecordError("a duration and a date are numbers, not negative")
+
+    @classmethod
+    def from_log(
+        cls,
+        task: Task,
+        schedule: str,
+        costs: tuple[float, ...] = (),
+        failure: Failure | None = None,
+        version: str = "",
+        seconds: float | None = None,
+        measured: float | None = None,
+        extra: str = "",
+        device: Device | None = None,
+    ) -> Program:
+        """Return the program that a line of a tuner's log describes."""
+        config = Config(ConfigKind.SCHEDULE, task.format, version, {SCHEDULE: schedule})
+        samples = Samples(costs) if costs else None
+        return cls(task, config, samples, failure, device, seconds, measured, extra)
+
+    @property
+    def schedule(self) -> str:
+        """Steps, trace or configuration: canonical JSON, never run."""
+        return str(self.config.options[SCHEDULE])
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """The seconds of every repeat; none for a failure."""
+        return () if self.samples is None else self.samples.wall
+
+    @property
+    def version(self) -> str:
+        """Of the format."""
+        return self.config.version

@@ -1,4 +1,4 @@
-"""Config, Device and Record: how a graph was run, where, and what happened.
+"""Record: a graph, how it was run, where, and what happened.
 
 A Record is immutable and complete: an impossible one (a success without samples, a compile
 failure with timings) cannot be built. All of it is plain JSON, so that a bare machine can write
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import cached_property
 
 from graph_net.printable import printable
-from graph_net.results.canonical import Json, RecordError, canonical, digest, plain
-from graph_net.results.labels import short_name
+from graph_net.results.canonical import Json, RecordError, digest
+from graph_net.results.config import Config
+from graph_net.results.device import Device
+from graph_net.results.failure import FOUND_BY_COMPARING, RETRIED, Failure, Stage, Symptom
 from graph_net.results.protocol import ProtocolSettings
 from graph_net.results.timing import Interval, Timing
 
@@ -29,94 +29,6 @@ EQUAL = -64.0
 """The level of outputs that are equal."""
 
 
-class Stage(StrEnum):
-    """How far a measurement had come."""
-
-    LOAD = "load"
-    EAGER = "eager"
-    COMPILE = "compile"
-    FIRST_RUN = "first_run"
-    VERIFY = "verify"
-    MEASURE = "measure"
-
-
-class Symptom(StrEnum):
-    """What went wrong."""
-
-    EXCEPTION = "exception"
-    UNSUPPORTED = "unsupported"
-    CRASH = "crash"
-    TIMEOUT = "timeout"
-    OUT_OF_MEMORY = "out_of_memory"
-    STRUCTURE = "structure_mismatch"
-    SHAPE = "shape_mismatch"
-    DTYPE = "dtype_mismatch"
-    NUMERIC = "numeric_mismatch"
-    NON_FINITE = "non_finite"
-    NONDETERMINISTIC = "nondeterministic_reference"
-    IMPOSSIBLE = "impossible"
-    TOO_NOISY = "too_noisy"
-    INFRASTRUCTURE = "infrastructure"
-
-
-RETRIED = frozenset({Symptom.TOO_NOISY, Symptom.INFRASTRUCTURE})
-"""Measured again when a run is resumed."""
-BLAMELESS = frozenset({Symptom.INFRASTRUCTURE, Symptom.NONDETERMINISTIC})
-"""Excluded from scores: they say nothing about the compiler.
-
-TOO_NOISY is not among them. The outputs of such a record were compared and pass; only its speedup
-is withheld.
-"""
-MISMATCHES = frozenset({Symptom.STRUCTURE, Symptom.SHAPE, Symptom.DTYPE, Symptom.NUMERIC})
-_CHECKED = MISMATCHES | {Symptom.NON_FINITE, Symptom.NONDETERMINISTIC}
-
-
-@dataclass(frozen=True)
-class Config:
-    """How a graph is run: for a compiler its name, version and options."""
-
-    kind: str
-    name: str
-    version: str = ""
-    options: Mapping[str, Json] = field(default_factory=dict)
-
-    @cached_property
-    def hash(self) -> str:
-        """Equal for equal configurations."""
-        return digest(self.kind, self.name, self.version, self.options_text)
-
-    @cached_property
-    def options_text(self) -> str:
-        """The options as JSON with one spelling."""
-        return canonical(dict(self.options))
-
-    @property
-    def label(self) -> str:
-        """The name with the options that were given, for people."""
-        given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
-        name = short_name(self.name)
-        return f"{name}[{given}]" if given else name
-
-
-@dataclass(frozen=True)
-class Device:
-    """Where: hardware and software, as far as they decide how fast something runs."""
-
-    kind: str
-    name: str
-    cores: int
-    threads: int
-    memory_bytes: int
-    system: str
-    python: str
-    software: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def hash(self) -> str:
-        """Equal for equal devices."""
-        return digest(canonical(plain(self)))
-
-
 @dataclass(frozen=True)
 class Subject:
     """The graph that was measured, with what scores are grouped by."""
@@ -128,25 +40,6 @@ class Subject:
     model: str = ""
     category: str = ""
     subcategory: str = ""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Where and how a measurement ended early; ``signature`` is the message, masked."""
-
-    stage: Stage
-    symptom: Symptom
-    message: str
-    signature: str = ""
-    signal: int | None = None
-
-    def __post_init__(self) -> None:
-        if not self.message:
-            raise RecordError("a failure says what happened")
-        if (self.symptom is Symptom.CRASH) != (self.signal is not None):
-            raise RecordError("a crash has a signal, and nothing else has")
-        if self.signal is not None and not 0 < self.signal < 128:
-            raise RecordError(f"no signal has the number {self.signal}")
 
 
 @dataclass(frozen=True)
@@ -212,7 +105,7 @@ class Record:
         stage, symptom = self.failure.stage, self.failure.symptom
         if self.timing is not None and stage not in (Stage.VERIFY, Stage.MEASURE):
             raise RecordError(f"a failure at {stage} has no samples")
-        if symptom in _CHECKED and stage is not Stage.VERIFY:
+        if symptom in FOUND_BY_COMPARING and stage is not Stage.VERIFY:
             raise RecordError(f"{symptom} is found at {Stage.VERIFY}")
         if symptom is Symptom.TOO_NOISY:
             if stage is not Stage.MEASURE:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from graph_net.results import (
     Config,
+    ConfigKind,
     Record,
     RecordError,
     Symptom,
@@ -153,4 +154,4 @@ def label_of(compiler: str, options: str) -> str:
         found = None
     if not isinstance(found, dict):
         raise RecordError(f"the options of {compiler} are no JSON object: {options[:80]!a}")
-    return Config("compiler", compiler, "", found).label
+    return Config(ConfigKind.COMPILER, compiler, "", found).label

@@ -55,7 +55,9 @@ def on_a_cpu(work: Path, output: Path) -> None:
         task = CollectedTask(workload, graph.structure, graph.id, subgraph, weights)
         tasks.append(task)
         for place in range(EACH):
-            program = Program(task.named("llvm"), f'[["{name}",{place}]]', (0.5 + place,) * 3)
+            program = Program.from_log(
+                task.named("llvm"), f'[["{name}",{place}]]', (0.5 + place,) * 3
+            )
             collection.journal(task).add(program)
     store(collection, tasks, output)
 

@@ -153,7 +153,7 @@ def test_a_journal_says_what_programs_took(tmp_path: Path) -> None:
     assert math.isnan(journal.seconds())
     for tile, seconds in ((1, 0.5), (2, 1.0)):
         schedule = canonical({"tile": tile})
-        journal.add(Program(Task("sleeping", "1"), schedule, (1.0,), seconds=seconds))
+        journal.add(Program.from_log(Task("sleeping", "1"), schedule, (1.0,), seconds=seconds))
     assert journal.seconds() == 0.75
 
 
@@ -161,7 +161,7 @@ def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None
     journal = Journal(tmp_path / "one.jsonl")
     for symptom, kept in ((Symptom.INFRASTRUCTURE, False), (Symptom.TIMEOUT, True)):
         failure = Failure(Stage.MEASURE, symptom, "it ended")
-        program = Program(Task("sleeping", "1"), canonical({"tile": 1}), failure=failure)
+        program = Program.from_log(Task("sleeping", "1"), canonical({"tile": 1}), failure=failure)
         journal.add(program)
         assert journal.has(program.schedule) == kept
     assert len(journal.path.read_bytes().splitlines()) == 1
@@ -366,7 +366,7 @@ def test_the_same_workload_of_two_networks_is_one_task() -> None:
 
 
 def test_lines_of_a_journal_are_read_or_told(tmp_path: Path) -> None:
-    program = Program(Task("sleeping", "1", details="{}"), '{"tile":1}', (1.0,))
+    program = Program.from_log(Task("sleeping", "1", details="{}"), '{"tile":1}', (1.0,))
     line = program_to_json(program)
     bad = [line.replace("1.0", "-1"), line.replace('"{}"', '"{ }"'), line[:-9], "{}"]
     path = tmp_path / "some.jsonl"

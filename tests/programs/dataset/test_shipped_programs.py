@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from graph_net.corpus.marked_region import with_region
+from graph_net.programs.collection.kernel_tasks import HELD_OUT, NETWORKS
 from graph_net.programs.dataset.card import FILE, card
 from graph_net.programs.dataset.dataset import digest, files, load_splits, platforms
 from graph_net.programs.dataset.stats import BEGIN, END, Platform, count, markdown
@@ -15,8 +17,9 @@ from graph_net.programs.dataset.stats import BEGIN, END, Platform, count, markdo
 ROOT = Path(__file__).parents[3]
 PLACE = ROOT / "dataset" / "programs"
 MOST = 30e6
-LEAST = {"cpu": 30_000, "h200": 10_000}
+LEAST = {"cpu": 30_000, "h200": 50_000}
 """Programs that ran."""
+PLAIN = "programs-plain.parquet"
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,26 @@ def test_it_is_as_large_as_it_should_be(counted: list[Platform]) -> None:
         assert len(of.tasks) >= 120
         assert len({network for task in of.tasks for network in task.weights}) >= 12
         assert of.fewest >= 3
+
+
+def test_programs_of_both_platforms_are_plain_columns(counted: list[Platform]) -> None:
+    assert not any(of.packed for of in counted)
+    for of in counted:
+        rows = pq.read_table(PLACE / of.name / PLAIN, columns=["costs", "again"]).to_pylist()
+        assert sum(bool(row["costs"]) and not row["again"] for row in rows) == of.ran
+
+
+def test_the_tasks_of_the_h200_are_those_of_the_corpus(counted: list[Platform]) -> None:
+    (h200,) = [of for of in counted if of.name == "h200"]
+    assert h200.networks == {network.name for network in NETWORKS}
+    assert set(h200.split.held_out) == HELD_OUT
+
+
+def test_one_program_in_fifty_was_measured_twice(counted: list[Platform]) -> None:
+    (h200,) = [of for of in counted if of.name == "h200"]
+    assert h200.repeatability is not None
+    assert h200.repeatability.pairs > h200.programs / 100
+    assert 0 < h200.repeatability.median < h200.repeatability.ninth_decile
 
 
 def test_its_card_its_page_and_its_splits_are_of_these_files(counted: list[Platform]) -> None:

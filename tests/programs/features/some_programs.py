@@ -32,7 +32,7 @@ def program(schedule: str, cost: float | None, workload: str = "1", target: str 
     """A measured schedule; without a cost it failed."""
     form = "ansor" if schedule.startswith('[["SP"') else "metaschedule"
     task = Task(form, workload, "", target, "[]")
-    return Program(task, schedule, (cost,) if cost else (), None if cost else FAILED)
+    return Program.from_log(task, schedule, (cost,) if cost else (), None if cost else FAILED)
 
 
 def stored(records: Path, programs: Sequence[Program], device: str = "", name: str = "a") -> Path:

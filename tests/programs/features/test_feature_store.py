@@ -128,12 +128,12 @@ def test_sequences_are_made_by_format_and_joined_with_costs(tmp_path: Path) -> N
     _primitives(records, store)
     assert [store.count(kind) for kind in (METASCHEDULE, ANSOR_CPU, ANSOR_GPU)] == [2, 1, 1]
     (batch,) = training_batches(store, METASCHEDULE, programs_by_key(records, METASCHEDULE))
-    assert batch.values.shape == (3, 64, 64)
-    assert len(batch.starts) == 4
+    assert batch.values.shape == (2, 64, 64)
+    assert len(batch.starts) == 3
     for cost, values in zip(batch.cost, batch.values, strict=True):
         wanted = encode_trace(trace(4, 2) if np.isnan(cost) else trace(2, 4))
         assert np.array_equal(values, wanted.astype(np.float16))
-    assert sorted(batch.cost.tolist())[:2] == [1.0, 3.0]
+    assert sorted(batch.cost.tolist())[0] == 1.0  # the first measurement of the one that has two
     (gpu,) = training_batches(store, ANSOR_GPU, programs_by_key(records, ANSOR_GPU))
     assert gpu.cost.tolist() == [5.0]
     assert np.array_equal(gpu.values, encode_steps([steps(4)]).astype(np.float16))

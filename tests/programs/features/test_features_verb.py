@@ -47,7 +47,7 @@ def test_what_was_tried_again_is_told_once(tmp_path: Path) -> None:
 
 def test_programs_without_primitives_are_counted(tmp_path: Path) -> None:
     task = Task("t4", "convolution", "", "", "{}")
-    records = stored(tmp_path / "records", [Program(task, '{"block":4}', (1.0,))])
+    records = stored(tmp_path / "records", [Program.from_log(task, '{"block":4}', (1.0,))])
     code, output = call(records, "-o", tmp_path / "features")
     assert code == 0
     assert "1 programs have no primitives" in output

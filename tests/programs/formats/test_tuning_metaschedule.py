@@ -58,7 +58,7 @@ def test_a_time_that_none_can_be_is_a_failure(tmp_path: Path, mark: float) -> No
         (meta(2), "workload 2 is not in the database"),
         (meta(-1), "a workload, a whole number"),
         (meta(costs=None), "costs, a list"),
-        (meta(costs=[0.0]), "over 0 seconds"),
+        (meta(costs=[0.0]), "from 1e-18 seconds"),
         (meta(trace=[[["Fuse", [], []]], []]), "of 4 items"),
         (meta(trace=[[["Fuse", [], [], 1]], []]), "lists in an instruction"),
         (meta(trace=[[], [[1]]]), "a decision"),

@@ -103,7 +103,7 @@ def rows_of(block: ProgramColumns) -> list[tuple[int, Program]]:
     return [
         (
             int(block.lines[row]),
-            Program(
+            Program.from_log(
                 block.tasks.values[block.tasks.index[row]],
                 fill_numbers(
                     block.skeletons.values[block.skeletons.index[row]],

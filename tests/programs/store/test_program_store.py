@@ -28,7 +28,7 @@ from graph_net.programs.formats.outcome import FAILURES
 from graph_net.programs.store.columns import COLUMNS
 from graph_net.programs.store.ingest import add_file
 from graph_net.programs.store.program_store import Labels, ProgramStore
-from graph_net.results import Json, Program, Task, canonical
+from graph_net.results import Device, Json, Program, Task, canonical
 from graph_net.store.records import RecordStore
 from programs.formats.tuning_samples import ansor, autotvm, json_values, lines, meta, t4
 
@@ -52,15 +52,40 @@ schedules = st.one_of(json_values, st.lists(st.integers(0, 99), max_size=4)).map
 instants = st.none() | st.floats(0, 4e9) | st.integers(0, 4 * 10**9).map(float)
 tasks = st.sampled_from([Task("ansor", "a"), Task("ansor", "b", "k", "t", "[1]"), Task("t4", "c")])
 programs = st.builds(
-    Program, tasks, schedules, costs, st.none(), st.sampled_from(["", "v"]), instants, instants
+    Program.from_log,
+    tasks,
+    schedules,
+    costs,
+    st.none(),
+    st.sampled_from(["", "v"]),
+    instants,
+    instants,
 ) | st.builds(
-    Program,
+    Program.from_log,
     tasks,
     schedules,
     st.just(()),
     st.sampled_from(list(FAILURES.values())),
     extra=schedules,
 )
+
+
+def test_a_device_is_stored_with_its_program(tmp_path: Path) -> None:
+    device = Device("cpu", "AMD EPYC", 2, 4, 8 << 30, "Linux", "3.11", {"tvm": "0.27"})
+    known = Program.from_log(Task("ansor", "a"), "[1]", (1.0,), device=device)
+    unknown = Program.from_log(Task("ansor", "a"), "[2]", (1.0,))
+    assert kept(tmp_path, [known, unknown]) == [known, unknown]
+
+
+def test_a_part_of_before_programs_had_devices_is_read(tmp_path: Path) -> None:
+    program = Program.from_log(Task("ansor", "a"), "[1]", (1.0,))
+    kept(tmp_path, [program])
+    store = ProgramStore(tmp_path)
+    (part,) = store.parts()
+    pq.write_table(pq.read_table(part).drop_columns(["fingerprint"]), part)
+    assert [one for _, one in store.programs()] == [program]
+    asked = "SELECT fingerprint, again, cost FROM programs"
+    assert query(RecordStore(tmp_path), asked)[1] == [(None, False, 1.0)]
 
 
 @given(st.lists(programs, min_size=1, max_size=12))

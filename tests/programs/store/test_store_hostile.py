@@ -11,6 +11,7 @@ import pytest
 
 from graph_net.api.query import query
 from graph_net.programs.store.columns import SCHEMA
+from graph_net.programs.store.plain import PLAIN
 from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.store.questions import batches, best_by_task
 from graph_net.results import RecordError
@@ -19,6 +20,7 @@ from graph_net.store.parquet_guard import ParquetError
 from graph_net.store.records import RecordStore
 
 NAME = "programs-2-0.parquet"
+PLAIN_NAME = "programs-plain.parquet"
 
 
 def store(folder: Path, **changes: pa.Array) -> ProgramStore:
@@ -39,6 +41,49 @@ def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
             read(found)
     with pytest.raises(RecordError, match="column repeats"):
         query(RecordStore(tmp_path), "SELECT count(*) FROM programs")
+
+
+def plain_store(folder: Path, **changes: pa.Array) -> ProgramStore:
+    """A store of one published program without values, some columns replaced."""
+    columns = [changes.get(field.name, pa.nulls(1, field.type)) for field in PLAIN.schema]
+    pq.write_table(pa.table(columns, PLAIN.schema.names), folder / PLAIN_NAME)
+    return ProgramStore(folder)
+
+
+def test_a_column_of_another_type_in_a_published_part_is_named(tmp_path: Path) -> None:
+    for name in ("costs", "block_m"):
+        found = plain_store(tmp_path, **{name: pa.array(["many"])})
+        for read in (best_by_task, lambda s: list(batches(s)), lambda s: list(s.programs())):
+            with pytest.raises(RecordError, match=f"{PLAIN_NAME} is damaged: its column {name} is"):
+                read(found)
+
+
+def test_a_published_part_with_lists_without_end(tmp_path: Path) -> None:
+    numbers = pa.repeat(pa.scalar(1.0), 40_000_000)
+    endless = pa.ListArray.from_arrays(pa.array([0, len(numbers)], pa.int32()), numbers)
+    found = plain_store(tmp_path, costs=endless)
+    with pytest.raises(ParquetError, match="column costs: it has 40,000,000 values"):
+        list(found.programs())
+
+
+def test_a_published_part_that_is_no_parquet_is_named(tmp_path: Path) -> None:
+    (tmp_path / PLAIN_NAME).write_bytes(b"PAR1" + bytes(100))
+    with pytest.raises(RecordError, match=f"{PLAIN_NAME} is no Parquet file"):
+        ProgramStore(tmp_path).parts()
+
+
+def test_notes_that_are_no_json_stay_what_they_are(tmp_path: Path) -> None:
+    texts = {name: pa.array(["x"]) for name in ("format", "workload", "kernel", "target", "task")}
+    texts |= {name: pa.array([""]) for name in ("details", "version")}
+    (found,) = plain_store(
+        tmp_path,
+        **texts,
+        schedule=pa.array(["[]"]),
+        status=pa.array(["success"]),
+        costs=pa.array([[1.0]]),
+        extra=pa.array(["{no json}"]),
+    ).programs()
+    assert found[1].extra == "{no json}"
 
 
 def test_lists_without_end(tmp_path: Path) -> None:

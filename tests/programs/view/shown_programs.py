@@ -40,11 +40,14 @@ def steps(length: int) -> str:
 def shown(folder: Path, *more: Program, schedules: bool = True) -> Path:
     """Five programs of Ansor's that ran and three that failed; five of a space that is known."""
     programs = [
-        Program(ANSOR, steps(place + 1), (cost, cost * 1.2)) for place, cost in enumerate(COSTS)
+        Program.from_log(ANSOR, steps(place + 1), (cost, cost * 1.2))
+        for place, cost in enumerate(COSTS)
     ]
-    programs += [Program(ANSOR, steps(place + 10), (), why) for place, why in enumerate(BROKEN)]
+    programs += [
+        Program.from_log(ANSOR, steps(place + 10), (), why) for place, why in enumerate(BROKEN)
+    ]
     task = sleeping(net=3, other=4)
-    programs += [Program(task, tile(n), (1e-4 * (n + 1),)) for n in range(4)]
+    programs += [Program.from_log(task, tile(n), (1e-4 * (n + 1),)) for n in range(4)]
     return kept(folder, [*programs, *more], schedules)
 
 

@@ -111,7 +111,7 @@ def test_a_task_where_nothing_ran_is_shown_too(tmp_path: Path) -> None:
 def _broken() -> list[Program]:
     from programs.view.shown_programs import BROKEN, steps
 
-    return [Program(ANSOR, steps(1), (), why) for why in BROKEN]
+    return [Program.from_log(ANSOR, steps(1), (), why) for why in BROKEN]
 
 
 @pytest.mark.parametrize("word", ["matmul", '["matmul", 64, 32]', '["mat', "mat"])
@@ -131,7 +131,7 @@ def test_a_task_is_found_by_its_name_or_how_it_begins(tmp_path: Path, word: str)
     ],
 )
 def test_a_near_miss_is_told_what_there_is(tmp_path: Path, word: str, why: str) -> None:
-    records = shown(tmp_path / "records", Program(sleeping(2), tile(0), (1.0,)))
+    records = shown(tmp_path / "records", Program.from_log(sleeping(2), tile(0), (1.0,)))
     with tables(records) as connection, pytest.raises(ValueError, match=why):
         find_task(connection, word)
 
@@ -144,7 +144,7 @@ def test_a_task_is_code_where_its_space_is_known(tmp_path: Path) -> None:
 
 
 def test_a_schedule_that_is_none_of_the_space_is_told(tmp_path: Path) -> None:
-    odd = Program(sleeping(tiles=1), tile(5), (1e-6,))
+    odd = Program.from_log(sleeping(tiles=1), tile(5), (1e-6,))
     found = listing_of(view_of(kept(tmp_path / "records", [odd]), "sleep1"))
     assert "no tile" in found.note
     assert found.best.steps == "tile = 5"
@@ -364,7 +364,7 @@ def test_a_summary_of_hostile_details_is_still_one(tmp_path: Path) -> None:
     """Details are somebody else's JSON: of any shape."""
     for details in ('{"flops":"x","structure":[1]}', "[1]", '{"flops":-1}', ""):
         task = replace(ANSOR, details=details)
-        records = kept(tmp_path / str(len(details)), [Program(task, "[]", (1.0,))])
+        records = kept(tmp_path / str(len(details)), [Program.from_log(task, "[]", (1.0,))])
         with tables(records) as connection:
             (found,) = summaries(connection)
         assert isinstance(found, TaskSummary)
@@ -389,9 +389,9 @@ def test_a_task_of_tvm_is_shown_as_its_code(tmp_path: Path) -> None:
     space = MetaScheduleSpace(work)
     task = Task("metaschedule", work.hash, "mm", space.target, "{}")
     drawn = list(space.sample(2, 1))
-    programs = [Program(task, one, (1e-3 * (n + 1),)) for n, one in enumerate(drawn)]
+    programs = [Program.from_log(task, one, (1e-3 * (n + 1),)) for n, one in enumerate(drawn)]
     bad = replace(task, workload="999", kernel="bad")
-    records = kept(tmp_path / "records", [*programs, Program(bad, drawn[0], (1.0,))])
+    records = kept(tmp_path / "records", [*programs, Program.from_log(bad, drawn[0], (1.0,))])
     file = tmp_path / "database_workload.json"
     with file.open("wb") as lines:
         write_workloads(

@@ -103,7 +103,7 @@ class Trial:
         return self._made((), Failure(stage, symptom, why, signature_of(why)), seconds)
 
     def _made(self, costs: tuple[float, ...], failure: Failure | None, seconds: float) -> bytes:
-        program = Program(
+        program = Program.from_log(
             self.task,
             self.schedule,
             costs,

@@ -52,7 +52,7 @@ def _config(of: Platform, table: str, first: Platform) -> list[str]:
 def _info(of: Platform, table: str) -> list[str]:
     """The types of columns, which the Hub's reader does not find out behind dictionaries."""
     lines = [f"- config_name: {of.name}_{table}", "  features:"]
-    for field in SCHEMAS[table]:
+    for field in of.schemas[table]:
         kind = plain(field.type)
         what = f"sequence: {_word(kind.value_type)}" if pa.types.is_list(kind) else ""
         lines += [f"  - name: {field.name}", f"    {what or 'dtype: ' + _word(kind)}"]
@@ -91,14 +91,8 @@ programs of a task are never on both sides.
     graph-net query -r {names[0]} "SELECT task, kernel, min(cost) FROM programs GROUP BY ALL"
     graph-net programs show TASK -r {names[0]}
 
-`costs` (seconds of every run), their mean `cost` and `schedule` are computed from smaller columns.
-Without GraphNet, DuckDB reads the files with the same view:
-
-```sql
-{view(names[0])}
-```
-
-{_columns([table for table in SCHEMAS if any(table in of.files for of in found)])}
+{_reading(found)}
+{_columns(found)}
 `croissant.json` describes these files for tools that read Croissant. There are no personal data.
 Made by `graph-net programs card`.
 """  # noqa: S608 - a page, not a question
@@ -110,8 +104,37 @@ def _held(of: Platform) -> str:
     return (", ".join(of.split.held_out) or "none") + (f" ({missing})" if missing else "")
 
 
+def _reading(found: Sequence[Platform]) -> str:
+    """How to read the files without GraphNet."""
+    plain = [of.name for of in found if not of.packed]
+    packed = [of.name for of in found if of.packed]
+    text = ""
+    if plain:
+        text += f"""Without GraphNet, any reader of Parquet reads the programs, one per row:
+
+```python
+import pandas
+
+programs = pandas.read_parquet("{plain[-1]}/programs-plain.parquet")
+programs = programs[~programs["again"]]  # the first measurement of each
+```
+
+`again` marks second measurements, which tell the noise: leave them out where programs are counted
+or learned from.
+"""
+    if packed:
+        text += f"""`{", ".join(packed)}` is packed: `costs` (seconds of every run), their mean
+`cost` and `schedule` are computed from smaller columns. DuckDB reads them with this view:
+
+```sql
+{view(packed[0])}
+```
+"""
+    return text
+
+
 def view(platform: str) -> str:
-    """The columns of questions, in DuckDB's SQL, of the files of a platform."""
+    """Return the columns of questions, in DuckDB's SQL, of the packed files of a platform."""
     given = ", ".join(name for name, how in COLUMNS.items() if name == how)
     computed = [
         f"{' '.join(how.split())} AS {name}" for name, how in COLUMNS.items() if name != how
@@ -120,10 +143,18 @@ def view(platform: str) -> str:
     return f"CREATE VIEW programs AS SELECT\n  {columns}\nFROM '{platform}/programs-*.parquet';"
 
 
-def _columns(tables: Sequence[str]) -> str:
+def _columns(found: Sequence[Platform]) -> str:
+    """Describe every column that a platform has, a table at a time."""
+    present: dict[str, set[str]] = {}
+    for of in found:
+        for table, schema in of.schemas.items():
+            kind = "packed" if table == "programs" and of.packed else table
+            present.setdefault(kind, set()).update(schema.names)
     parts = []
-    for table in tables:
-        rows = [f"| `{name}` | {DESCRIPTIONS[table][name]} |" for name in SCHEMAS[table].names]
-        head = [f"## {table.capitalize()}", "", ABOUT[table], "", "| column | what it is |"]
+    for kind in (kind for kind in SCHEMAS if kind in present):
+        names = [name for name in SCHEMAS[kind].names if name in present[kind]]
+        rows = [f"| `{name}` | {DESCRIPTIONS[kind][name]} |" for name in names]
+        title = "Programs, packed" if kind == "packed" else kind.capitalize()
+        head = [f"## {title}", "", ABOUT[kind], "", "| column | what it is |"]
         parts += [*head, "|---|---|", *rows, ""]
     return "\n".join(parts)

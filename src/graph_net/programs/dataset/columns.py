@@ -2,28 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from graph_net.corpus.card import DESCRIPTIONS as OF_GRAPHS
 from graph_net.corpus.columns import SCHEMA as GRAPHS
-from graph_net.programs.store.columns import SCHEMA as PROGRAMS
+from graph_net.programs.store.columns import PACKED
+from graph_net.programs.store.plain import PARAMETERS, PLAIN
+from graph_net.programs.store.program_store import layout_of
 from graph_net.programs.store.task_table import SCHEMA as TASKS
 from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
 
 SCHEMAS: dict[str, pa.Schema] = {
-    "programs": PROGRAMS,
+    "programs": PLAIN.schema,
+    "packed": PACKED.schema,
     "tasks": TASKS,
     "workloads": WORKLOADS,
     "subgraphs": GRAPHS,
 }
+"""The columns of each table; programs of a platform are plain, or packed where not published."""
 ABOUT = {
-    "programs": "A schedule of a task a row, and every measured run of it or why there is none.",
+    "programs": "One measured program per row: every timed run of it, or why there is none.",
+    "packed": "The same in few bytes: times and schedules are computed from these columns.",
     "tasks": "How often a network calls a workload.",
     "workloads": "What a workload computes, as its space writes it.",
     "subgraphs": "The subgraph that a task computes, as a graph of GraphNet's.",
 }
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "programs": {
+        "task": "hash of workload, target and device: what splits.json lists",
+        "workload": "hash of the computation with its sizes: joins tasks and workloads",
+        "kernel": "its name, for people",
+        "format": "the space: `metaschedule` or `triton`",
+        "version": "of the format; empty where it has none",
+        "target": "what was compiled for, as JSON",
+        "device": "where it ran, by name",
+        "dtype": "of the computation, where the task says",
+        "shape": "sizes of the computation, in the order of the kernel's name",
+        **PARAMETERS,
+        "schedule": "the configuration or the trace, as canonical JSON",
+        "costs": "seconds of every timed run; empty for a failure",
+        "status": "`success` or `failed`",
+        "stage": "where it failed",
+        "symptom": "how it failed",
+        "message": "what was said then",
+        "seconds": "what building and measuring took",
+        "measured": "when, in UTC",
+        "again": "whether this is the second measurement of a program, taken to know the noise",
+        "registers": "per thread",
+        "spills": "registers spilled to memory, per thread",
+        "shared": "bytes of shared memory",
+        "compile_seconds": "what compiling took",
+        "load_seconds": "what loading it to the device took",
+        "torch_costs": "seconds of runs of eager torch for the same task, where measured beside it",
+        "structure": "structure hash of the graph that the task computes",
+        "graph": "id of that graph",
+        "program": "hash of the schedule",
+        "source": "name of the file it was read from",
+        "line": "place in that file",
+        "details": "all that is known of the task, as JSON",
+        "fingerprint": "the whole device as JSON, where the collector wrote it down",
+        "extra": "what else is known of the program, as JSON",
+    },
+    "packed": {
         "source": "name of the file it was read from",
         "format": "the space: `metaschedule` or `triton`",
         "version": "of the format; empty here",
@@ -38,6 +82,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "symptom": "how it failed",
         "message": "what was said then",
         "extra": "what else is known of the program, as JSON: registers, shared memory, spills",
+        "fingerprint": "the whole device as JSON, where the collector wrote it down",
         "template": "the schedule as canonical JSON, with a gap (U+0001) for each of `numbers`",
         "line": "place in the collection",
         "program": "hash of the schedule",
@@ -69,6 +114,20 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "subgraphs": {**OF_GRAPHS, "name": "kernel and workload: the key of a subgraph"},
 }
+
+
+def kind_of(table: str, parts: Sequence[Path]) -> str:
+    """Return which of SCHEMAS a table of a platform has: its programs are plain or packed."""
+    if table != "programs" or all(layout_of(part) is PLAIN for part in parts):
+        return table
+    return "packed"
+
+
+def schema_of(table: str, parts: Sequence[Path]) -> pa.Schema:
+    """Return the columns that a table of a platform has."""
+    kind = kind_of(table, parts)
+    names = {name for part in parts for name in pq.read_schema(part).names}
+    return pa.schema([field for field in SCHEMAS[kind] if field.name in names])
 
 
 def plain(kind: pa.DataType) -> pa.DataType:

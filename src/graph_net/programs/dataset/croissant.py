@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from graph_net.corpus.croissant import Edition, document, file_object, file_set
-from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, SCHEMAS, plain
+from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, kind_of, plain, schema_of
 from graph_net.programs.dataset.dataset import PATTERNS, digest, files, platforms
 
 FILE = "croissant.json"
@@ -27,17 +27,18 @@ def croissant(folder: Path, described: str, version: str, published: str) -> str
             whole = f"{name}_{table}_files"
             pattern = f"{name}/{PATTERNS[table]}"
             objects.append(file_set(whole, f"The {table} of {name}.", pattern))
-            records.append(_records(f"{name}_{table}", whole, table))
+            records.append(_records(f"{name}_{table}", whole, table, parts))
     return document(Edition("graph-net-programs", described, version, published), objects, records)
 
 
-def _records(name: str, source: str, table: str) -> Mapping[str, Any]:
+def _records(name: str, source: str, table: str, parts: Sequence[Path]) -> Mapping[str, Any]:
+    kind = kind_of(table, parts)
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": ABOUT[table],
-        "field": [_field(name, source, table, field) for field in SCHEMAS[table]],
+        "description": ABOUT[kind],
+        "field": [_field(name, source, kind, field) for field in schema_of(table, parts)],
     }
 
 
@@ -58,4 +59,8 @@ def _field(name: str, source: str, table: str, field: pa.Field) -> dict[str, Any
 def _type(kind: pa.DataType) -> str:
     if pa.types.is_floating(kind):
         return "sc:Float"
+    if pa.types.is_boolean(kind):
+        return "sc:Boolean"
+    if pa.types.is_timestamp(kind):
+        return "sc:DateTime"
     return "sc:Integer" if pa.types.is_integer(kind) else "sc:Text"

@@ -58,19 +58,18 @@ class Split:
     """Every task that a network of those calls."""
 
 
-def never_trained_on() -> frozenset[str]:
-    """The names of networks that are held out, here and by TenSet."""
+def is_held_out(network: str) -> bool:
+    """Whether no model is trained on a network: TenSet's five, and those of the corpus's tasks."""
     from graph_net.capture.zoo.tenset import HELD_OUT
-    from graph_net.programs.triton.workloads import HELD_OUT as ON_A_GPU
+    from graph_net.programs.collection.kernel_tasks import HELD_OUT as OF_THE_CORPUS
 
-    return frozenset([*HELD_OUT, *ON_A_GPU])
+    return network in OF_THE_CORPUS or network.rpartition("/")[2] in HELD_OUT
 
 
 def split_of(tasks: list[TaskSummary]) -> Split:
-    """The split of these tasks; the same for the same tasks, in whatever order."""
-    names = never_trained_on()
+    """Return the split of these tasks; the same for the same tasks, in whatever order."""
     networks = {network for task in tasks for network in task.weights}
-    held = {network for network in networks if network.rpartition("/")[2] in names}
+    held = {network for network in networks if is_held_out(network)}
     test = {task.task for task in tasks if held & task.weights.keys()}
     train = {task.task for task in tasks} - test
     return Split(tuple(sorted(held)), tuple(sorted(train)), tuple(sorted(test)))

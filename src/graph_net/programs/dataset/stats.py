@@ -10,7 +10,10 @@ from pathlib import Path
 from statistics import fmean, geometric_mean, median
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from graph_net.corpus.marked_region import with_region
+from graph_net.programs.dataset.columns import kind_of, schema_of
 from graph_net.programs.dataset.dataset import Split, files, platforms, split_of
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
 
@@ -18,11 +21,17 @@ if TYPE_CHECKING:
     from graph_net.store.sql import Sql
 
 BEGIN, END = "<!-- made by `graph-net programs stats` -->", "<!-- end of its tables -->"
-_PROGRAMS = """SELECT count(*), count(cost), sum(len(costs)), min(len(costs)) FILTER (cost > 0),
-    max(len(costs)), median(list_aggregate(costs, 'stddev_samp') / cost) FILTER (len(costs) > 1),
-    count(*) FILTER (list_max(costs) > 2 * list_aggregate(costs, 'median')) FROM programs"""
-_FAILURES = """SELECT stage || ': ' || symptom, count(*) FROM programs WHERE status = 'failed'
-    GROUP BY 1 ORDER BY 2 DESC, 1"""
+_RUNS = """SELECT coalesce(sum(len(costs)), 0), min(len(costs)) FILTER (cost > 0), max(len(costs)),
+    median(list_aggregate(costs, 'stddev_samp') / cost) FILTER (len(costs) > 1),
+    count(*) FILTER (list_max(costs) > 2 * list_aggregate(costs, 'median') AND NOT again)
+    FROM programs"""
+_FAILURES = """SELECT stage || ': ' || symptom, count(DISTINCT (task, program)) FROM programs
+    WHERE status = 'failed' AND NOT again GROUP BY 1 ORDER BY 2 DESC, 1"""
+_PAIRS = """SELECT count(*), median(away), quantile_cont(away, 0.9) FROM (
+    SELECT abs(ln(second.cost / first.cost)) AS away FROM
+    (SELECT task, program, cost FROM programs WHERE NOT again AND cost IS NOT NULL) AS first
+    JOIN (SELECT task, program, cost FROM programs WHERE again AND cost IS NOT NULL) AS second
+    USING (task, program))"""
 _EXTRA = "SELECT task, extra FROM programs WHERE contains(extra, ?) ORDER BY line"
 
 
@@ -31,8 +40,19 @@ SOFTWARE = ("torch", "triton", "tvm")
 
 
 @dataclass(frozen=True)
+class Repeatability:
+    """How far two measurements of a program, at distant moments, are from each other."""
+
+    pairs: int
+    """Programs that were measured twice, and ran both times."""
+    median: float
+    """Of |log ratio| of the two mean times."""
+    ninth_decile: float
+
+
+@dataclass(frozen=True)
 class Platform:
-    """The programs of one platform."""
+    """The programs of one platform; a program measured twice counts once."""
 
     name: str
     device: str
@@ -47,6 +67,8 @@ class Platform:
     most: int
     noise: float
     """Median over programs of the standard deviation of the repeats over their mean."""
+    repeatability: Repeatability | None
+    """None where no program was measured twice."""
     jumpy: int
     """Programs with a repeat that took more than twice as long as their median."""
     failures: dict[str, int]
@@ -54,6 +76,10 @@ class Platform:
     """What torch takes for a task, in seconds, where that was measured."""
     files: dict[str, int]
     """The bytes of each table."""
+    schemas: dict[str, pa.Schema]
+    """The columns of each table."""
+    packed: bool
+    """Whether programs are in the packed layout, which takes SQL to read."""
 
     @property
     def bytes(self) -> int:
@@ -74,29 +100,35 @@ def count(folder: Path) -> list[Platform]:
 def _counted(name: str, path: Path) -> Platform:
     with tables(path) as connection:
         tasks = summaries(connection)
-        numbers = connection.execute(_PROGRAMS).fetchone()
+        numbers = connection.execute(_RUNS).fetchone()
+        pairs = connection.execute(_PAIRS).fetchone()
         failures = connection.execute(_FAILURES).fetchall()
         torch = {t: v for t, v in _extras(connection, "torch").items() if _are_times(v)}
         devices = _extras(connection, "device").values()
         software = next((device for device in devices if isinstance(device, dict)), {})
     assert numbers is not None
-    programs, ran, runs, fewest, most, noise, jumpy = numbers
+    assert pairs is not None
+    runs, fewest, most, noise, jumpy = numbers
+    tables_of = files(path)
     return Platform(
         name,
         ", ".join(sorted({task.device for task in tasks})),
         ", ".join(f"{what} {software[what]}" for what in SOFTWARE if what in software),
         tuple(tasks),
         split_of(tasks),
-        programs,
-        ran,
+        sum(task.programs for task in tasks),
+        sum(task.programs - task.failed for task in tasks),
         int(runs),
         fewest or 0,
         most,
         noise or 0.0,
+        Repeatability(*pairs) if pairs[0] else None,
         jumpy,
         dict(failures),
         {task: fmean(costs) for task, costs in torch.items()},
-        {table: sum(p.stat().st_size for p in parts) for table, parts in files(path).items()},
+        {table: sum(p.stat().st_size for p in parts) for table, parts in tables_of.items()},
+        {table: schema_of(table, parts) for table, parts in tables_of.items()},
+        kind_of("programs", tables_of["programs"]) == "packed",
     )
 
 
@@ -146,7 +178,7 @@ def _kind(kind: str, number: int) -> list[str]:
 
 def _architectures(of: Platform) -> list[list[str]]:
     held = set(of.split.test)
-    named = {network: network.rpartition("/")[2].split("-")[0] for network in of.networks}
+    named = {network: _architecture(network) for network in of.networks}
     rows = []
     for architecture in sorted(set(named.values())):
         networks = {network for network, name in named.items() if name == architecture}
@@ -156,6 +188,12 @@ def _architectures(of: Platform) -> list[list[str]]:
         row = [of.name, architecture, *(f"{cell:,}" for cell in cells)]
         rows.append([*row, _times(geometric_mean([_gain(tasks, one) for one in networks]))])
     return rows
+
+
+def _architecture(network: str) -> str:
+    """The name without batch, size and dtype: of ``a/b-1x224`` and of ``a/b@8:float16`` it is b."""
+    name = network.rpartition("/")[2]
+    return name.partition("@")[0] if "@" in name else name.split("-")[0]
 
 
 def _gain(tasks: Sequence[TaskSummary], network: str) -> float:
@@ -190,6 +228,13 @@ def _torch(of: Platform) -> str:
     return f"{_times(geometric_mean(ratios))} ({len(ratios):,} tasks)" if ratios else "not measured"
 
 
+def _repeatability(of: Platform) -> str:
+    found = of.repeatability
+    if found is None:
+        return "not measured"
+    return f"{found.median:.1%}, {found.ninth_decile:.1%} ({found.pairs:,} programs)"
+
+
 _ROWS: dict[str, Callable[[Platform], str]] = {
     "device": lambda of: of.device,
     "space": lambda of: ", ".join(sorted({task.format for task in of.tasks})),
@@ -198,7 +243,7 @@ _ROWS: dict[str, Callable[[Platform], str]] = {
     "networks held out": lambda of: f"{len(of.split.held_out):,}",
     "tasks": lambda of: f"{len(of.tasks):,}",
     "tasks held out": lambda of: f"{len(of.split.test):,}",
-    "programs": lambda of: f"{of.programs:,}",
+    "distinct programs": lambda of: f"{of.programs:,}",
     "that ran": lambda of: f"{of.ran:,} ({of.ran / of.programs:.1%})",
     "tasks with several programs": lambda of: f"{len(_several(of)):,}",
     "programs of one of these (fewest, median, most)": _each,
@@ -207,8 +252,11 @@ _ROWS: dict[str, Callable[[Platform], str]] = {
     "median over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.median),
     "worst over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.worst),
     "torch over the best, geometric mean": _torch,
-    "noise: deviation over mean of a program's runs, median": lambda of: f"{of.noise:.1%}",
+    "noise within a measurement: deviation over mean of its runs, median": lambda of: (
+        f"{of.noise:.1%}"
+    ),
+    "noise between two, turns apart: abs. log ratio of the means, median and 90 %": _repeatability,
     "programs with a run over twice their median": lambda of: f"{of.jumpy / of.programs:.1%}",
     "space on disk": lambda of: f"{of.bytes / 1e6:.2f} MB",
-    "bytes a program": lambda of: f"{of.bytes / of.programs:.1f}",
+    "bytes per program": lambda of: f"{of.bytes / of.programs:.1f}",
 }

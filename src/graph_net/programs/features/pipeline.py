@@ -41,7 +41,7 @@ class Making:
             yield from self._sequence(kind, where, encode)
 
     def count(self, where: str = "true") -> int:
-        """How many programs there are, measured twice or not."""
+        """Count measurements; a program that was measured again is two."""
         ((number,),) = self._ask(f"SELECT count(*) FROM programs WHERE {where}").fetchall()  # noqa: S608
         return int(number)
 

@@ -22,21 +22,23 @@ from graph_net.store.sql import Sql, SqlError
 _TASKS = "SELECT DISTINCT task::VARCHAR AS task FROM programs ORDER BY task"
 _PROGRAMS = f"""WITH tasks AS (SELECT task, row_number() OVER (ORDER BY task) - 1 AS place
 FROM ({_TASKS}))
-SELECT place, program, cost FROM tasks JOIN
-(SELECT task::VARCHAR AS task, program, cost FROM programs WHERE ({{}}\n)) USING (task)
+SELECT place, program, one.cost AS cost FROM tasks JOIN
+(SELECT task::VARCHAR AS task, program,
+min_by(struct_pack(cost := cost), (again, source::VARCHAR, line)) AS one
+FROM programs WHERE ({{}}\n) GROUP BY ALL) USING (task)
 """  # noqa: S608
 
 
 @dataclass(frozen=True)
 class Programs:
-    """What was measured, one row a measurement, in the order of the keys of a kind."""
+    """What was measured, one row per program of a task, in the order of the keys of a kind."""
 
     tasks: list[str]
     task: NDArray[np.int32]
     """Place in ``tasks``."""
     program: Uint64s
     cost: NDArray[np.float64]
-    """Seconds; NaN for what failed."""
+    """Seconds, of the first measurement; NaN for what failed."""
     key: Uint64s
 
 
@@ -55,7 +57,7 @@ class Joined:
 
 
 def programs_by_key(records: Path | str, kind: FeatureKind, where: str = "true") -> Programs:
-    """The programs of a directory of records that a SQL condition chooses."""
+    """Return the programs of a directory of records that a SQL condition chooses, each once."""
     with Sql() as connection:
         ProgramStore(records).create_view(connection)
         tasks = [name for (name,) in connection.execute(_TASKS).fetchall()]
@@ -79,7 +81,7 @@ def programs_by_key(records: Path | str, kind: FeatureKind, where: str = "true")
 def training_batches(
     store: FeatureStore, kind: FeatureKind, programs: Programs, rows: int = 4096
 ) -> Iterator[Joined]:
-    """Programs with features of a kind; a program measured twice is there twice."""
+    """Give programs with features of a kind; one measured twice is there once."""
     (column,) = kind.columns
     for batch in store.batches(kind, rows):
         key = hashes(kind, [batch[name] for name in kind.keys])

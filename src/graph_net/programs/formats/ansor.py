@@ -52,7 +52,7 @@ def read_line(line: bytes) -> Program:
     expect(known, "steps of known kinds")
     key, target, *rest = items(task, "a task", 2, 3, 4, 5, 6)
     outcome = read_outcome(tree["r"])
-    return Program(
+    return Program.from_log(
         _task(text(key, "a workload key"), text(target, "a target"), to_text(rest)),
         to_text(steps),
         outcome.costs,

@@ -32,6 +32,7 @@ from graph_net.programs.formats.results import Results, read_results, repeats_of
 from graph_net.programs.formats.text_numbers import GAP, numbered_lines
 from graph_net.programs.formats.values import HUGE, LATEST
 from graph_net.results import NEVER, Failure, Program, Task
+from graph_net.results.timing import SMALLEST
 from graph_net.store.lines import (
     DEFAULT_LIMITS,
     Damage,
@@ -163,13 +164,15 @@ class _Quick:
         good &= _in_range(results)
         self._count_texts(tasks << 32 | skeletons, cut.steps)
         timed = good & (results.errors == 0)
+        absent = Coded([""], np.zeros(int(good.sum()), np.int64))
         hashes = schedule_hashes(texts.split(b"\n")[:-1])
         return ProgramColumns(
             (np.array(cut.rows, np.int64) + first)[good],
             Coded(self._tasks.values, tasks[good]),
             Coded(self._versions.values, versions[good]),
             Coded(_FAILURES, results.errors[good]),
-            Coded([""], np.zeros(int(good.sum()), np.int64)),
+            absent,
+            absent,
             results.costs[np.repeat(timed, results.repeats)],
             np.where(timed, results.repeats, 0)[good],
             results.seconds[good],
@@ -246,7 +249,8 @@ def _canonical(steps: list[bytes]) -> tuple[bytes, NDArray[np.bool_]]:
 def _in_range(results: Results) -> NDArray[np.bool_]:
     """Whether all numbers of a line are: a success has real times, a failure any number."""
     failed = np.repeat(results.errors > 0, results.repeats)
-    fits = np.where(failed, results.costs <= HUGE, (results.costs > 0) & (results.costs < NEVER))
+    ran = (results.costs >= SMALLEST) & (results.costs < NEVER)
+    fits = np.where(failed, results.costs <= HUGE, ran)
     good = np.logical_and.reduceat(fits, np.cumsum(results.repeats) - results.repeats)
     known = results.errors < len(_FAILURES)
     return good & known & (results.seconds <= HUGE) & (results.stamps <= LATEST)

@@ -72,7 +72,7 @@ def _program(tree: dict[str, Any]) -> Program:
     known = workload if workload is not None else [kernel, arguments, options]
     tvm = tree.get("tvm_version")
     said = "" if details is None else to_text(details)
-    return Program(
+    return Program.from_log(
         Task(NAME, to_text(known), kernel, text(target, "a target"), said),
         to_text(config),
         outcome.costs,

@@ -43,10 +43,10 @@ def _program(line: bytes) -> Program:
 
 
 def device_of(path: Path) -> str:
-    """The device that the target of a file's first program names; empty where it names none."""
+    """Return the name of a file's device: of its first program, else of that program's target."""
     for _, found in read_collected(path):
         if isinstance(found, Program):
-            return _name(found.task.target)
+            return found.device.name if found.device else _name(found.task.target)
     return ""
 
 

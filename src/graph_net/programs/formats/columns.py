@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph_net.programs.formats.text_numbers import split_numbers
-from graph_net.results import Failure, Program, Task
+from graph_net.results import Failure, Program, Task, canonical
+from graph_net.results.canonical import plain
 
 Value = TypeVar("Value", bound=Hashable)
 COST_BYTES = 32
@@ -44,6 +45,8 @@ class ProgramColumns:
     versions: Coded[str]
     failures: Coded[Failure | None]
     extras: Coded[str]
+    devices: Coded[str]
+    """The Device of each as JSON; empty where there is none."""
     costs: Floats
     repeats: Ints
     seconds: Floats
@@ -66,6 +69,7 @@ class ProgramColumns:
             self.versions.take(rows),
             self.failures.take(rows),
             self.extras.take(rows),
+            self.devices.take(rows),
             self.costs[_spans(self.repeats, rows)],
             self.repeats[rows],
             self.seconds[rows],
@@ -114,6 +118,7 @@ def block_of(lines: Sequence[int], programs: Sequence[Program]) -> ProgramColumn
         encode([program.version for program in programs]),
         encode([program.failure for program in programs]),
         encode([program.extra for program in programs]),
+        encode([_device_text(program) for program in programs]),
         np.array([cost for program in programs for cost in program.costs], np.float64),
         np.array([len(program.costs) for program in programs], np.int64),
         _floats([program.seconds for program in programs]),
@@ -123,6 +128,10 @@ def block_of(lines: Sequence[int], programs: Sequence[Program]) -> ProgramColumn
         apart.numbers,
         apart.counts,
     )
+
+
+def _device_text(program: Program) -> str:
+    return canonical(plain(program.device)) if program.device else ""
 
 
 def _floats(values: Sequence[float | None]) -> Floats:
@@ -137,6 +146,7 @@ def concatenate(blocks: Sequence[ProgramColumns]) -> ProgramColumns:
         _joined([block.versions for block in blocks]),
         _joined([block.failures for block in blocks]),
         _joined([block.extras for block in blocks]),
+        _joined([block.devices for block in blocks]),
         np.concatenate([block.costs for block in blocks]),
         np.concatenate([block.repeats for block in blocks]),
         np.concatenate([block.seconds for block in blocks]),

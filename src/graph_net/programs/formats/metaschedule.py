@@ -15,6 +15,7 @@ from typing import IO, Any
 from graph_net.programs.formats.outcome import NO_TIME
 from graph_net.programs.formats.values import costs, expect, from_text, items, text, to_text, whole
 from graph_net.results import NEVER, Failure, Program, Stage, Symptom, Task
+from graph_net.results.timing import SMALLEST
 from graph_net.store.lines import (
     DEFAULT_LIMITS,
     Damage,
@@ -81,8 +82,8 @@ def _program(line: bytes, known: Sequence[str | None]) -> Program:
         raise TuningError(f"workload {index} is not in the database, or is damaged there")
     taken = costs(repeats)
     failed = any(cost >= NEVER for cost in taken)
-    expect(failed or all(cost > 0 for cost in taken), "costs over 0 seconds")
-    return Program(
+    expect(failed or min(taken) >= SMALLEST, f"costs from {SMALLEST:g} seconds")
+    return Program.from_log(
         Task(NAME, workload, "", _target(target), to_text(items(arguments, "arguments"))),
         _trace(trace),
         () if failed else taken,

@@ -95,7 +95,9 @@ def _program(tree: dict[str, Any], task: Task, unit: str) -> Program:
     taken: tuple[float, ...] = ()
     if word == "correct":
         taken = _seconds(runs, scale) if runs else _objective(tree["measurements"])
-    return Program(task, config, taken, FAILURES.get(word), VERSION, None, measured, to_text(tree))
+    return Program.from_log(
+        task, config, taken, FAILURES.get(word), VERSION, None, measured, to_text(tree)
+    )
 
 
 def _date(value: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""Programs as they are stored: few bytes a row, exactly what was read.
+"""The packed layout of programs: few bytes per row, exactly what was read.
 
 A schedule is a template and the numbers that differ between the programs of a task; costs are the
 integers that were printed (``decimals``). Questions see ``COLUMNS``, which are computed from the
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from graph_net.programs.formats.columns import Coded, ProgramColumns
 from graph_net.programs.formats.text_numbers import GAP, fill_numbers
 from graph_net.programs.store.decimals import decimals
+from graph_net.programs.store.layout import Layout
 from graph_net.results import digest
 
 Value = TypeVar("Value")
@@ -25,7 +26,7 @@ LAYOUT = 2
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SHARED = (
     "source format version task workload kernel target device_name details status stage symptom "
-    "message extra template"
+    "message extra fingerprint template"
 ).split()
 SCHEMA = pa.schema(
     [
@@ -68,7 +69,7 @@ _SCHEDULE = """CASE WHEN template IS NULL OR len(numbers) = 0 THEN template ELSE
     [piece[1] || coalesce(piece[2]::VARCHAR, '')
      FOR piece IN list_zip(string_split(template, chr(1)), numbers)], '') END"""
 COLUMNS = {
-    **{name: name for name in SHARED if name not in ("extra", "template")},
+    **{name: name for name in SHARED if name not in ("extra", "fingerprint", "template")},
     "line": "line",
     "program": "program",
     "costs": _COSTS,
@@ -76,9 +77,19 @@ COLUMNS = {
     "measured": "make_timestamp(coalesce(stamp * 1000000, round(stamp_raw * 1e6)::BIGINT))",
     "schedule": _SCHEDULE,
     "extra": "extra",
+    "fingerprint": "fingerprint",
+    "again": """coalesce(contains(extra::VARCHAR, '"again":true'), false)""",
     "cost": "coalesce(total / pow(10, unit) / repeats, list_avg(costs_raw))",
 }
 """What questions see, and how it is computed. A cost is the mean of the repeats, as in TenSet."""
+PACKED = Layout(
+    f"programs-{LAYOUT}-",
+    SCHEMA,
+    frozenset({"fingerprint"}),
+    COLUMNS,
+    instant="coalesce(stamp::DOUBLE, stamp_raw)",
+)
+"""Parts that were written before a program could have a Device lack the column."""
 
 
 def table_of(block: ProgramColumns, source: str, device: str, schedules: bool) -> pa.Table:
@@ -108,6 +119,7 @@ def table_of(block: ProgramColumns, source: str, device: str, schedules: bool) -
         "symptom": _texts(failures, lambda failure: failure.symptom if failure else None),
         "message": _texts(failures, lambda failure: failure.message if failure else None),
         "extra": _texts(block.extras.compact(), lambda extra: extra or None),
+        "fingerprint": _texts(block.devices.compact(), lambda device: device or None),
         "template": _texts(template, bytes.decode) if schedules else _same(None, len(block)),
         "line": pa.array(block.lines),
         "program": pa.array(block.programs),

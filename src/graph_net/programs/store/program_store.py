@@ -1,11 +1,13 @@
 """Programs on disk: a Parquet file for each file they came from, in a directory of records.
 
 A file is written aside, synced and renamed, so it is there whole or not at all, and its name is the
-hash of its source: the same source again is passed over, or replaced where it is told otherwise.
+hash of its source: the same source again is skipped, or replaced where its labels differ. Published
+programs (``programs.dataset.export``) lie there in a layout of their own, and are read alike.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,18 +18,37 @@ import pyarrow.parquet as pq
 
 from graph_net.programs.formats import Damage, Place, TuningError
 from graph_net.programs.formats.columns import ProgramColumns, block_of, size_of
-from graph_net.programs.store.columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
-from graph_net.results import Failure, Program, Stage, Symptom, Task, canonical
+from graph_net.programs.store.columns import (
+    ENCODINGS,
+    LAYOUT,
+    PACKED,
+    SCHEMA,
+    SHARED,
+    table_of,
+)
+from graph_net.programs.store.layout import Layout
+from graph_net.programs.store.plain import PLAIN
+from graph_net.results import (
+    Device,
+    Failure,
+    Program,
+    Stage,
+    Symptom,
+    Task,
+    canonical,
+    read_as,
+)
 from graph_net.store.atomic import written
 from graph_net.store.files import matching
-from graph_net.store.parquet import arrow_source, check_columns, source_hash
-from graph_net.store.parquet_guard import STORE, Guarded
+from graph_net.store.parquet import source_hash
 from graph_net.store.sql import Sql
 
 ROW_GROUP = 1 << 16
 GROUP_BYTES = 64 << 20
 LEVEL = 5
 EXAMPLES = 5
+LAYOUTS = {"packed_programs": PACKED, "plain_programs": PLAIN}
+"""By the name of the table that a connection has of each."""
 LABELS = b"graph_net.labels"
 Found = ProgramColumns | tuple[Place, Program | Damage]
 """What a reader gives: many programs as columns, one program, or a damage."""
@@ -61,18 +82,23 @@ class ProgramStore:
         """The Parquet files; raises where one has another layout or other columns."""
         every = matching(self.path, "programs-*.parquet")
         for part in every:
-            if not part.name.startswith(f"programs-{LAYOUT}-"):
-                raise TuningError(
-                    f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
-                )
-            check_columns(part, SCHEMA, SCHEMA.names)
+            layout_of(part).present(part)
         return every
+
+    def by_layout(self) -> dict[str, tuple[Layout, list[Path]]]:
+        """Return the files of each layout that there is, by a name for a table of them."""
+        parts = self.parts()
+        found = {
+            name: (layout, [part for part in parts if layout_of(part) is layout])
+            for name, layout in LAYOUTS.items()
+        }
+        return {name: both for name, both in found.items() if both[1]}
 
     def checked(self) -> list[Path]:
         """The same files, each row group of which can be held in memory; raises ParquetError."""
-        parts = self.parts()
-        Guarded(parts, SCHEMA, limits=STORE).check(SCHEMA.names, together=False)
-        return parts
+        for layout, parts in self.by_layout().values():
+            layout.check(parts)
+        return self.parts()
 
     def part(self, source: Path) -> Path:
         """Where the programs of a file are, or would be."""
@@ -97,34 +123,52 @@ class ProgramStore:
         return added
 
     def create_view(self, connection: Sql) -> None:
-        """Make the table ``programs`` of a connection, for questions."""
-        connection.register("stored_programs", arrow_source(self.parts(), SCHEMA))
-        columns = ", ".join(f"{how} AS {name}" for name, how in COLUMNS.items())
-        connection.execute(f"CREATE VIEW programs AS SELECT {columns} FROM stored_programs")  # noqa: S608
+        """Make the table ``programs`` of a connection: one over the parts of both layouts."""
+        questions = []
+        for name, (layout, parts) in self.by_layout().items():
+            source = layout.dataset(parts)
+            connection.register(name, source)
+            questions.append(layout.select(name, source.schema.names))
+        if not questions:
+            connection.register("packed_programs", SCHEMA.empty_table())
+            questions = [PACKED.select("packed_programs", SCHEMA.names)]
+        connection.execute(f"CREATE VIEW programs AS {' UNION ALL BY NAME '.join(questions)}")
 
     def programs(self) -> Iterator[tuple[int, Program]]:
         """Every program as it was read, with its line; a file after the other, a task together."""
-        exact = "coalesce(stamp::DOUBLE, stamp_raw) AS measured"
-        columns = ", ".join(
-            exact if name == "measured" else f"{how} AS {name}" for name, how in COLUMNS.items()
-        )
         for part in self.checked():
+            layout = layout_of(part)
+            exact = {**layout.columns, "measured": layout.instant}
+            columns = ", ".join(f"{how} AS {name}" for name, how in exact.items())
             with pq.ParquetFile(part) as file, Sql() as connection:
                 for group in range(file.num_row_groups):  # so that no more is in memory
-                    connection.register("held", file.read_row_group(group))
+                    held = layout.read_group(file, group, layout.schema.names)
+                    connection.register("held", held)
                     found = connection.execute(f"SELECT {columns} FROM held")  # noqa: S608
                     names = [column[0] for column in found.description or ()]
                     for row in found.fetchall():
                         fields = dict(zip(names, row, strict=True))
                         if fields["schedule"] is None:
                             raise TuningError(f"{part} was ingested without schedules")
+                        if layout is PLAIN:
+                            fields["extra"] = _ordered(fields["extra"])
                         yield fields["line"], _program(fields)
+
+
+def layout_of(part: Path) -> Layout:
+    """Return the layout of a file, which its name tells; raises TuningError for another."""
+    for layout in LAYOUTS.values():
+        if part.name.startswith(layout.prefix):
+            return layout
+    raise TuningError(
+        f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
+    )
 
 
 def _program(row: dict[str, Any]) -> Program:
     failed = row["status"] == "failed"
     names = "format workload kernel target details".split()
-    return Program(
+    return Program.from_log(
         Task(*(row[name] for name in names)),
         row["schedule"],
         tuple(row["costs"]),
@@ -133,7 +177,18 @@ def _program(row: dict[str, Any]) -> Program:
         row["seconds"],
         row["measured"],
         row["extra"] or "",
+        read_as(Device, row["fingerprint"], "device") if row["fingerprint"] else None,
     )
+
+
+def _ordered(text: str | None) -> str | None:
+    """Return an object with its keys in order: plain parts have some of them in columns."""
+    if text is None or not text.startswith("{"):
+        return text
+    try:
+        return canonical(json.loads(text))
+    except (ValueError, RecursionError):
+        return text  # a stranger's part; what it says is not trusted to be JSON
 
 
 def _told(labels: Labels) -> bytes:

@@ -1,4 +1,7 @@
-"""What cost models ask of programs: the best of each task, the worth of a ranking, batches."""
+"""What cost models ask of programs: the best of each task, the worth of a ranking, batches.
+
+A program that was measured again, to know the noise, counts once: with its first measurement.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from graph_net.programs.formats import TuningError
-from graph_net.programs.store.columns import COLUMNS, SCHEMA
-from graph_net.programs.store.program_store import ProgramStore
+from graph_net.programs.store.columns import COLUMNS
+from graph_net.programs.store.layout import Layout
+from graph_net.programs.store.program_store import ProgramStore, layout_of
 from graph_net.store.sql import Sql, SqlError
 
 KS = (1, 5)
@@ -49,7 +53,8 @@ def best_by_task(store: ProgramStore) -> pa.Table:
             connection,
             "SELECT task, any_value(workload) AS workload, any_value(device_name) AS device_name, "
             "count(*) AS programs, count(cost) AS ran, min(cost) AS cost, "
-            "arg_min(program, cost) AS program FROM programs GROUP BY task ORDER BY task",
+            "arg_min(program, cost) AS program FROM programs WHERE NOT again GROUP BY task "
+            "ORDER BY task",
         )
 
 
@@ -77,8 +82,8 @@ def top_k(
         # are, and would hold them in memory.
         connection.execute(
             "CREATE TEMP TABLE best AS SELECT task, min(cost) AS least, list(row(program, cost)) "
-            "FILTER (program IN (SELECT program FROM first)) AS ranked FROM programs GROUP BY task "
-            "HAVING task IN (SELECT task FROM first)"
+            "FILTER (program IN (SELECT program FROM first)) AS ranked FROM programs "
+            "WHERE NOT again GROUP BY task HAVING task IN (SELECT task FROM first)"
         )
         connection.execute(
             "CREATE TEMP TABLE chosen AS SELECT task, place, one[2] AS cost FROM "
@@ -115,7 +120,7 @@ def batches(
     seed: int = 0,
     columns: Sequence[str] = TRAINING,
 ) -> Iterator[pa.Table]:
-    """All programs that a SQL condition chooses, once, in batches of random order.
+    """Give all programs that a SQL condition chooses, once, in batches of random order.
 
     Row groups come in random order and some are shuffled together, so that a batch mixes tasks and
     little is in memory; a schedule is put together only when its batch is due.
@@ -128,69 +133,77 @@ def batches(
         for part in store.checked()
         for number in range(pq.read_metadata(part).num_row_groups)
     ]
+    layouts = [layout for layout, _ in store.by_layout().values()]
     held: list[pa.Table] = []
     with _connected() as connection:
         for turn, place in enumerate(draw.permutation(len(groups)).tolist(), 1):
             part, number = groups[place]
-            found = _matching(connection, part, number, where, columns)
+            layout = layout_of(part)
+            found = _matching(connection, part, number, where, layout, columns)
+            if len(layouts) > 1:  # what is stored differs, what is computed of it does not
+                found = _texts_as_such(_decoded(connection, found, layout, columns))
             held += [found] if len(found) else []
             last = turn == len(groups)
             if len(held) <= MIXED and not last:
                 continue
+            if not held:
+                return
             rows = _shuffled(held, draw)
             whole = len(rows) if last else len(rows) - len(rows) % size
             for start in range(0, whole, size):
-                yield _decoded(connection, rows.slice(start, min(size, whole - start)), columns)
+                batch = rows.slice(start, min(size, whole - start))
+                alone = len(layouts) == 1
+                yield _decoded(connection, batch, layout, columns) if alone else batch
             held = [rows.slice(whole)]
 
 
 def _matching(
-    connection: Sql,
-    part: Path,
-    group: int,
-    where: str,
-    columns: Sequence[str],
+    connection: Sql, part: Path, group: int, where: str, layout: Layout, columns: Sequence[str]
 ) -> pa.Table:
     """The stored columns of the rows of a row group that are chosen.
 
     First the condition's columns are read, and only where they choose any, the others.
     """
-    asked = [name for name in COLUMNS if name in re.findall(r"\w+", where.lower())]
+    words = re.findall(r"\w+", where.lower())
+    asked = [name for name in layout.columns if name in words or name == "again"]
     with pq.ParquetFile(part, memory_map=True) as file:
-        table = file.read_row_group(group, _stored(asked))
+        table = layout.read_group(file, group, layout.stored(asked))
         size = file.metadata.row_group(group).num_rows
         connection.register("held", table.append_column("row", pa.array(np.arange(size))))
-        seen = ", ".join(["row AS row_of_group", *_computed(asked)])
+        seen = ", ".join(["row AS row_of_group", *_computed(layout, asked)])
         rows = _answer(
             connection,
-            f"SELECT row_of_group FROM (SELECT {seen} FROM held) WHERE ({where}\n)",  # noqa: S608
+            f"SELECT row_of_group FROM (SELECT {seen} FROM held) "  # noqa: S608
+            f"WHERE NOT again AND ({where}\n)",
         )
-        needed = _stored(columns)
+        needed = layout.stored(columns)
         if not len(rows):
-            return file.schema_arrow.empty_table().select(needed)
-        return file.read_row_group(group, needed).take(rows.column(0))
+            return pa.schema([layout.schema.field(name) for name in needed]).empty_table()
+        return layout.read_group(file, group, needed).take(rows.column(0))
 
 
 def _shuffled(held: list[pa.Table], draw: np.random.Generator) -> pa.Table:
-    if not held:
-        return SCHEMA.empty_table()
     rows = pa.concat_tables(held).unify_dictionaries().combine_chunks()
     return rows.take(pa.array(draw.permutation(len(rows))))
 
 
-def _decoded(connection: Sql, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+def _decoded(connection: Sql, rows: pa.Table, layout: Layout, columns: Sequence[str]) -> pa.Table:
     connection.register("held", rows)
-    return _answer(connection, f"SELECT {', '.join(_computed(columns))} FROM held")  # noqa: S608
+    computed = ", ".join(_computed(layout, columns))
+    return _answer(connection, f"SELECT {computed} FROM held")  # noqa: S608
 
 
-def _computed(columns: Sequence[str]) -> list[str]:
-    return [f"{COLUMNS[name]} AS {name}" for name in columns]
+def _texts_as_such(table: pa.Table) -> pa.Table:
+    """The same without dictionaries, which one layout has and the other has not."""
+    plain = [
+        pa.field(field.name, field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(plain))
 
 
-def _stored(columns: Sequence[str]) -> list[str]:
-    """What columns of questions are computed from."""
-    words = {word for name in columns for word in re.findall(r"\w+", COLUMNS[name])}
-    return [name for name in SCHEMA.names if name in words]
+def _computed(layout: Layout, columns: Sequence[str]) -> list[str]:
+    return [f"{layout.columns[name]} AS {name}" for name in columns]
 
 
 def _answer(connection: Sql, question: str) -> pa.Table:

@@ -59,7 +59,7 @@ class ProgramWriter:
         failure = outcome if isinstance(outcome, Failure) else None
         if self._device:
             extra, self._device = {**extra, "device": self._device}, {}
-        program = Program(
+        program = Program.from_log(
             self._task(of),
             schedule,
             () if isinstance(outcome, Failure) else tuple(outcome),

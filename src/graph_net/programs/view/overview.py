@@ -20,7 +20,10 @@ MAKES_SOME = "`graph-net programs collect` measures some, `graph-net ingest` tak
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """A task and its programs; costs are seconds, None where no program ran."""
+    """A task and its distinct programs; costs are seconds, None where no program ran.
+
+    A program that was measured again counts once, with its first measurement.
+    """
 
     task: str
     format: str
@@ -83,17 +86,17 @@ def tables(records: Path) -> Iterator[Sql]:
 
 
 _SUMMARY = """SELECT task, any_value(format), any_value(workload), any_value(kernel),
-    any_value(target), any_value(device_name), any_value(details), count(*),
-    count(*) FILTER (status = 'failed'), min(cost), median(cost), max(cost)
-    FROM programs {where} GROUP BY task ORDER BY task"""
+    any_value(target), any_value(device_name), any_value(details), count(DISTINCT program),
+    count(DISTINCT program) FILTER (status = 'failed'), min(cost), median(cost), max(cost)
+    FROM programs WHERE NOT again {chosen} GROUP BY task ORDER BY task"""
 _CALLS = """SELECT workload, network, max(weight), max(flops), any_value(structure),
     any_value(graph) FROM tasks GROUP BY workload, network ORDER BY workload, network"""
 
 
 def summaries(connection: Sql, tasks: Sequence[str] | None = None) -> list[TaskSummary]:
     """Every task, or those asked for."""
-    where = "" if tasks is None else f"WHERE task IN ({', '.join('?' * len(tasks))})"
-    found = connection.execute(_SUMMARY.format(where=where), tasks or ()).fetchall()
+    chosen = "" if tasks is None else f"AND task IN ({', '.join('?' * len(tasks))})"
+    found = connection.execute(_SUMMARY.format(chosen=chosen), tasks or ()).fetchall()
     calls: dict[str, list[Any]] = {}
     for workload, *rest in connection.execute(_CALLS).fetchall():
         calls.setdefault(workload, []).append(rest)

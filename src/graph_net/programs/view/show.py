@@ -103,8 +103,8 @@ def views(connection: Sql, tasks: Sequence[str]) -> list[TaskView]:
 
 
 def _of(tasks: list[str]) -> str:
-    """Names each task, so that the files are asked for its rows alone."""
-    return f"FROM programs WHERE task IN ({', '.join('?' * len(tasks))})"
+    """Name each task, so that the files are asked for its rows alone; once for each program."""
+    return f"FROM programs WHERE NOT again AND task IN ({', '.join('?' * len(tasks))})"
 
 
 def _noise(connection: Sql, tasks: list[str]) -> dict[str, tuple[float | None, int]]:

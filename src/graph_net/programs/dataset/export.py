@@ -1,0 +1,174 @@
+"""Programs of a directory of records as plain columns: a Parquet reader is enough to use them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from shutil import copytree, rmtree
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graph_net.programs.formats import TuningError
+from graph_net.programs.spaces import SpaceError
+from graph_net.programs.store.plain import NOTED, OPTIONAL, PARAMETERS, PLAIN, SCHEMA
+from graph_net.programs.store.program_store import ProgramStore
+from graph_net.programs.store.task_table import SCHEMA as TASKS
+from graph_net.programs.store.task_table import TaskStore
+from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
+from graph_net.programs.store.workload_table import WorkloadStore
+from graph_net.programs.triton.space import NAME as TRITON
+from graph_net.programs.triton.space import family_of
+from graph_net.programs.triton.target import Target
+from graph_net.programs.view.overview import TaskSummary, summaries, tables
+from graph_net.results import Json, canonical
+from graph_net.store.atomic import written
+from graph_net.store.sql import Sql
+
+SUBGRAPHS = "subgraphs"
+LEVEL = 19
+"""Of zstd: a set is published once and read for years."""
+ROWS = 1 << 16
+PAGE = 8 << 20
+"""Bytes of a page: what is in one is compressed together, and schedules of a task are alike."""
+DICTIONARY = 16 << 20
+"""Bytes of a dictionary, at most: times are whole ticks of a clock, few values that come often."""
+DELTA = ("measured", "line")
+_COLUMNS = """task, workload, kernel, format, version, target, device_name, schedule, costs,
+    status, stage, symptom, message, seconds, measured, program, source, line, details,
+    fingerprint, extra"""
+_ROWS = f"SELECT {_COLUMNS} FROM programs ORDER BY task, source, line"  # noqa: S608
+
+
+def publish(source: Path, output: Path) -> int:
+    """Write the programs of a directory of records as plain columns; return how many rows.
+
+    The tables of tasks and workloads and the subgraphs go along. What was published there before
+    is replaced; other programs there are an error, as they would be counted twice.
+    """
+    with tables(source) as connection:
+        output.mkdir(parents=True, exist_ok=True)
+        part = output / f"{PLAIN.prefix}.parquet"
+        if others := [other.name for other in ProgramStore(output).parts() if other != part]:
+            raise TuningError(f"{output} has programs of its own: delete {', '.join(others)} first")
+        tasks = summaries(connection)
+        with written(part) as file:
+            count = _write(file, connection, tasks)
+    _copy(TaskStore(source).source(), TASKS, output / "tasks-plain.parquet")
+    _copy(WorkloadStore(source).source(), WORKLOADS, output / "workloads-plain.parquet")
+    if (source / SUBGRAPHS).is_dir() and source.resolve() != output.resolve():
+        rmtree(output / SUBGRAPHS, ignore_errors=True)
+        copytree(source / SUBGRAPHS, output / SUBGRAPHS)
+    return count
+
+
+def _copy(source: Any, schema: pa.Schema, target: Path) -> None:
+    """Write all parts of a table as one, if it has rows."""
+    table = source if isinstance(source, pa.Table) else source.to_table()
+    if len(table):
+        with written(target) as file:
+            pq.write_table(table.cast(schema), file, compression="zstd", compression_level=LEVEL)
+
+
+def _write(file: IO[bytes], connection: Sql, tasks: Iterable[TaskSummary]) -> int:
+    rows = list(_plain_rows(connection, {task.task: task for task in tasks}))
+    held = {name for row in rows for name in row}
+    schema = pa.schema(
+        [field for field in SCHEMA if field.name in held or field.name not in OPTIONAL],
+        SCHEMA.metadata,
+    )
+    table = pa.Table.from_pylist(rows, schema=schema)
+    pq.write_table(
+        table,
+        file,
+        row_group_size=ROWS,
+        compression="zstd",
+        compression_level=LEVEL,
+        data_page_size=PAGE,
+        dictionary_pagesize_limit=DICTIONARY,
+        use_dictionary=[path for path in _paths(schema) if path not in DELTA],
+        column_encoding=dict.fromkeys(DELTA, "DELTA_BINARY_PACKED"),
+        write_statistics=["task"],
+    )
+    return len(table)
+
+
+def _paths(schema: pa.Schema) -> list[str]:
+    """The columns as Parquet names them."""
+    return [
+        f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
+        for field in schema
+    ]
+
+
+def _plain_rows(connection: Sql, tasks: Mapping[str, TaskSummary]) -> Iterator[dict[str, Any]]:
+    """The programs of each task together, in the order they were measured."""
+    known = {
+        name: {"structure": task.structure or None, "graph": task.graph or None, **_sizes(task)}
+        for name, task in tasks.items()
+    }
+    found = connection.execute(_ROWS)
+    names = [column[0] for column in found.description or ()]
+    while values := found.fetchmany(ROWS):
+        for value in values:
+            row: dict[str, Any] = dict(zip(names, value, strict=True))
+            row["device"] = row.pop("device_name")
+            yield {**row, **known[row["task"]], **_parameters(row), **_noted(row["extra"])}
+
+
+def _sizes(task: TaskSummary) -> dict[str, Any]:
+    """The dtype and the sizes of a kernel of Triton's; other tasks do not say."""
+    tree = _object(task.details).get("module")
+    if task.format != TRITON or not isinstance(tree, dict):
+        return {}
+    try:
+        family = family_of(tree, Target())
+    except SpaceError:
+        return {}
+    return {"dtype": tree["dtype"], "shape": [tree[size] for size in family.sizes if size in tree]}
+
+
+def _parameters(row: Mapping[str, Any]) -> dict[str, int]:
+    if row["format"] != TRITON:
+        return {}
+    config = _object(row["schedule"])
+    return {name: config[name] for name in PARAMETERS if _is_small(config.get(name))}
+
+
+def _noted(text: str | None) -> dict[str, Any]:
+    """What a collector noted, as columns; what has none, or another type, stays JSON."""
+    tree = _object(text)
+    taken = {key: value for key, value in tree.items() if _fits(key, value)}
+    rest = {key: value for key, value in tree.items() if key not in taken}
+    columns = {NOTED[key]: value for key, value in taken.items()}
+    left = canonical(rest) if rest else None
+    return {"again": False, **columns, "extra": left if taken else text or None}
+
+
+def _fits(key: str, value: Json) -> bool:
+    match key:
+        case "again":
+            return value is True
+        case "compiled" | "loaded":
+            return isinstance(value, float)
+        case "registers" | "shared" | "spills":
+            return _is_small(value)
+        case "torch":
+            return isinstance(value, list) and all(isinstance(one, float) for one in value)
+    return False
+
+
+def _is_small(value: Any) -> bool:
+    """Whether it is a whole number of 32 bits."""
+    return type(value) is int and abs(value) < 1 << 31
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    """A JSON object; empty for anything else."""
+    try:
+        tree = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
