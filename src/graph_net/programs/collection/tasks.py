@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from graph_net.capture.worker import Budget
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.isolate import Finished, Pool
 from graph_net.isolate.deaths import said_rubbish
+from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.spaces import Workload
-from graph_net.results import Json, Task, canonical
 from graph_net.store.atomic import written
 from graph_net.store.files import read_bytes
 
@@ -35,39 +35,18 @@ class NetworkTask:
     subgraph: str
 
 
-@dataclass
-class CollectedTask:
-    """A workload over all networks."""
-
-    workload: Workload
-    structure: str
-    graph: str
-    subgraph: str
-    weights: dict[str, int] = field(default_factory=dict)
-    """How often each network calls it."""
-
-    def named(self, target: str) -> Task:
-        """The task as its programs have it."""
-        details: Json = {
-            "flops": self.workload.flops,
-            "graph": self.graph,
-            "structure": self.structure,
-        }
-        work = self.workload
-        return Task(work.space, work.hash, work.name, target, canonical(details))
-
-
-def merge_tasks(found: Iterable[NetworkTask], every: bool = False) -> list[CollectedTask]:
-    """Each workload once, those that compute no whole call left out unless ``every``."""
-    tasks: dict[str, CollectedTask] = {}
-    for one in found:
-        if one.structure or every:
-            known = tasks.setdefault(
-                one.workload.hash,
-                CollectedTask(one.workload, one.structure, one.graph, one.subgraph),
-            )
-            known.weights[one.network] = one.weight
-    return list(tasks.values())
+def merge_tasks(calls: Iterable[NetworkTask], every: bool = False) -> list[CollectedTask]:
+    """Return each workload once, without those that compute no whole call unless ``every``."""
+    tasks: dict[str, NetworkTask] = {}
+    weights: dict[str, dict[str, int]] = {}
+    for call in calls:
+        if call.structure or every:
+            tasks.setdefault(call.workload.hash, call)
+            weights.setdefault(call.workload.hash, {})[call.network] = call.weight
+    return [
+        CollectedTask(first.workload, first.structure, first.graph, first.subgraph, weights[key])
+        for key, first in tasks.items()
+    ]
 
 
 class Extraction:

@@ -61,9 +61,9 @@ class Split:
 def never_trained_on() -> frozenset[str]:
     """The names of networks that are held out, here and by TenSet."""
     from graph_net.capture.zoo.tenset import HELD_OUT
-    from graph_net.programs.triton.workloads import HELD_OUT as ON_A_GPU
+    from graph_net.programs.collection.kernel_tasks import HELD_OUT as ON_A_GPU
 
-    return frozenset([*HELD_OUT, *ON_A_GPU])
+    return frozenset([*HELD_OUT, *(name.rpartition("/")[2] for name in ON_A_GPU)])
 
 
 def split_of(tasks: list[TaskSummary]) -> Split:

@@ -160,8 +160,8 @@ class TritonSpace(Space):
         return "\n".join([*lines, "", source])
 
     def build(self, schedule: str) -> Built:
-        from graph_net.programs.triton.bench import Bench, TritonBuilt
+        from graph_net.programs.triton.workload_data import TritonBuilt, WorkloadData
 
         config = self.config(schedule)
-        bench = Bench(self.family)
-        return TritonBuilt(bench, config, bench.prepare(config))
+        data = WorkloadData(self.family)
+        return TritonBuilt(data, config, data.prepare(config))
