@@ -16,8 +16,8 @@ from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
+    from graph_net.programs.collection.bench import Bench
     from graph_net.programs.collection.collect import Collection
-    from graph_net.programs.collection.collection_dir import Machine
     from graph_net.programs.collection.plan import Wanted
     from graph_net.programs.collection.tally import Tally
     from graph_net.programs.collection.task import CollectedTask
@@ -83,44 +83,33 @@ def collect_programs(
 
     Programs that are in ``work`` are not measured again.
     """
+    from graph_net.programs.collection.collect import Collection
+    from graph_net.programs.collection.collection_dir import JOURNAL, claim
     from graph_net.programs.collection.publish import store
     from graph_net.store.lock import held
 
     display = display_of(progress)
     until = time.monotonic() + parse_seconds(budget) if budget else math.inf
     wanted = _wanted(device, per_task, seed, turn)
-    open_session = _open_cpu if device == "cpu" else _open_cuda
-    with held(work), open_session(work, wanted, jobs, choice, display) as session:
-        tally = _measure(session.collection, session.tasks, until, display)
-        measured = [
-            task
-            for task in session.stored
-            if session.collection.journal.outcomes.get(task.workload.hash)
-        ]
-        stored = store(session.collection, session.machine, measured, output)
+    open_bench = _open_cpu if device == "cpu" else _open_cuda
+    with held(work), open_bench(work, jobs, choice, display) as (bench, tasks, known):
+        machine = claim(work, bench.device)
+        collection = Collection(work / JOURNAL, wanted, bench)
+        tally = _measure(collection, _choose(tasks, collection, choice), until, display)
+        outcomes = collection.journal.outcomes
+        measured = [task for task in known if outcomes.get(task.workload.hash)]
+        stored = store(collection, machine, measured, output)
     networks = {network for task in measured for network in task.weights}
     return CollectedPrograms(tally, stored, len(measured), len(networks))
 
 
-@dataclass(frozen=True)
-class _Session:
-    """A collection that is open, and its tasks."""
-
-    collection: Collection
-    machine: Machine
-    tasks: Sequence[CollectedTask]
-    """Those that get programs now."""
-    stored: Sequence[CollectedTask]
-    """Those whose programs are stored, as far as they have any."""
+Opened = tuple["Bench", "list[CollectedTask]", "list[CollectedTask]"]
+"""A bench, the tasks that may get programs now, and all whose programs are stored."""
 
 
 @contextmanager
-def _open_cpu(
-    work: Path, wanted: Wanted, jobs: int, choice: TaskChoice, display: Display
-) -> Iterator[_Session]:
+def _open_cpu(work: Path, jobs: int, choice: TaskChoice, display: Display) -> Iterator[Opened]:
     from graph_net.corpus.query import select
-    from graph_net.programs.collection.collect import Collection
-    from graph_net.programs.collection.collection_dir import JOURNAL
     from graph_net.programs.collection.cpu_bench import CpuBench
     from graph_net.programs.collection.networks import networks
     from graph_net.programs.collection.tasks import Extraction, merge_tasks
@@ -128,29 +117,19 @@ def _open_cpu(
     cores = os.cpu_count() or 1
     pack = networks(choice.networks or "tenset")
     ids = {row["name"]: row["id"] for row in select(pack, choice.where or None)}
-    bench = CpuBench(work, jobs or cores)
-    collection = Collection(work / JOURNAL, wanted, bench)
     extraction = Extraction(work / "tasks", cores, ids)
     _extract(extraction, pack, jobs or cores, choice, display)
-    tasks = _choose(merge_tasks(extraction.tasks(), choice.every), collection, choice)
-    known = merge_tasks(extraction.all_tasks(), every=True)
-    yield _Session(collection, bench.machine, tasks, known)
+    tasks = merge_tasks(extraction.tasks(), choice.every)
+    yield CpuBench(work, jobs or cores), tasks, merge_tasks(extraction.all_tasks(), every=True)
 
 
 @contextmanager
-def _open_cuda(
-    work: Path, wanted: Wanted, jobs: int, choice: TaskChoice, display: Display
-) -> Iterator[_Session]:
-    from graph_net.programs.collection.collect import Collection
-    from graph_net.programs.collection.collection_dir import JOURNAL, claim
+def _open_cuda(work: Path, jobs: int, choice: TaskChoice, display: Display) -> Iterator[Opened]:
     from graph_net.programs.triton.cuda_bench import open_cuda_bench
 
     tasks = _kernel_tasks(choice)
     with open_cuda_bench(tasks[0].workload, jobs) as bench:
-        software = f"torch {bench.device['torch']}, triton {bench.device['triton']}"
-        machine = claim(work, str(bench.device["name"]), software)
-        collection = Collection(work / JOURNAL, wanted, bench)
-        yield _Session(collection, machine, _choose(tasks, collection, choice), tasks)
+        yield bench, tasks, tasks
 
 
 def _kernel_tasks(choice: TaskChoice) -> list[CollectedTask]:

@@ -94,6 +94,7 @@ def collect_programs(
         output, choice, device=device, per_task=per_task, work=work, jobs=jobs, seed=seed,
         turn=turn, budget=budget,
     )  # fmt: skip
-    out.print(done.tally.table(), highlight=False, markup=False, soft_wrap=True)
+    for line in done.tally.table().splitlines():
+        out.print(line, highlight=False, markup=False, soft_wrap=True)
     stored, tasks = count_phrase(done.stored, "program"), count_phrase(done.tasks, "task")
     out.print(f"{stored} of {tasks} of {count_phrase(done.networks, 'network')} in {output}")

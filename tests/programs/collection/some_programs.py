@@ -8,7 +8,7 @@ from pathlib import Path
 from corpus.some_graphs import some_graph
 from graph_net.graph import to_bytes
 from graph_net.programs.collection.collect import Collection
-from graph_net.programs.collection.collection_dir import JOURNAL
+from graph_net.programs.collection.collection_dir import JOURNAL, claim
 from graph_net.programs.collection.cpu_bench import CpuBench
 from graph_net.programs.collection.journal import ProgramJournal
 from graph_net.programs.collection.outcome import make_program
@@ -66,7 +66,7 @@ def on_a_cpu(work: Path, output: Path) -> None:
             program = make_program(task.named("llvm"), schedule, costs, 1.0, extra)
             collection.journal.add(program)
     collection.journal.close()
-    store(collection, bench.machine, tasks, output)
+    store(collection, claim(work, bench.device), tasks, output)
 
 
 def data_set(folder: Path) -> Path:

@@ -26,6 +26,7 @@ from graph_net.corpus.pack import Pack
 from graph_net.graph import to_bytes
 from graph_net.measure.protocol import MeasureLimits
 from graph_net.programs.collection.collect import Collection
+from graph_net.programs.collection.collection_dir import claim
 from graph_net.programs.collection.cpu_bench import CpuBench, cpu_collection
 from graph_net.programs.collection.drawn_schedules import DrawnSchedules
 from graph_net.programs.collection.journal import ProgramJournal
@@ -63,9 +64,8 @@ def task(number: int = 1, **settings: Any) -> CollectedTask:
 
 
 def store_all(collection: Collection, tasks: list[CollectedTask], output: Path) -> int:
-    bench = collection.bench
-    assert isinstance(bench, CpuBench)
-    return store(collection, bench.machine, tasks, output)
+    machine = claim(collection.journal.path.parent, collection.bench.device)
+    return store(collection, machine, tasks, output)
 
 
 @pytest.fixture(autouse=True)
@@ -261,25 +261,23 @@ def test_a_sample_goes_on_wherever_a_kill_cut_it_off(tmp_path: Path) -> None:
         assert part.path.read_bytes() == data
 
 
-def test_a_directory_belongs_to_one_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = CpuBench(tmp_path / "work", 1)
-    assert CpuBench(tmp_path / "work", 1).machine == first.machine
-    assert CpuBench(tmp_path / "other", 1).machine != first.machine
-    monkeypatch.setattr("graph_net.programs.collection.cpu_bench.cpu_name", lambda: "another")
-    with pytest.raises(ValueError, match=r"is of .* and this is another with"):
-        CpuBench(tmp_path / "work", 1)
+def test_a_directory_belongs_to_one_machine(tmp_path: Path) -> None:
+    device = CpuBench(tmp_path, 1).device
+    first = claim(tmp_path / "work", device)
+    assert claim(tmp_path / "work", device) == first
+    assert claim(tmp_path / "other", device) != first
+    with pytest.raises(ValueError, match=r"is of .* and this is .*another"):
+        claim(tmp_path / "work", {**device, "name": "another"})
 
 
 def test_times_of_threads_that_were_not_placed_are_not_mixed_with_others(tmp_path: Path) -> None:
-    CpuBench(tmp_path, 1)
+    claim(tmp_path, {"name": "a CPU"})
     file = tmp_path / "machine.json"
     told = json.loads(file.read_text())
     assert told.pop("placed") is True
     file.write_text(json.dumps(told))
     with pytest.raises(ValueError, match=r"wherever the kernel put them, and this is .* their own"):
-        CpuBench(tmp_path, 1)
+        claim(tmp_path, {"name": "a CPU"})
 
 
 def test_two_collections_are_stored_beside_each_other(tmp_path: Path) -> None:

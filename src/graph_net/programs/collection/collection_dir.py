@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from graph_net.results.codec import read_as
+from graph_net.results import Json, canonical, read_as
 from graph_net.store.atomic import write_text
 from graph_net.store.files import read_text
 
@@ -20,10 +19,8 @@ FILE, JOURNAL = "machine.json", "programs.jsonl"
 class Machine:
     """What programs were drawn for and measured on: the same in all of a directory."""
 
-    device: str
-    cores: int
-    software: str
-    """The compiler and its version."""
+    device: Mapping[str, str]
+    """The device and the software, as a bench names them."""
     name: str
     """Of the directory, wherever it is: files made from it bear it, and replace one another."""
     placed: bool = False
@@ -31,13 +28,13 @@ class Machine:
 
     def __str__(self) -> str:
         threads = "on cores of their own" if self.placed else "wherever the kernel put them"
-        return f"{self.device} with {self.cores} cores and {self.software}, threads {threads}"
+        return f"{canonical(dict(self.device))}, threads {threads}"
 
 
-def claim(work: Path, device: str, software: str) -> Machine:
+def claim(work: Path, device: Mapping[str, Json]) -> Machine:
     """Return the machine of a directory, which is this one; ValueError where it is another."""
     file = work / FILE
-    here = Machine(device, len(os.sched_getaffinity(0)), software, secrets.token_hex(16), True)
+    here = Machine({key: str(value) for key, value in device.items()}, secrets.token_hex(16), True)
     if not file.exists():
         work.mkdir(parents=True, exist_ok=True)
         write_text(file, json.dumps(asdict(here)))
@@ -46,11 +43,3 @@ def claim(work: Path, device: str, software: str) -> Machine:
     if replace(known, name=here.name) != here:
         raise ValueError(f"{work} is of {known}, and this is {here}: name another --work")
     return known
-
-
-def installed(package: str) -> str:
-    """Return the version of a package; empty where it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

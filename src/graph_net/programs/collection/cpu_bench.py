@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from graph_net.isolate.workdir import remove_tree
 from graph_net.measure.device import cpu_name
 from graph_net.programs.collection.bench import Event, Problem
 from graph_net.programs.collection.collect import Collection
-from graph_net.programs.collection.collection_dir import JOURNAL, claim, installed
+from graph_net.programs.collection.collection_dir import JOURNAL
 from graph_net.programs.collection.drawn_schedules import DrawnSchedules, schedules_in
 from graph_net.programs.collection.plan import Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
@@ -47,14 +49,15 @@ class CpuBench:
 
     def __init__(self, work: Path, jobs: int) -> None:
         self.work, self.jobs = work, jobs
-        self.tvm = installed("apache-tvm")
-        self.machine = claim(work, cpu_name(), f"TVM {self.tvm}" if self.tvm else "no TVM")
-        (work / "samples").mkdir(exist_ok=True)
+        (work / "samples").mkdir(parents=True, exist_ok=True)
 
     @property
     def device(self) -> Mapping[str, Json]:
-        """Name the version of TVM."""
-        return {"tvm": self.tvm} if self.tvm else {}
+        """Name the processor, its cores and the version of TVM."""
+        device: dict[str, Json] = {"name": cpu_name(), "cores": len(os.sched_getaffinity(0))}
+        with suppress(PackageNotFoundError):
+            device["tvm"] = version("apache-tvm")
+        return device
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
         """Return how many schedules a task has: fewer than ``most`` where its space ended."""

@@ -98,7 +98,7 @@ def kernel_task(module: Module, weights: Mapping[str, int]) -> CollectedTask:
     """Return the task of a kernel that networks call; its programs say all there is to know."""
     workload = workload_of(module)
     graph = graph_of(TritonSpace(workload, H200.text).family)
-    return CollectedTask(workload, graph.structure, graph.id, weights=weights, portable=True)
+    return CollectedTask(workload, graph.structure, graph.id, weights=dict(weights), portable=True)
 
 
 def _heaviest(network: Network, graph: Graph) -> Iterable[tuple[Module, int]]:

@@ -19,12 +19,11 @@ def make_program(
     extra: Mapping[str, Any],
 ) -> Program:
     """Return a program measured just now: the seconds of every repeat, or why there are none."""
-    failed = isinstance(outcome, Failure)
     return Program(
         task,
         schedule,
-        () if failed else tuple(outcome),
-        outcome if failed else None,
+        () if isinstance(outcome, Failure) else tuple(outcome),
+        outcome if isinstance(outcome, Failure) else None,
         seconds=round(seconds, 4),
         measured=round(time.time(), 3),
         extra=canonical(dict(extra)) if extra else "",

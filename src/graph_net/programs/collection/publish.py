@@ -35,7 +35,9 @@ def store(
     output.mkdir(parents=True, exist_ok=True)
     part = output / f"programs-{LAYOUT}-{machine.name}.parquet"
     programs = _programs(collection.journal.path, {task.workload.hash for task in tasks})
-    added = ProgramStore(output).add_part(part, SOURCE, programs, Labels(device=machine.device))
+    added = ProgramStore(output).add_part(
+        part, SOURCE, programs, Labels(device=machine.device["name"])
+    )
     if added.damaged:
         _, damage = added.examples[0]
         raise TuningError(f"{added.damaged} lines of the journal are damaged: {damage.reason}")
