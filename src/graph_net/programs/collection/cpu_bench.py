@@ -81,12 +81,12 @@ class CpuBench:
 
     def _measure(self, process: TurnProcess) -> Generator[Event]:
         """Start a turn's process, and keep what it says, which is all that it can leave here."""
-        place = self.work / "trials"
-        remove_tree(place)
-        place.mkdir()
+        folder = self.work / "trials"
+        remove_tree(folder)
+        folder.mkdir()
         reads, writes = os.pipe()
         kills = oom_kills()
-        child = fork(lambda: process.live(place, writes))
+        child = fork(lambda: process.live(folder, writes))
         os.close(writes)
         death = None
         try:
@@ -155,15 +155,15 @@ class TurnProcess:
         each = 1 + sum(seconds[stage] for stage in (Stage.COMPILE, Stage.MEASURE))
         return PATIENCE + int(2 * self.turn.wanted.turn * each)
 
-    def live(self, place: Path, writes: int) -> None:
+    def live(self, folder: Path, writes: int) -> None:
         """Run the turn, with ``place`` alone to write to."""
         # It holds the workers of its trials, and looks after them in /proc.
         needs = Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
-        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(place, needs), writes)
+        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, needs), writes)
         workload = self.turn.task.workload
         try:
             trials = self._trials(space_of(workload), writes)
-            serve_trials(trials, self.jobs, place / "lanes", writes)
+            serve_trials(trials, self.jobs, folder / "lanes", writes)
         except Exception as error:
             death = raised(type(error).__name__, text_of(error), MOST_BYTES)
             _tell(writes, {"event": "failed", "why": f"{workload.name}: {death}"})

@@ -26,7 +26,7 @@ class DrawnSchedules:
         self.path, self.seed = path, seed
 
     def known(self, start: int, count: int) -> tuple[list[str], bool]:
-        """Some of the schedules drawn so far; whether they are all that was asked for.
+        """Return some of the schedules drawn so far; whether they are all that was asked for.
 
         Where the space has no more, fewer are.
         """
@@ -62,7 +62,7 @@ class DrawnSchedules:
             file.write(lines)
 
     def _resume(self) -> tuple[int | None, set[str]]:
-        """The number of the next draw, none after the end, and what has been drawn."""
+        """Return the number of the next draw, none after the end, and what has been drawn."""
         seen: set[str] = set()
         if not self.path.exists():
             return 0, seen
@@ -77,9 +77,9 @@ class DrawnSchedules:
 
 
 def schedules_in(lines: bytes) -> list[str]:
-    """The schedules of some lines."""
-    found = (line for line in lines.splitlines(keepends=True) if line != END)
-    return [line.split(b" ", 1)[1].decode().rstrip("\n") for line in found]
+    """Return the schedules of some lines."""
+    drawn_lines = (line for line in lines.splitlines(keepends=True) if line != END)
+    return [line.split(b" ", 1)[1].decode().rstrip("\n") for line in drawn_lines]
 
 
 def _last(path: Path) -> bytes:

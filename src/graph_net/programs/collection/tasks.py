@@ -73,7 +73,7 @@ class Extraction:
             advance()
 
     def missing(self) -> list[str]:
-        """Networks that TVM has not been asked for."""
+        """Return networks that TVM has not been asked for."""
         return [name for name in self.ids if not self._file(name).exists()]
 
     def retry(self) -> None:
@@ -96,27 +96,27 @@ class Extraction:
         return self.work / f"{name.replace('/', '--')}@{self.ids[name]}.json"
 
     def tasks(self) -> Iterator[NetworkTask]:
-        """What is known of these networks."""
+        """Yield what is known of these networks."""
         for name in self.ids:
             yield from _tasks(_tree(self._file(name)))
 
     def all_tasks(self) -> Iterator[NetworkTask]:
-        """What is known of every network that was ever asked for here, of its last graph."""
-        found: dict[str, Path] = {}
+        """Yield what is known of every network that was ever asked for here, of its last graph."""
+        files: dict[str, Path] = {}
         for file in sorted(self.work.glob("*@*.json"), key=lambda file: file.stat().st_mtime_ns):
-            found[file.stem.rpartition("@")[0]] = file
-        for file in found.values():
+            files[file.stem.rpartition("@")[0]] = file
+        for file in files.values():
             yield from _tasks(_tree(file))
 
     def failures(self) -> dict[str, str]:
-        """Networks without tasks, and why."""
+        """Return networks without tasks, and why."""
         files = {name: self._file(name) for name in self.ids}
-        found = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
-        return {name: why for name, why in found if why}
+        reasons = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
+        return {name: why for name, why in reasons if why}
 
 
 def _believed(done: Finished[Any]) -> tuple[list[Any], str]:
-    """The tasks that a process answered, if tasks they are, or why there are none."""
+    """Return the tasks of a process's answer, or why there are none."""
     if done.death is not None:
         return [], done.death.reason[:500]
     answers = list(done.answers)
@@ -138,13 +138,13 @@ def _tasks(tree: Any) -> Iterator[NetworkTask]:
 
 
 def network_tasks(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:
-    """The tasks of one network."""
+    """Yield the tasks of one network."""
     from graph_net.programs.spaces.relax import tasks_of
 
     for task in tasks_of(graph, cores):
         piece = task.subgraph
-        found = (piece.structure, piece.id, _base64(piece)) if piece else ("", "", "")
-        yield NetworkTask(name, task.workload, task.weight, *found)
+        hashes = (piece.structure, piece.id, _base64(piece)) if piece else ("", "", "")
+        yield NetworkTask(name, task.workload, task.weight, *hashes)
 
 
 def _base64(graph: Graph) -> str:

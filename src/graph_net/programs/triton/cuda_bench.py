@@ -145,21 +145,21 @@ def open_cuda_bench(workload: Workload, jobs: int = 0) -> Iterator[CudaBench]:
     otherwise.
     """
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
-    with temporary_place("triton-") as place:
+    with temporary_place("triton-") as folder:
         # One directory for all processes: what is compiled in one is loaded by another.
-        sandbox = Sandbox(place, device="cuda")
-        found = ask_process(probe, "describe", 120, sandbox)
-        if found.death is not None or not found.answer["target"]:
-            why = found.death or "torch sees none"
+        sandbox = Sandbox(folder, device="cuda")
+        probed = ask_process(probe, "describe", 120, sandbox)
+        if probed.death is not None or not probed.answer["target"]:
+            why = probed.death or "torch sees none"
             raise NoGpu(f"no GPU that torch and triton can use here: {why}")
-        target = found.answer["target"]
+        target = probed.answer["target"]
         import torch  # noqa: F401  # once, here, rather than in each process that is forked
 
         schedule = next(TritonSpace(workload, target).sample(1, 0))
         first = PendingProgram(workload, schedule)
         tried = ask_process(compiler(target, True), first, 60, sandbox)
         alone = tried.death is None and "failure" not in tried.answer
-        device = {**found.answer["device"], "compiled_without_gpu": alone}
+        device = {**probed.answer["device"], "compiled_without_gpu": alone}
         size = jobs or max(1, (os.cpu_count() or 3) - 2)
         yield CudaBench(
             target,
