@@ -138,7 +138,7 @@ def test_a_space_can_change_nothing_that_is_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection = cpu_collection(tmp_path / "work", wanted(4), 1)
-    names = ("samples/2-2.txt", "programs.jsonl", "failed.json")
+    names = ("samples/2-2.txt", "programs.jsonl", "programs.failed.json")
     others = [tmp_path / "work" / name for name in names]
 
     def draw(space: SleepingSpace, seed: int) -> None:

@@ -30,7 +30,7 @@ class Collection:
         self.journal = ProgramJournal(path)
         self.lost: list[str] = []
         """Turns that ended early, and how; the next run has them again."""
-        self._failures = path.with_name("failed.json")
+        self._failures = path.with_name(path.name.partition(".")[0] + ".failed.json")
         self._failed: dict[str, str] = {}
         """Why tasks are left out, by the hash of their workload."""
         if self._failures.exists():

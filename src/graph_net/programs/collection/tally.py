@@ -45,7 +45,8 @@ class Tally:
     def add(self, program: Program) -> None:
         """Count a program."""
         extra = extra_of(program)
-        task = self.tasks.setdefault(program.task.workload, TaskTally(_kernel(program)))
+        if (task := self.tasks.get(program.task.workload)) is None:
+            task = self.tasks[program.task.workload] = TaskTally(_kernel(program))
         task.programs += 1
         if "torch" in extra:
             task.torch = fmean(extra["torch"])
