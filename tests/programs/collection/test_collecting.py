@@ -242,22 +242,23 @@ def test_schedules_are_drawn_a_turn_at_a_time(tmp_path: Path) -> None:
     (file,) = (tmp_path / "work" / "samples").iterdir()
     drawn = DrawnSchedules(file, seed)
     assert file.name == f"1-{seed}.txt"
-    assert len(drawn.known(0, 12)[0]) == 5
+    assert len(drawn.known(12)[0]) == 5
     list(cpu_collection(tmp_path / "work", asked, 1).run([task(1)]))
-    assert drawn.known(0, 12) == (list(SleepingSpace(workload()).sample(12, seed)), True)
+    assert drawn.known(12) == (list(SleepingSpace(workload()).sample(12, seed)), True)
 
 
 def test_a_sample_goes_on_wherever_a_kill_cut_it_off(tmp_path: Path) -> None:
     space, whole = SleepingSpace(workload(tiles=30)), DrawnSchedules(tmp_path / "whole", 0)
-    whole.draw(space, 100)
+    whole.add(whole.draw(space, 100)[1])
     data = whole.path.read_bytes()
-    assert whole.known(0, 100) == (list(space.sample(100, 0)), True)
-    assert whole.known(50, 7) == ([], True)
+    assert whole.known(100) == (list(space.sample(100, 0)), True)
+    assert whole.known(1000) == whole.known(100)
     for cut in range(0, len(data), 7):
         part = DrawnSchedules(tmp_path / "part", 0)
         part.path.write_bytes(data[:cut])
-        part.draw(space, 3)
-        part.draw(space, 100)
+        part.add(part.draw(space, 3)[1])
+        assert part.draw(space, 100)[0] == list(space.sample(100, 0))
+        part.add(part.draw(space, 100)[1])
         assert part.path.read_bytes() == data
 
 

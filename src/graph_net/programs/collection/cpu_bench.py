@@ -23,7 +23,7 @@ from graph_net.measure.device import cpu_name
 from graph_net.programs.collection.bench import Event, Problem
 from graph_net.programs.collection.collect import Collection
 from graph_net.programs.collection.collection_dir import JOURNAL
-from graph_net.programs.collection.drawn_schedules import DrawnSchedules, schedules_in
+from graph_net.programs.collection.drawn_schedules import DrawnSchedules
 from graph_net.programs.collection.plan import Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.collection.trial import Trial, serve_trials, trial_limits
@@ -61,7 +61,7 @@ class CpuBench:
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
         """Return how many schedules a task has: fewer than ``most`` where its space ended."""
-        drawn, complete = self._samples(task, seed).known(0, most)
+        drawn, complete = self._samples(task, seed).known(most)
         return len(drawn) if complete else most
 
     def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
@@ -69,7 +69,7 @@ class CpuBench:
         loaded = False
         for turn in turns:
             samples = self._samples(turn.task, turn.seed)
-            drawn, complete = samples.known(0, turn.end)
+            drawn, complete = samples.known(turn.end)
             if complete and not turn.pending(drawn):
                 continue
             if turn.task.workload.space == "metaschedule" and not loaded:
@@ -170,13 +170,11 @@ class TurnProcess:
 
     def _trials(self, space: Space, writes: int) -> list[Trial]:
         """Draw what is not drawn yet, and say so; return what is to be measured."""
-        drawn, _ = self.samples.known(0, self.turn.end)
-        lines = self.samples.ahead(space, self.turn.end)
+        drawn, lines = self.samples.draw(space, self.turn.end)
         _tell(writes, {"event": "samples"}, lines)
         space.ready()
         task = self.turn.task.named(space.target)
-        pending = self.turn.pending([*drawn, *schedules_in(lines)])
-        return [Trial(space, task, program) for program in pending]
+        return [Trial(space, task, program) for program in self.turn.pending(drawn)]
 
 
 def _tell(pipe: int, tree: dict[str, Any], blob: bytes = b"") -> None:
