@@ -30,7 +30,7 @@ from graph_net.programs.collection.collection_dir import claim
 from graph_net.programs.collection.cpu_bench import CpuBench, cpu_collection
 from graph_net.programs.collection.drawn_schedules import DrawnSchedules
 from graph_net.programs.collection.journal import ProgramJournal
-from graph_net.programs.collection.outcome import extra_of
+from graph_net.programs.collection.outcome import extra_of, make_program
 from graph_net.programs.collection.plan import PendingProgram, Turn, Wanted
 from graph_net.programs.collection.publish import SUBGRAPHS, store
 from graph_net.programs.collection.task import CollectedTask
@@ -170,7 +170,7 @@ def test_a_journal_says_what_programs_took(tmp_path: Path) -> None:
     assert math.isnan(journal.seconds("1"))
     for tile, seconds in ((1, 0.5), (2, 1.0)):
         schedule = canonical({"tile": tile})
-        journal.add(Program(Task("sleeping", "1"), schedule, (1.0,), seconds=seconds))
+        journal.add(make_program(Task("sleeping", "1"), schedule, (1.0,), seconds, {}))
     assert journal.seconds("1") == 0.75
 
 
@@ -178,7 +178,7 @@ def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None
     journal = ProgramJournal(tmp_path / "one.jsonl")
     for symptom, kept in ((Symptom.INFRASTRUCTURE, False), (Symptom.TIMEOUT, True)):
         failure = Failure(Stage.MEASURE, symptom, "it ended")
-        program = Program(Task("sleeping", "1"), canonical({"tile": 1}), failure=failure)
+        program = make_program(Task("sleeping", "1"), canonical({"tile": 1}), failure, 1.0, {})
         assert journal.add(program) == kept
         assert bool(journal.outcomes["1"]) == kept
     assert len(journal.path.read_bytes().splitlines()) == 1
@@ -402,7 +402,7 @@ def test_the_same_workload_of_two_networks_is_one_task() -> None:
 
 
 def test_lines_of_a_journal_are_read_or_told(tmp_path: Path) -> None:
-    program = Program(Task("sleeping", "1", details="{}"), '{"tile":1}', (1.0,))
+    program = make_program(Task("sleeping", "1", details="{}"), '{"tile":1}', (1.0,), 1.0, {})
     line = program_to_json(program)
     bad = [line.replace("1.0", "-1"), line.replace('"{}"', '"{ }"'), line[:-9], "{}"]
     path = tmp_path / "some.jsonl"
