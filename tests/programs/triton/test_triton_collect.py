@@ -65,7 +65,7 @@ def planned(path: Path, wanted: Wanted) -> list[tuple[int, str, bool]]:
     """The programs that a run would measure, with the number of their task."""
     collection = Collection(path, wanted, bench_of())
     numbers = {task.workload: number for number, task in enumerate(TASKS)}
-    pending = bench_of()._programs(collection._turns(TASKS))
+    pending = bench_of().pending(collection.turns(TASKS))
     return [(numbers[one.workload], one.schedule, one.again) for one in pending]
 
 

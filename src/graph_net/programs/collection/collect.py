@@ -64,7 +64,7 @@ class Collection:
         The first program says with what all were measured.
         """
         device = self.bench.device
-        with closing(self.bench.run(self._turns(tasks), self.journal.best)) as events:
+        with closing(self.bench.run(self.turns(tasks), self.journal.best)) as events:
             try:
                 for event in events:
                     if isinstance(event, Program):
@@ -79,7 +79,8 @@ class Collection:
             finally:
                 self.journal.close()
 
-    def _turns(self, tasks: Sequence[CollectedTask]) -> Iterator[Turn]:
+    def turns(self, tasks: Sequence[CollectedTask]) -> Iterator[Turn]:
+        """Yield the turns of tasks in order, without those that failed by then."""
         for number in range(self.wanted.turns):
             for task in tasks:
                 if task.workload.hash not in self._failed:

@@ -57,7 +57,7 @@ class CudaBench:
 
     def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
         """Compile ahead of measuring, across turns: neither waits for the other."""
-        programs = self._programs(turns)
+        programs = self.pending(turns)
         ready: deque[PendingProgram] = deque()
         try:
             while self.lost < HOPELESS:
@@ -84,7 +84,8 @@ class CudaBench:
             self.compiling.stop()
             self.measuring.stop()
 
-    def _programs(self, turns: Iterator[Turn]) -> Iterator[PendingProgram]:
+    def pending(self, turns: Iterator[Turn]) -> Iterator[PendingProgram]:
+        """Yield the programs of turns that are not measured yet; draw them as they are needed."""
         drawn: defaultdict[str, list[str]] = defaultdict(list)
         samples: dict[str, Iterator[str]] = {}
         for turn in turns:
