@@ -17,9 +17,11 @@ from pathlib import Path
 
 from benchmarks.common import console, show, verdict
 from graph_net.corpus.query import select
-from graph_net.programs.collection.collect import Collection, Wanted
+from graph_net.programs.collection.cpu_bench import cpu_collection
 from graph_net.programs.collection.networks import networks
-from graph_net.programs.collection.tasks import CollectedTask, Extraction, merge_tasks
+from graph_net.programs.collection.plan import Wanted
+from graph_net.programs.collection.task import CollectedTask
+from graph_net.programs.collection.tasks import Extraction, merge_tasks
 from graph_net.programs.spaces import repeats_of
 from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
 from graph_net.results import Program
@@ -43,7 +45,7 @@ def tasks_of(names: tuple[str, ...], work: Path, most: int) -> list[CollectedTas
 def collected(tasks: list[CollectedTask], work: Path, per_task: int) -> tuple[list[Program], float]:
     """Programs as ``graph-net programs collect`` collects them, and the seconds it took."""
     began = time.perf_counter()
-    found = list(Collection(work, Wanted(per_task), os.cpu_count() or 1).run(tasks))
+    found = list(cpu_collection(work, Wanted(per_task), os.cpu_count() or 1).run(tasks))
     return found, time.perf_counter() - began
 
 

@@ -23,12 +23,14 @@ from graph_net.isolate import INHERITED, Batch, Died, Limits, Pool, call
 from graph_net.isolate.lane import Lane
 from graph_net.isolate.sandbox import SWITCH
 from graph_net.measure import MeasureLimits as MeasuringLimits
-from graph_net.programs.collection import collect as programs
-from graph_net.programs.collection import tasks, turn
+from graph_net.programs.collection import tasks
+from graph_net.programs.collection.cpu_bench import TurnProcess, cpu_collection
+from graph_net.programs.collection.plan import Wanted
+from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.features import graph_pipeline
 from graph_net.programs.features.feature_store import FeatureStore
 from graph_net.programs.spaces import Workload
-from graph_net.programs.triton.collect import failure_of_end
+from graph_net.programs.triton.cuda_bench import failure_of_end
 from graph_net.results import Stage
 from graph_net.testing import compiler as kit
 from graph_net.testing.space import SleepingSpace
@@ -92,9 +94,7 @@ def by_a_lane(act: Act) -> str:
     while not (found := lane.finished()):
         wait(lane.descriptors(), timeout=0.5)
     lane.stop()
-    failure = failure_of_end(found[0], Stage.COMPILE)
-    assert failure is not None
-    return failure.message
+    return failure_of_end(found[0], Stage.COMPILE).message
 
 
 def by_a_tuner(act: Act) -> str:
@@ -152,13 +152,13 @@ def by_tasks(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPat
 
 def by_programs(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(SleepingSpace, "draw", lambda *_: act())
-    monkeypatch.setattr(turn.Turn, "most_seconds", 1)
+    monkeypatch.setattr(TurnProcess, "most_seconds", 1)
     monkeypatch.setitem(programs_registry(), "sleeping", "graph_net.testing.space:SleepingSpace")
     work = Workload("sleeping", "sleep", "1", '{"tiles":4}', 1e6)
-    wanted = tasks.CollectedTask(work, "s", "g", "", {"net": 1})
-    collection = programs.Collection(tmp_path / "work", programs.Wanted(1), 1)
-    list(collection.run([wanted]))
-    (why,) = [*collection.failures([wanted]), *collection.lost]
+    asleep = CollectedTask(work, "s", "g", "", {"net": 1})
+    collection = cpu_collection(tmp_path / "work", Wanted(1, repeated=0), 1)
+    list(collection.run([asleep]))
+    (why,) = [*collection.failures([asleep]), *collection.lost]
     return why
 
 

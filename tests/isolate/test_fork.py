@@ -24,6 +24,34 @@ def test_a_child_that_is_stopped_at_once_dies_with_its_parent() -> None:
             time.sleep(0.01)
 
 
+CONFINED = """
+import os, signal, sys, time
+from pathlib import Path
+from graph_net.isolate import Limits, Sandbox, enter
+from graph_net.isolate.fork import fork
+
+reads, writes = os.pipe()
+
+def live():
+    enter(Limits(60, None), Sandbox(Path(sys.argv[1])), writes)
+    child = fork(lambda: time.sleep(600))
+    os.kill(child, signal.SIGSTOP)
+    os.write(writes, b"%d" % child)
+    time.sleep(600)
+
+fork(live)
+print(os.read(reads, 100).decode(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_stopped_child_of_a_confined_process_dies_with_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CONFINED, str(tmp_path)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    while _is_alive(int(done.stdout)):
+        time.sleep(0.01)
+
+
 def _is_alive(pid: int) -> bool:
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()

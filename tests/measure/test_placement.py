@@ -21,8 +21,9 @@ from graph_net.measure.device import describe
 from graph_net.measure.placement import Placement, usable_cores
 from graph_net.measure.task import Surroundings
 from graph_net.measure.worker import Worker
+from graph_net.programs.collection.plan import PendingProgram
 from graph_net.programs.collection.trial import Trial
-from graph_net.programs.spaces import Built
+from graph_net.programs.spaces import Built, Workload
 from graph_net.results import Task, program_from_json
 from measure.asking import QUICK, mine, task
 from measure.some_compilers import PLACE
@@ -182,7 +183,8 @@ class Anything:
 def tried(built: Built, place: Path) -> tuple[float, ...]:
     space: Any = Anything(built)
     around = Surroundings(place, lambda *_: None, lambda: None, time.monotonic)
-    program = program_from_json(Trial(space, Task("t", "t", "llvm"), "{}").run(around))
+    pending = PendingProgram(Workload("t", "t", "t", ""), "{}")
+    program = program_from_json(Trial(space, Task("t", "t", "llvm"), pending).run(around))
     assert program.failure is None, program.failure
     return program.costs
 

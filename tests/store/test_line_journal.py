@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,19 @@ def test_a_line_that_is_too_long_is_named_and_not_read(tmp_path: Path) -> None:
 def test_a_directory_is_no_journal(tmp_path: Path) -> None:
     with pytest.raises(NotRegular):
         list(whole_lines(tmp_path))
+
+
+@pytest.mark.parametrize("lost", [0, 1, 9, 30])
+def test_a_compressed_journal_continues_wherever_it_was_cut_off(tmp_path: Path, lost: int) -> None:
+    path = tmp_path / "lines.gz"
+    with LineJournal(path, durable=False) as journal:
+        journal.append(b"one")
+        journal.append(b"two")
+        torn = path.read_bytes()  # as a kill leaves it
+    path.write_bytes(torn[: len(torn) - lost])
+    kept = list(whole_lines(path))
+    assert kept == [b"one\n", b"two\n"][: len(kept)]
+    assert len(kept) == 2 or lost
+    with LineJournal(path) as journal:
+        journal.append(b"three")
+    assert gzip.decompress(path.read_bytes()).splitlines(keepends=True) == [*kept, b"three\n"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,21 @@ from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
+    from graph_net.programs.collection.bench import Bench
     from graph_net.programs.collection.collect import Collection
-    from graph_net.programs.collection.tasks import CollectedTask, Extraction
+    from graph_net.programs.collection.plan import Wanted
+    from graph_net.programs.collection.tally import Tally
+    from graph_net.programs.collection.task import CollectedTask
+    from graph_net.programs.collection.tasks import Extraction
+
+DEVICES = ("cpu", "cuda")
 
 
 @dataclass(frozen=True)
 class CollectedPrograms:
-    """How many programs ended how, in how many seconds, and what is stored now."""
+    """What was measured now, and what is stored."""
 
-    outcomes: Counter[str]
-    seconds: float
+    tally: Tally
     stored: int
     tasks: int
     networks: int
@@ -33,24 +38,44 @@ class CollectedPrograms:
 
 @dataclass(frozen=True)
 class TaskChoice:
-    """Which tasks of networks get programs; ``quick`` is the most seconds one took before."""
+    """Which networks tasks come from, and which of these tasks get programs."""
 
+    networks: str = ""
+    """``tenset``, ``corpus`` or a pack; empty: tenset on a CPU, corpus on a GPU."""
+    where: str = ""
+    """A condition on the networks, in SQL."""
     every: bool = False
     quick: float | None = None
+    """The most seconds that a program of a task took before."""
     retry: bool = False
+
+
+def plan_programs(
+    bundle: Path,
+    choice: TaskChoice = TaskChoice(),  # noqa: B008 - frozen
+    *,
+    per_task: int = 0,
+    seed: int = 0,
+    turn: int = 0,
+) -> int:
+    """Write a bundle that collects programs on another machine's GPU; return how many tasks."""
+    from graph_net.programs.collection.bundle import write_bundle
+
+    tasks = _kernel_tasks(choice)
+    write_bundle(bundle, tasks, _wanted("cuda", per_task, seed, turn))
+    return len(tasks)
 
 
 def collect_programs(
     output: Path,
-    networks: str = "tenset",
-    where: str = "",
+    choice: TaskChoice = TaskChoice(),  # noqa: B008 - frozen
     *,
-    per_task: int = 4000,
+    device: str = "cpu",
+    per_task: int = 0,
     work: Path = Path("build/programs"),
     jobs: int = 0,
     seed: int = 0,
-    turn: int = 32,
-    choice: TaskChoice = TaskChoice(),  # noqa: B008 - frozen
+    turn: int = 0,
     budget: str | float | None = None,
     progress: Display | bool = True,
 ) -> CollectedPrograms:
@@ -58,35 +83,76 @@ def collect_programs(
 
     Programs that are in ``work`` are not measured again.
     """
-    from graph_net.corpus.query import select
-    from graph_net.programs.collection.collect import Collection, Wanted
-    from graph_net.programs.collection.networks import networks as pack_of
+    from graph_net.programs.collection.collect import Collection
+    from graph_net.programs.collection.collection_dir import JOURNAL, claim
     from graph_net.programs.collection.publish import store
-    from graph_net.programs.collection.tasks import Extraction, merge_tasks
     from graph_net.store.lock import held
 
     display = display_of(progress)
-    limit = parse_seconds(budget) if budget else math.inf
-    cores = jobs or os.cpu_count() or 1
-    pack = pack_of(networks)
-    ids = {row["name"]: row["id"] for row in select(pack, where or None)}
-    with held(work):
-        collection = Collection(work, Wanted(per_task, seed, turn), cores)
-        extraction = Extraction(work / "tasks", os.cpu_count() or 1, ids)
-        _extract(extraction, pack, cores, choice, display)
-        tasks = _chosen(extraction, collection, choice)
-        began = time.monotonic()
-        outcomes = _measure(collection, tasks, began + limit, display)
-        seconds = time.monotonic() - began
-        for why in collection.failures(tasks):
-            display.tell(f"{why} (--retry asks again)")
-        for why in collection.lost:
-            display.tell(f"{why}; the same command again goes on")
-        known = merge_tasks(extraction.all_tasks(), every=True)
-        measured = [task for task in known if collection.journal(task).done]
-        stored = store(collection, measured, output)
-    of_networks = {network for task in measured for network in task.weights}
-    return CollectedPrograms(outcomes, seconds, stored, len(measured), len(of_networks))
+    until = time.monotonic() + parse_seconds(budget) if budget else math.inf
+    wanted = _wanted(device, per_task, seed, turn)
+    open_bench = _open_cpu if device == "cpu" else _open_cuda
+    with held(work), open_bench(work, jobs, choice, display) as (bench, tasks, known):
+        machine = claim(work, bench.device)
+        collection = Collection(work / JOURNAL, wanted, bench)
+        tally = _measure(collection, _choose(tasks, collection, choice), until, display)
+        outcomes = collection.journal.outcomes
+        measured = [task for task in known if outcomes.get(task.workload.hash)]
+        stored = store(collection, machine, measured, output)
+    networks = {network for task in measured for network in task.weights}
+    return CollectedPrograms(tally, stored, len(measured), len(networks))
+
+
+Opened = tuple["Bench", "list[CollectedTask]", "list[CollectedTask]"]
+"""A bench, the tasks that may get programs now, and all whose programs are stored."""
+
+
+@contextmanager
+def _open_cpu(work: Path, jobs: int, choice: TaskChoice, display: Display) -> Iterator[Opened]:
+    from graph_net.corpus.query import select
+    from graph_net.programs.collection.cpu_bench import CpuBench
+    from graph_net.programs.collection.networks import networks
+    from graph_net.programs.collection.tasks import Extraction, merge_tasks
+
+    cores = os.cpu_count() or 1
+    pack = networks(choice.networks or "tenset")
+    ids = {row["name"]: row["id"] for row in select(pack, choice.where or None)}
+    extraction = Extraction(work / "tasks", cores, ids)
+    _extract(extraction, pack, jobs or cores, choice, display)
+    tasks = merge_tasks(extraction.tasks(), choice.every)
+    yield CpuBench(work, jobs or cores), tasks, merge_tasks(extraction.all_tasks(), every=True)
+
+
+@contextmanager
+def _open_cuda(work: Path, jobs: int, choice: TaskChoice, display: Display) -> Iterator[Opened]:
+    from graph_net.programs.triton.cuda_bench import open_cuda_bench
+
+    tasks = _kernel_tasks(choice)
+    with open_cuda_bench(tasks[0].workload, jobs) as bench:
+        yield bench, tasks, tasks
+
+
+def _kernel_tasks(choice: TaskChoice) -> list[CollectedTask]:
+    """Return the tasks of the corpus for kernels on a GPU; raises where there is none."""
+    from graph_net.corpus.query import select
+    from graph_net.programs.collection.kernel_tasks import NETWORKS, find_tasks
+    from graph_net.programs.collection.networks import networks
+
+    pack = networks(choice.networks or "corpus")
+    names = {row["name"] for row in select(pack, choice.where)} if choice.where else None
+    chosen = [network for network in NETWORKS if names is None or network.graph in names]
+    if not chosen:
+        raise ValueError("none of the networks for kernels on a GPU is among these")
+    return find_tasks(pack, chosen)
+
+
+def _wanted(device: str, per_task: int, seed: int, turn: int) -> Wanted:
+    from graph_net.programs.collection.plan import Wanted
+
+    if device not in DEVICES:
+        raise ValueError(f"unknown device {device!r}; known: {', '.join(DEVICES)}")
+    usual = Wanted(4000, seed, 32) if device == "cpu" else Wanted(140, seed, 10)
+    return replace(usual, per_task=per_task or usual.per_task, turn=turn or usual.turn)
 
 
 def _extract(
@@ -102,15 +168,13 @@ def _extract(
         display.tell(f"{name}: {why} (--retry asks again)")
 
 
-def _chosen(
-    extraction: Extraction, collection: Collection, choice: TaskChoice
+def _choose(
+    tasks: list[CollectedTask], collection: Collection, choice: TaskChoice
 ) -> list[CollectedTask]:
-    """The tasks that get programs; raises where there is none."""
-    from graph_net.programs.collection.tasks import merge_tasks
-
-    tasks = merge_tasks(extraction.tasks(), choice.every)
+    """Return the tasks that get programs; raises where there is none."""
     if choice.quick is not None:
-        tasks = [task for task in tasks if collection.journal(task).seconds() <= choice.quick]
+        seconds = collection.journal.seconds
+        tasks = [task for task in tasks if seconds(task.workload.hash) <= choice.quick]
     if not tasks:
         why = " that quick; without --quick all have programs first"
         raise ValueError(f"these networks have no task{'' if choice.quick is None else why}")
@@ -121,14 +185,17 @@ def _chosen(
 
 def _measure(
     collection: Collection, tasks: Sequence[CollectedTask], until: float, display: Display
-) -> Counter[str]:
-    """How programs ended."""
-    outcomes = Counter[str]()
+) -> Tally:
+    """Measure what is missing, and say what failed."""
+    from graph_net.programs.collection.tally import Tally
+
+    tally = Tally()
     with display.progress("programs", collection.missing(tasks)) as advance:
-        for program in collection.run(tasks):
-            failure = program.failure
-            outcomes[f"{failure.stage}: {failure.symptom}" if failure else "success"] += 1
-            advance(failed=failure is not None)
-            if time.monotonic() > until:
-                break
-    return outcomes
+        for program in collection.run(tasks, until):
+            tally.add(program)
+            advance(failed=program.failure is not None)
+    for why in collection.failures(tasks):
+        display.tell(f"{why} (--retry asks again)")
+    for why in collection.lost:
+        display.tell(f"{why}; the same command again continues")
+    return tally

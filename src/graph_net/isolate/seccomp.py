@@ -13,6 +13,7 @@ import errno
 import os
 import platform
 import resource
+import signal
 import socket
 import struct
 from enum import Enum
@@ -195,10 +196,12 @@ def _no_suicide(number: int, place: int) -> list[bytes]:
 
 
 def _no_orphan(number: int) -> list[bytes]:
-    """Answer as if done who no longer wants to die with its parent."""
+    """Answer as if done who no longer wants to die with its parent; who wants to, may."""
     body = [
         _step(_LOAD, _argument(0)),
-        _step(_EQUAL, PDEATHSIG, 0, 1),
+        _step(_EQUAL, PDEATHSIG, 0, 3),
+        _step(_LOAD, _argument(1)),
+        _step(_EQUAL, signal.SIGKILL, 1, 0),
         _step(_RETURN, _FAIL),
         _step(_RETURN, _ALLOW),
     ]

@@ -25,6 +25,7 @@ from graph_net.measure.runner import measure
 from graph_net.measure.task import Measurement
 from graph_net.printable import printable
 from graph_net.results import Config, Record, Subject, read_as
+from graph_net.store.bundle import read_member, write_sources
 from graph_net.store.counting import counting_records
 from graph_net.store.record_journal import RecordJournal, read_journal
 
@@ -35,20 +36,12 @@ MODULES = (
     "user_file.py",
     *(
         f"store/{name}.py"
-        for name in "__init__ atomic counting files journal record_journal".split()
+        for name in "__init__ atomic bundle counting files journal lines record_journal".split()
     ),
 )
 PLAN = "plan.json"
 MOST_PLAN = 256 << 20
 """Bytes of a plan; one graph takes some hundred."""
-_MAIN = """\
-import sys
-
-sys.dont_write_bytecode = True
-from graph_net.measure.bundle import main
-
-main(sys.path[0])
-"""
 
 
 @dataclass(frozen=True)
@@ -73,16 +66,9 @@ def write_bundle(
     """Write a bundle; how many graphs it holds."""
     for config in configs:
         trusted_config(config)  # what the other machine would refuse is refused here
-    source = Path(__file__).parents[1]
     subjects: list[Subject] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
-        bundle.writestr("__main__.py", _MAIN)
-        for module in MODULES:
-            bundle.write(source / module, f"graph_net/{module}")
-        for package in PACKAGES:
-            for file in sorted((source / package).rglob("*")):
-                if file.suffix in (".py", ".txt"):
-                    bundle.write(file, f"graph_net/{file.relative_to(source)}")
+        write_sources(bundle, __name__, PACKAGES, MODULES)
         for subject, data in graphs:
             bundle.writestr(f"graphs/{len(subjects)}", data)
             subjects.append(subject)
@@ -115,7 +101,7 @@ def main(place: str, arguments: list[str] | None = None) -> None:
 
 def read_plan(bundle: zipfile.ZipFile) -> BundlePlan:
     """The plan of a bundle with the versions that are here; raises where it asks for too much."""
-    plan = read_as(BundlePlan, _member(bundle, PLAN, MOST_PLAN), "plan")
+    plan = read_as(BundlePlan, read_member(bundle, PLAN, MOST_PLAN), "plan")
     return replace(plan, configs=tuple(map(trusted_config, plan.configs)))
 
 
@@ -137,15 +123,7 @@ def _graphs(
     bundle: zipfile.ZipFile, subjects: Sequence[Subject]
 ) -> Iterator[tuple[Subject, bytes]]:
     for number, subject in enumerate(subjects):
-        yield subject, _member(bundle, f"graphs/{number}", DEFAULT_LIMITS.bytes)
-
-
-def _member(bundle: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """The bytes of a file in a bundle; raises where there are too many, before any is unpacked."""
-    size = bundle.getinfo(name).file_size  # no more than this is ever unpacked
-    if size > most:
-        raise ValueError(f"{name} in the bundle has {size:,} bytes; up to {most:,} are read")
-    return bundle.read(name)
+        yield subject, read_member(bundle, f"graphs/{number}", DEFAULT_LIMITS.bytes)
 
 
 def until(todo: Iterator[Measurement], seconds: float) -> Iterator[Measurement]:

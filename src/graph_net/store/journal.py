@@ -1,14 +1,21 @@
-"""A file of lines that only grows: a kill loses at most the line that was being written."""
+"""A file of lines that only grows: a kill loses at most the line that was being written.
+
+A file whose name ends in ``.gz`` is compressed; what is written later is another member of gzip.
+"""
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from graph_net.store.atomic import replacing
 from graph_net.store.files import TooLarge, open_regular
+from graph_net.store.lines import BROKEN_GZIP, Lines, open_stream, read_chunks
 
 CHUNK = 1 << 16
 LONGEST_LINE = 64 << 20
@@ -23,8 +30,9 @@ class LineJournal:
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.durable = path, durable
-        self._file = path.open("ab+")
-        _cut(self._file)
+        cut_torn_line(path)
+        opened = gzip.GzipFile if path.suffix == ".gz" else open
+        self._file: Any = opened(path, "ab")
 
     def append(self, line: bytes) -> None:
         """Store a line, which holds no line break."""
@@ -49,7 +57,7 @@ def whole_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
 
     Raises TooLarge on a longer line, before more of it is in memory.
     """
-    with open_regular(path) as file:
+    with open_stream(path) as file, suppress(*BROKEN_GZIP):
         for number in count(1):
             line = file.readline(longest)
             if not line.endswith(b"\n"):
@@ -62,9 +70,30 @@ def whole_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
 
 def cut_torn_line(path: Path) -> None:
     """Drop what follows the last line break of a file, as a killed writer leaves it."""
-    if path.exists():
-        with open_regular(path), path.open("rb+") as file:
-            _cut(file)
+    if not path.exists():
+        return
+    if path.suffix == ".gz":
+        _cut_gzip(path)
+        return
+    with open_regular(path), path.open("rb+") as file:
+        _cut(file)
+
+
+def _cut_gzip(path: Path) -> None:
+    """Rewrite a file unless it ends with a line and a member of gzip: another may follow then."""
+    last = b"\n"
+    try:
+        with gzip.open(open_regular(path)) as file:
+            while data := file.read(CHUNK):
+                last = data
+        if last.endswith(b"\n"):
+            return
+    except BROKEN_GZIP:
+        pass
+    with replacing(path) as aside, gzip.open(aside, "wb") as whole:
+        for found in read_chunks(path):
+            if isinstance(found, Lines):
+                whole.write(found.data[: found.data.rfind(b"\n") + 1])
 
 
 def _cut(file: BinaryIO) -> None:

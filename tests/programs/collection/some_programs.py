@@ -7,20 +7,23 @@ from pathlib import Path
 
 from corpus.some_graphs import some_graph
 from graph_net.graph import to_bytes
-from graph_net.programs.collection.collect import Collection, Wanted
+from graph_net.programs.collection.collect import Collection
+from graph_net.programs.collection.collection_dir import JOURNAL, claim
+from graph_net.programs.collection.cpu_bench import CpuBench
+from graph_net.programs.collection.journal import ProgramJournal
+from graph_net.programs.collection.outcome import make_program
+from graph_net.programs.collection.plan import Wanted
 from graph_net.programs.collection.publish import store
-from graph_net.programs.collection.tasks import CollectedTask
+from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.formats import Format
 from graph_net.programs.spaces import Workload
 from graph_net.programs.store.ingest import add_file
 from graph_net.programs.store.program_store import Labels
 from graph_net.programs.triton import H200, TritonSpace
-from graph_net.programs.triton.program_file import ProgramWriter
-from graph_net.programs.triton.workloads import Collected, collect_workloads
-from graph_net.results import Failure, Program, Stage, Symptom
+from graph_net.results import Failure, Stage, Symptom
+from programs.triton.some_kernels import TASKS
 
-WORKS: list[Collected] = collect_workloads()[20:26]
-"""The end of one network, and the start of one that is held out."""
+WORKS = TASKS
 EACH = 4
 SLOW = Failure(Stage.COMPILE, Symptom.TIMEOUT, "took more than 30 s")
 DEVICE = {"torch": "2.11.0", "triton": "3.6.0"}
@@ -32,21 +35,25 @@ CPU = {
 
 
 def on_a_gpu(file: Path) -> Path:
-    """Programs as the collector of Triton's writes them; the first of each workload fails."""
-    writer = ProgramWriter(file, H200.text, dict(DEVICE))
+    """Programs as a collection on a GPU leaves them; the first of each task fails."""
+    journal = ProgramJournal(file)
+    device = {"device": DEVICE}
     for work in WORKS:
         schedules = TritonSpace(work.workload, H200.text).sample(EACH, 1)
         for place, schedule in enumerate(schedules):
             costs = [place * 1e-5, place * 1.2e-5]
-            extra = {"torch": [2e-5, 4e-5]} if place == 1 else {}
-            writer.program(work, schedule, costs if place else SLOW, 0.5, extra)
-    writer.close()
+            extra = {"torch": [2e-5, 4e-5]} if place == 1 else device
+            device = {}
+            outcome = costs if place else SLOW
+            journal.add(make_program(work.named(H200.text), schedule, outcome, 0.5, extra))
+    journal.close()
     return file
 
 
 def on_a_cpu(work: Path, output: Path) -> None:
-    """A collection whose journals are full already."""
-    collection = Collection(work, Wanted(EACH), 1)
+    """A collection whose journal is full already."""
+    bench = CpuBench(work, 1)
+    collection = Collection(work / JOURNAL, Wanted(EACH), bench)
     tasks = []
     for name, weights in CPU.items():
         workload = Workload("metaschedule", f"fused_{name}", name * 16, "QQ==", 1e6)
@@ -55,11 +62,12 @@ def on_a_cpu(work: Path, output: Path) -> None:
         task = CollectedTask(workload, graph.structure, graph.id, subgraph, weights)
         tasks.append(task)
         for place in range(EACH):
-            program = Program.from_log(
-                task.named("llvm"), f'[["{name}",{place}]]', (0.5 + place,) * 3
-            )
-            collection.journal(task).add(program)
-    store(collection, tasks, output)
+            extra = {"device": dict(bench.device)} if len(tasks) == 1 and not place else {}
+            schedule, costs = f'[["{name}",{place}]]', (0.5 + place,) * 3
+            program = make_program(task.named("llvm"), schedule, costs, 1.0, extra)
+            collection.journal.add(program)
+    collection.journal.close()
+    store(collection, claim(work, bench.device), tasks, output)
 
 
 def data_set(folder: Path) -> Path:

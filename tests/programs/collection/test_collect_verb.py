@@ -50,7 +50,7 @@ def test_from_a_pack_to_answers(pack: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli(*words, *places)
     assert done.code == 0, done.err
     assert "testing/refused: Unsupported" in done.err
-    assert "programs an hour" in done.out
+    assert "programs per hour\n" in done.out
     question = (
         "SELECT kernel, weight, count(*), count(*) FILTER (status = 'success') AS ran, "
         "min(len(costs)) FROM programs JOIN tasks USING (workload, kernel) "

@@ -25,11 +25,16 @@ from graph_net.api.query import query
 from graph_net.corpus.pack import Pack
 from graph_net.graph import to_bytes
 from graph_net.measure.protocol import MeasureLimits
-from graph_net.programs.collection.collect import Collection, Wanted
+from graph_net.programs.collection.collect import Collection
+from graph_net.programs.collection.collection_dir import claim
+from graph_net.programs.collection.cpu_bench import CpuBench, cpu_collection
 from graph_net.programs.collection.drawn_schedules import DrawnSchedules
-from graph_net.programs.collection.journal import Journal
+from graph_net.programs.collection.journal import ProgramJournal
+from graph_net.programs.collection.outcome import extra_of, make_program
+from graph_net.programs.collection.plan import PendingProgram, Turn, Wanted
 from graph_net.programs.collection.publish import SUBGRAPHS, store
-from graph_net.programs.collection.tasks import CollectedTask, NetworkTask, merge_tasks
+from graph_net.programs.collection.task import CollectedTask
+from graph_net.programs.collection.tasks import NetworkTask, merge_tasks
 from graph_net.programs.collection.trial import Trial, trial_limits
 from graph_net.programs.formats import Damage
 from graph_net.programs.formats.collected import read_collected
@@ -42,6 +47,11 @@ from graph_net.testing.models import case_graph
 from graph_net.testing.space import SleepingSpace, check_space
 
 
+def wanted(per_task: int, turn: int = 32) -> Wanted:
+    """Every program once."""
+    return Wanted(per_task, turn=turn, repeated=0)
+
+
 def workload(number: int = 1, **settings: Any) -> Workload:
     module = json.dumps({"tiles": 12, **settings})
     return Workload("sleeping", f"sleep{number}", str(number), module, 1e6)
@@ -51,6 +61,11 @@ def task(number: int = 1, **settings: Any) -> CollectedTask:
     piece = base64.b64encode(to_bytes(case_graph("residual"))).decode()
     made = workload(number, **settings)
     return CollectedTask(made, f"s{number}", f"g{number}", piece, {"net": number})
+
+
+def store_all(collection: Collection, tasks: list[CollectedTask], output: Path) -> int:
+    machine = claim(collection.journal.path.parent, collection.bench.device)
+    return store(collection, machine, tasks, output)
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +85,7 @@ def test_the_space_for_tests_conforms() -> None:
 
 
 def test_every_program_is_measured_once(tmp_path: Path) -> None:
-    collection = Collection(tmp_path / "work", Wanted(12, turn=5), 2)
+    collection = cpu_collection(tmp_path / "work", wanted(12, turn=5), 2)
     tasks = [task(1), task(2)]
     assert collection.missing(tasks) == 24
     found = list(collection.run(tasks))
@@ -80,24 +95,24 @@ def test_every_program_is_measured_once(tmp_path: Path) -> None:
     tile = {p.schedule: p.costs[0] for p in found}
     assert tile['{"tile":7}'] == pytest.approx(8e-6)
     assert collection.missing(tasks) == 0
-    assert list(Collection(tmp_path / "work", Wanted(12, turn=5), 2).run(tasks)) == []
+    assert list(cpu_collection(tmp_path / "work", wanted(12, turn=5), 2).run(tasks)) == []
 
 
 def test_tasks_take_turns(tmp_path: Path) -> None:
-    collection = Collection(tmp_path / "work", Wanted(8, turn=4), 1)
+    collection = cpu_collection(tmp_path / "work", wanted(8, turn=4), 1)
     order = [p.task.workload for p in collection.run([task(1), task(2)])]
     assert order == ["1"] * 4 + ["2"] * 4 + ["1"] * 4 + ["2"] * 4
 
 
 def test_a_space_that_has_no_more_ends(tmp_path: Path) -> None:
-    collection = Collection(tmp_path / "work", Wanted(100), 2)
+    collection = cpu_collection(tmp_path / "work", wanted(100), 2)
     assert len(list(collection.run([task(tiles=3)]))) == 3
     assert collection.missing([task(tiles=3)]) == 0
 
 
 def test_trials_that_crash_hang_or_are_refused_cost_themselves(tmp_path: Path, quick: None) -> None:
     bad = task(refused=[1], endless=[2], crashing=[3])
-    collection = Collection(tmp_path / "work", Wanted(12), 2)
+    collection = cpu_collection(tmp_path / "work", wanted(12), 2)
     found = {json.loads(p.schedule)["tile"]: p.failure for p in collection.run([bad])}
     assert len(found) == 12
     ends = {tile: (f.stage, f.symptom) for tile, f in found.items() if f is not None}
@@ -110,7 +125,7 @@ def test_trials_that_crash_hang_or_are_refused_cost_themselves(tmp_path: Path, q
 
 def test_a_task_without_a_space_is_named_and_not_asked_again(tmp_path: Path) -> None:
     broken = CollectedTask(Workload("sleeping", "broken", "9", "{"), "s", "g", "", {"net": 1})
-    collection = Collection(tmp_path / "work", Wanted(4), 1)
+    collection = cpu_collection(tmp_path / "work", wanted(4), 1)
     assert [p.task.workload for p in collection.run([broken, task(1)])] == ["1"] * 4
     (why,) = collection.failures([broken, task(1)])
     assert why.startswith("broken: JSONDecodeError")
@@ -122,8 +137,9 @@ def test_a_task_without_a_space_is_named_and_not_asked_again(tmp_path: Path) -> 
 def test_a_space_can_change_nothing_that_is_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collection = Collection(tmp_path / "work", Wanted(4), 1)
-    others = [tmp_path / "work" / part / "2.txt" for part in ("samples", "programs", "failed")]
+    collection = cpu_collection(tmp_path / "work", wanted(4), 1)
+    names = ("samples/2-2.txt", "programs.jsonl", "programs.failed.json")
+    others = [tmp_path / "work" / name for name in names]
 
     def draw(space: SleepingSpace, seed: int) -> None:
         refused = []
@@ -131,13 +147,14 @@ def test_a_space_can_change_nothing_that_is_collected(
             try:
                 file.write_text("x")
             except PermissionError:
-                refused.append(file.parent.name)
+                refused.append(file.name)
         raise RuntimeError(" ".join(refused))
 
     monkeypatch.setattr(SleepingSpace, "draw", draw)
     assert list(collection.run([task(1)])) == []
-    assert collection.failures([task(1)]) == ["sleep1: RuntimeError: samples programs failed"]
-    assert not any(file.exists() for file in others)
+    why = " ".join(file.name for file in others)
+    assert collection.failures([task(1)]) == [f"sleep1: RuntimeError: {why}"]
+    assert not any(file.exists() for file in others[:2])
 
 
 @pytest.mark.parametrize("lines", [b"x\n", b"1 a", b"1 a\n\n", b"-1 a\n", b"end"])
@@ -149,21 +166,21 @@ def test_lines_that_are_no_schedules_are_not_added(tmp_path: Path, lines: bytes)
 
 
 def test_a_journal_says_what_programs_took(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "one.jsonl")
-    assert math.isnan(journal.seconds())
+    journal = ProgramJournal(tmp_path / "one.jsonl")
+    assert math.isnan(journal.seconds("1"))
     for tile, seconds in ((1, 0.5), (2, 1.0)):
         schedule = canonical({"tile": tile})
-        journal.add(Program.from_log(Task("sleeping", "1"), schedule, (1.0,), seconds=seconds))
-    assert journal.seconds() == 0.75
+        journal.add(make_program(Task("sleeping", "1"), schedule, (1.0,), seconds, {}))
+    assert journal.seconds("1") == 0.75
 
 
 def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "one.jsonl")
+    journal = ProgramJournal(tmp_path / "one.jsonl")
     for symptom, kept in ((Symptom.INFRASTRUCTURE, False), (Symptom.TIMEOUT, True)):
         failure = Failure(Stage.MEASURE, symptom, "it ended")
-        program = Program.from_log(Task("sleeping", "1"), canonical({"tile": 1}), failure=failure)
-        journal.add(program)
-        assert journal.has(program.schedule) == kept
+        program = make_program(Task("sleeping", "1"), canonical({"tile": 1}), failure, 1.0, {})
+        assert journal.add(program) == kept
+        assert bool(journal.outcomes["1"]) == kept
     assert len(journal.path.read_bytes().splitlines()) == 1
 
 
@@ -176,7 +193,7 @@ def test_a_task_whose_process_crashes_is_named(
         faulthandler.disable()
         os.kill(os.getpid(), signal.SIGSEGV)
 
-    collection = Collection(tmp_path / "work", Wanted(4, turn=2), 1)
+    collection = cpu_collection(tmp_path / "work", wanted(4, turn=2), 1)
     monkeypatch.setattr(SleepingSpace, "draw", draw)
     assert list(collection.run([task(1)])) == []
     why = "sleep1: the process of its space ended: died of SIGSEGV"
@@ -187,7 +204,7 @@ def test_a_task_whose_process_crashes_is_named(
 def test_a_task_whose_process_is_killed_has_its_next_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collection = Collection(tmp_path / "work", Wanted(4, turn=2), 1)
+    collection = cpu_collection(tmp_path / "work", wanted(4, turn=2), 1)
     ready = tmp_path / "work" / "trials" / "ready"
 
     def draw(space: SleepingSpace, seed: int) -> None:
@@ -216,58 +233,59 @@ def test_a_task_whose_process_is_killed_has_its_next_turn(
 
 
 def test_schedules_are_drawn_a_turn_at_a_time(tmp_path: Path) -> None:
-    wanted = Wanted(12, turn=5)
-    running = Collection(tmp_path / "work", wanted, 1).run([task(1), task(2)])
+    asked = wanted(12, turn=5)
+    running = cpu_collection(tmp_path / "work", asked, 1).run([task(1), task(2)])
     next(running)
     assert isinstance(running, Generator)
     running.close()
-    drawn = DrawnSchedules(tmp_path / "work" / "samples" / "1-0.txt", 0)
-    assert len(drawn.known(0, 12)[0]) == 5
-    assert DrawnSchedules(tmp_path / "work" / "samples" / "2-0.txt", 0).known(0, 12) == ([], False)
-    list(Collection(tmp_path / "work", wanted, 1).run([task(1)]))
-    assert drawn.known(0, 12) == (list(SleepingSpace(workload()).sample(12, 0)), True)
+    seed = Turn(task(1), 0, asked, {}).seed
+    (file,) = (tmp_path / "work" / "samples").iterdir()
+    drawn = DrawnSchedules(file, seed)
+    assert file.name == f"1-{seed}.txt"
+    assert len(drawn.known(12)[0]) == 5
+    list(cpu_collection(tmp_path / "work", asked, 1).run([task(1)]))
+    assert drawn.known(12) == (list(SleepingSpace(workload()).sample(12, seed)), True)
 
 
 def test_a_sample_goes_on_wherever_a_kill_cut_it_off(tmp_path: Path) -> None:
     space, whole = SleepingSpace(workload(tiles=30)), DrawnSchedules(tmp_path / "whole", 0)
-    whole.draw(space, 100)
+    whole.add(whole.draw(space, 100)[1])
     data = whole.path.read_bytes()
-    assert whole.known(0, 100) == (list(space.sample(100, 0)), True)
-    assert whole.known(50, 7) == ([], True)
+    assert whole.known(100) == (list(space.sample(100, 0)), True)
+    assert whole.known(1000) == whole.known(100)
     for cut in range(0, len(data), 7):
         part = DrawnSchedules(tmp_path / "part", 0)
         part.path.write_bytes(data[:cut])
-        part.draw(space, 3)
-        part.draw(space, 100)
+        part.add(part.draw(space, 3)[1])
+        assert part.draw(space, 100)[0] == list(space.sample(100, 0))
+        part.add(part.draw(space, 100)[1])
         assert part.path.read_bytes() == data
 
 
-def test_a_directory_belongs_to_one_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = Collection(tmp_path / "work", Wanted(4), 1)
-    assert Collection(tmp_path / "work", Wanted(4), 1).place == first.place
-    assert Collection(tmp_path / "other", Wanted(4), 1).place != first.place
-    monkeypatch.setattr("graph_net.programs.collection.collection_dir.cpu_name", lambda: "another")
-    with pytest.raises(ValueError, match=r"is of .* and this is another with"):
-        Collection(tmp_path / "work", Wanted(4), 1)
+def test_a_directory_belongs_to_one_machine(tmp_path: Path) -> None:
+    device = CpuBench(tmp_path, 1).device
+    first = claim(tmp_path / "work", device)
+    assert claim(tmp_path / "work", device) == first
+    assert claim(tmp_path / "other", device) != first
+    with pytest.raises(ValueError, match=r"is of .* and this is .*another"):
+        claim(tmp_path / "work", {**device, "name": "another"})
 
 
 def test_times_of_threads_that_were_not_placed_are_not_mixed_with_others(tmp_path: Path) -> None:
-    Collection(tmp_path, Wanted(4), 1)
+    claim(tmp_path, {"name": "a CPU"})
     file = tmp_path / "machine.json"
     told = json.loads(file.read_text())
     assert told.pop("placed") is True
     file.write_text(json.dumps(told))
     with pytest.raises(ValueError, match=r"wherever the kernel put them, and this is .* their own"):
-        Collection(tmp_path, Wanted(4), 1)
+        claim(tmp_path, {"name": "a CPU"})
 
 
 def test_two_collections_are_stored_beside_each_other(tmp_path: Path) -> None:
     for number in (1, 2):
-        collection = Collection(tmp_path / f"work{number}", Wanted(4), 1)
+        collection = cpu_collection(tmp_path / f"work{number}", wanted(4), 1)
         assert len(list(collection.run([task(number)]))) == 4
-        store(collection, [task(number)], tmp_path / "records")
+        store_all(collection, [task(number)], tmp_path / "records")
     found = query(RecordStore(tmp_path / "records"), "SELECT DISTINCT workload FROM programs")[1]
     assert sorted(found) == [("1",), ("2",)]
 
@@ -278,11 +296,12 @@ from pathlib import Path
 sys.path[:0] = json.loads(sys.argv[2])
 from graph_net.programs.spaces import registry
 registry.BUILT_IN["sleeping"] = "graph_net.testing.space:SleepingSpace"
-from graph_net.programs.collection.collect import Collection, Wanted
-from graph_net.programs.collection.tasks import CollectedTask
+from graph_net.programs.collection.cpu_bench import cpu_collection
+from graph_net.programs.collection.plan import Wanted
+from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.spaces import Workload
 work = Workload("sleeping", "sleep", "1", json.dumps({"tiles": 4000}), 1e6)
-for _ in Collection(Path(sys.argv[1]), Wanted(40, turn=8), 2).run(
+for _ in cpu_collection(Path(sys.argv[1]), Wanted(40, turn=8, repeated=4), 2).run(
     [CollectedTask(work, "s", "g", "", {"net": 1})]
 ):
     print(".", flush=True)
@@ -297,12 +316,15 @@ def test_a_killed_collection_goes_on(tmp_path: Path) -> None:
             assert running.stdout is not None
             total += sum(1 for _ in zip(range(wait), running.stdout, strict=False))
             running.kill()
-    journal = tmp_path / "work" / "programs" / "1.jsonl"
+    journal = tmp_path / "work" / "programs.jsonl"
     before = len(journal.read_bytes().splitlines())
     assert before >= total
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    lines = [json.loads(line)["schedule"] for line in journal.read_bytes().splitlines()]
-    assert len(lines) == len(set(lines)) == 40
+    measured = Counter(json.loads(line)["schedule"] for line in journal.read_bytes().splitlines())
+    turn = Turn(task(1), 0, Wanted(40, repeated=4), {})
+    assert len(measured) == 40
+    assert {one: 1 + turn.is_repeated(one) for one in measured} == measured
+    assert 0 < sum(map(turn.is_repeated, measured)) < 40
     _until_no_process_is_left(str(tmp_path / "work"))
 
 
@@ -318,22 +340,36 @@ def _command_lines() -> Iterator[bytes]:
 
 
 def test_a_line_that_a_kill_cut_off_is_measured_again(tmp_path: Path) -> None:
-    collection = Collection(tmp_path / "work", Wanted(12), 1)
+    collection = cpu_collection(tmp_path / "work", wanted(12), 1)
     whole = {p.schedule for p in collection.run([task(1)])}
-    path = collection.journal(task(1)).path
+    path = collection.journal.path
     os.truncate(path, path.stat().st_size - 20)
-    assert len(Journal(path).done) == 11
-    (again,) = Collection(tmp_path / "work", Wanted(12), 1).run([task(1)])
-    assert all(map(Journal(path).has, whole))
+    assert len(ProgramJournal(path).outcomes["1"]) == 11
+    (again,) = cpu_collection(tmp_path / "work", wanted(12), 1).run([task(1)])
+    assert len(ProgramJournal(path).outcomes["1"]) == 12
     assert again.schedule in whole
 
 
+def test_some_programs_are_measured_twice_turns_apart(tmp_path: Path) -> None:
+    collection = cpu_collection(tmp_path / "work", Wanted(12, turn=2, repeated=3), 2)
+    tasks = [task(1), task(2)]
+    programs = list(collection.run(tasks))
+    keys = [(program.task.workload, program.schedule) for program in programs]
+    twice = [at for at, program in enumerate(programs) if extra_of(program).get("again")]
+    assert len(set(keys)) == 24
+    assert 0 < len(twice) == len(keys) - 24
+    for at in twice:
+        between = {workload for workload, _ in keys[keys.index(keys[at]) + 1 : at]}
+        assert between == {"1", "2"}
+    assert list(collection.run(tasks)) == []
+
+
 def test_what_was_collected_is_stored_and_asked(tmp_path: Path) -> None:
-    collection = Collection(tmp_path / "work", Wanted(12), 2)
+    collection = cpu_collection(tmp_path / "work", wanted(12), 2)
     tasks = [task(1, refused=[4]), task(2)]
     measured = {(p.task, p.schedule): p for p in collection.run(tasks)}
-    assert store(collection, tasks, tmp_path / "records") == 24
-    assert store(collection, tasks, tmp_path / "records") == 24  # in the place of the first
+    assert store_all(collection, tasks, tmp_path / "records") == 24
+    assert store_all(collection, tasks, tmp_path / "records") == 24  # in the place of the first
     programs = dict(enumerate(ProgramStore(tmp_path / "records").programs()))
     stored = {(p.task, p.schedule): p for _, p in programs.values()}
     assert stored.keys() == measured.keys()
@@ -366,7 +402,7 @@ def test_the_same_workload_of_two_networks_is_one_task() -> None:
 
 
 def test_lines_of_a_journal_are_read_or_told(tmp_path: Path) -> None:
-    program = Program.from_log(Task("sleeping", "1", details="{}"), '{"tile":1}', (1.0,))
+    program = make_program(Task("sleeping", "1", details="{}"), '{"tile":1}', (1.0,), 1.0, {})
     line = program_to_json(program)
     bad = [line.replace("1.0", "-1"), line.replace('"{}"', '"{ }"'), line[:-9], "{}"]
     path = tmp_path / "some.jsonl"
@@ -379,4 +415,5 @@ def test_the_limits_are_those_of_tenset() -> None:
     limits: MeasureLimits = trial_limits()
     assert limits.seconds[Stage.MEASURE] == 5.0
     assert [repeats_of(f) for f in (3e9, 1e9, 1e8, 2e6)] == [4, 6, 8, 10]
-    assert Trial(SleepingSpace(workload()), Task("s", "1"), "{}").key
+    program = PendingProgram(workload(), "{}")
+    assert Trial(SleepingSpace(workload()), Task("s", "1"), program).key

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from graph_net.corpus.pack import Pack
@@ -13,9 +11,7 @@ from graph_net.programs.collection.kernel_tasks import (
     MOST_TASKS,
     NETWORKS,
     find_tasks,
-    main,
 )
-from graph_net.programs.triton.workloads import read_tasks
 
 
 def test_the_networks_are_of_all_categories_and_dtypes() -> None:
@@ -29,7 +25,7 @@ def test_the_networks_are_of_all_categories_and_dtypes() -> None:
     assert {network.name for network in NETWORKS} > HELD_OUT
 
 
-def test_a_task_that_several_networks_have_is_one(tmp_path: Path) -> None:
+def test_a_task_that_several_networks_have_is_one() -> None:
     networks = [network for network in NETWORKS if network.graph.startswith("open_clip/ViT")]
     networks += [type(networks[0])(networks[0].graph, networks[0].batch * 2, networks[0].dtype)]
     tasks = find_tasks(Pack(shipped_corpus()), networks)
@@ -42,14 +38,3 @@ def test_a_task_that_several_networks_have_is_one(tmp_path: Path) -> None:
 def test_a_network_that_is_not_there_is_named() -> None:
     with pytest.raises(ValueError, match="no/such is not in"):
         find_tasks(Pack(shipped_corpus()), [type(NETWORKS[0])("no/such", 1, "float16")])
-
-
-def test_a_file_of_tasks_is_read_as_it_was_written(tmp_path: Path) -> None:
-    path = tmp_path / "tasks.json"
-    main([str(shipped_corpus()), "-o", str(path)])
-    tasks = read_tasks(path)
-    assert len(tasks) >= 400
-    assert len({network for task in tasks for network in task.weights}) == len(NETWORKS)
-    path.write_text('[{"kernel": "matmul"}, {}]\n')
-    with pytest.raises(ValueError, match="line 1: not a task"):
-        read_tasks(path)

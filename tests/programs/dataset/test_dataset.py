@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from graph_net.api.query import query
 from graph_net.cli.main import main
 from graph_net.graph import from_bytes
-from graph_net.programs.collection.collection_dir import workplace
+from graph_net.programs.collection.cpu_bench import CpuBench
 from graph_net.programs.dataset.card import card
 from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, SCHEMAS, kind_of
 from graph_net.programs.dataset.dataset import (
@@ -40,6 +40,7 @@ from graph_net.programs.view.overview import TaskSummary
 from graph_net.results import Json, canonical
 from graph_net.store.records import RecordStore
 from programs.collection.some_programs import CPU, EACH, WORKS, data_set, on_a_gpu
+from programs.triton.some_kernels import TESTED
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +158,7 @@ def test_a_task_of_a_held_out_network_is_for_testing_wherever_else_it_occurs(mad
     assert cpu.split.held_out == ("tenset/resnet50-1x224",)
     assert cpu.split.test == (of["fused_a"],)
     assert set(cpu.split.train) == {of["fused_b"], of["fused_c"]}
-    held = {work.workload.hash for work in WORKS if "resnet50-1x224" in work.weights}
+    held = {work.workload.hash for work in WORKS if TESTED in work.weights}
     assert 0 < len(held) < len(WORKS)
     assert {task.workload for task in h200.tasks if task.task in h200.split.test} == held
 
@@ -208,7 +209,7 @@ def test_statistics_count_what_is_there(made: Path) -> None:
     assert list(h200.torch.values()) == [pytest.approx(3e-5)] * 6
     assert h200.software == "torch 2.11.0, triton 3.6.0"
     assert (cpu.programs, cpu.ran, cpu.noise, cpu.torch) == (12, 12, 0.0, {})
-    tvm = workplace(made.parent / "work").tvm
+    tvm = CpuBench(made.parent / "work", 1).device.get("tvm")
     assert cpu.software == (f"tvm {tvm}" if tvm else "")
     assert len(cpu.networks) == 4
     assert cpu.bytes == sum(file.stat().st_size for file in (made / "cpu").rglob("*.parquet"))

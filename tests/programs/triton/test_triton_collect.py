@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -11,21 +13,20 @@ from typing import Any
 import pytest
 
 from graph_net.isolate.worker import Retire
+from graph_net.programs.collection.collect import Collection
+from graph_net.programs.collection.journal import ProgramJournal
+from graph_net.programs.collection.plan import PendingProgram, Wanted
 from graph_net.programs.formats.collected import device_of
 from graph_net.programs.triton import H200
-from graph_net.programs.triton.bench import (
-    NoRoom,
-    TooSlow,
-    WrongAnswer,
-    failure_of,
-)
-from graph_net.programs.triton.benches import Benches
-from graph_net.programs.triton.collect import HOPELESS, TURN, ask_process, plan
+from graph_net.programs.triton.cuda_bench import HOPELESS, ask_process
 from graph_net.programs.triton.family import Family
-from graph_net.programs.triton.workers import Handle, PendingProgram, compile_failure
+from graph_net.programs.triton.timing import TooSlow
+from graph_net.programs.triton.workers import Handle, compile_failure
+from graph_net.programs.triton.workload_data import NoRoom, WorkloadCache, WrongAnswer, failure_of
 from graph_net.results import Failure, Stage, Symptom, canonical
+from programs.triton.some_kernels import TASKS, TRAINED
 from programs.triton.triton_collecting import (
-    WORKS,
+    bench_of,
     collect,
     compiles,
     failures,
@@ -36,17 +37,17 @@ from programs.triton.triton_collecting import (
 
 
 def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
-    collector = collect(tmp_path / "out.jsonl.gz")
+    _, tally = collect(tmp_path / "out.jsonl.gz")
     found = programs(tmp_path / "out.jsonl.gz")
     assert len({(program.task.hash, program.schedule) for program in found}) == 18
-    assert collector.tally.good == 18
+    assert tally.outcomes == {"success": 18}
     one = found[0]
     assert one.task.format == "triton"
     assert one.costs[1] == 2e-4
     assert one.seconds == pytest.approx(0.51)
     details = json.loads(one.task.details)
-    assert details["weights"] == {"mobilenet_v2-32x224": 1}
-    assert canonical(details["module"]) == WORKS[0].workload.module
+    assert details["weights"] == {TRAINED: 3}
+    assert canonical(details["module"]) == TASKS[0].workload.module
     assert json.loads(one.extra) == {
         "device": {"name": "a stand-in"},
         "compiled": 0.5,
@@ -60,38 +61,48 @@ def test_every_program_is_measured_once_and_read_back(tmp_path: Path) -> None:
     assert not any("device" in json.loads(program.extra) for program in found[1:])
 
 
-def test_workloads_take_turns() -> None:
-    pieces = plan(WORKS, H200.text, TURN + 1, Counter())
-    places = [piece.place for piece in pieces if not piece.again]
-    assert places == [place for place in range(6) for _ in range(TURN)] + [*range(6)]
+def planned(path: Path, wanted: Wanted) -> list[tuple[int, str, bool]]:
+    """The programs that a run would measure, with the number of their task."""
+    collection = Collection(path, wanted, bench_of())
+    numbers = {task.workload: number for number, task in enumerate(TASKS)}
+    pending = bench_of().pending(collection.turns(TASKS))
+    return [(numbers[one.workload], one.schedule, one.again) for one in pending]
 
 
-def test_some_programs_come_twice_when_all_others_had_their_turns() -> None:
-    pieces = list(plan(WORKS, H200.text, 12 * TURN, Counter()))
-    first = {
-        (piece.place, piece.schedule): at for at, piece in enumerate(pieces) if not piece.again
-    }
-    twice = [(at, piece) for at, piece in enumerate(pieces) if piece.again]
+def test_tasks_take_turns(tmp_path: Path) -> None:
+    plan = planned(tmp_path / "none", Wanted(11, turn=10, repeated=0))
+    assert [task for task, _, _ in plan] == [task for task in range(6) for _ in range(10)] + [
+        *range(6)
+    ]
+
+
+def test_some_programs_come_twice_when_all_others_had_their_turns(tmp_path: Path) -> None:
+    plan = planned(tmp_path / "none", Wanted(120, turn=10))
+    first = {(task, schedule): at for at, (task, schedule, again) in enumerate(plan) if not again}
+    twice = [(at, task, schedule) for at, (task, schedule, again) in enumerate(plan) if again]
+    assert len(first) == 720
     assert 3 <= len(twice) <= 40
-    assert len({(piece.place, piece.schedule) for _, piece in twice}) == len(twice)
-    for at, piece in twice:
-        between = {other.place for other in pieces[first[piece.place, piece.schedule] + 1 : at]}
-        assert between == set(range(len(WORKS)))
+    assert len({(task, schedule) for _, task, schedule in twice}) == len(twice)
+    for at, task, schedule in twice:
+        between = {other for other, _, _ in plan[first[task, schedule] + 1 : at]}
+        assert between == set(range(len(TASKS)))
 
 
-def test_what_was_measured_twice_does_not_come_a_third_time() -> None:
-    every = list(plan(WORKS, H200.text, 12 * TURN, Counter()))
-    keys = [(WORKS[piece.place].workload.hash, piece.schedule) for piece in every]
-    assert list(plan(WORKS, H200.text, 12 * TURN, Counter(keys))) == []
-    once = list(plan(WORKS, H200.text, 12 * TURN, Counter(set(keys))))
-    assert once == [piece for piece in every if piece.again]
+def test_what_was_measured_twice_does_not_come_a_third_time(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    collect(path, each=4, repeated=2)
+    measured = programs(path)
+    again = [program for program in measured if json.loads(program.extra).get("again")]
+    assert 0 < len(again) == len(measured) - 24
+    assert planned(path, Wanted(4, turn=10, repeated=2)) == []
+    assert planned(path, Wanted(4, turn=10, repeated=1))  # others would
 
 
 def test_a_compiler_that_hangs_costs_one_program(tmp_path: Path) -> None:
-    def hangs(piece: PendingProgram) -> dict[str, Any]:
-        if is_first(piece):
+    def hangs(program: PendingProgram) -> dict[str, Any]:
+        if is_first(program):
             time.sleep(600)
-        return compiles(piece)
+        return compiles(program)
 
     collect(tmp_path / "out.jsonl.gz", compile=hangs, limit=1)
     assert len(programs(tmp_path / "out.jsonl.gz")) == 18
@@ -100,10 +111,10 @@ def test_a_compiler_that_hangs_costs_one_program(tmp_path: Path) -> None:
 
 
 def test_a_compiler_that_dies_costs_one_program(tmp_path: Path) -> None:
-    def dies(piece: PendingProgram) -> dict[str, Any]:
-        if is_first(piece):
+    def dies(program: PendingProgram) -> dict[str, Any]:
+        if is_first(program):
             os.kill(os.getpid(), signal.SIGUSR2)
-        return compiles(piece)
+        return compiles(program)
 
     collect(tmp_path / "out.jsonl.gz", compile=dies)
     assert len(programs(tmp_path / "out.jsonl.gz")) == 18
@@ -112,15 +123,15 @@ def test_a_compiler_that_dies_costs_one_program(tmp_path: Path) -> None:
 
 
 def test_a_compiler_that_somebody_killed_is_tried_again(tmp_path: Path) -> None:
-    def killed(piece: PendingProgram) -> dict[str, Any]:
-        if is_first(piece):
+    def killed(program: PendingProgram) -> dict[str, Any]:
+        if is_first(program):
             os.kill(os.getpid(), signal.SIGKILL)
-        return compiles(piece)
+        return compiles(program)
 
     path = tmp_path / "out.jsonl.gz"
     collect(path, compile=killed)
     assert (len(programs(path)), failures(path)) == (17, [])
-    collect(path, done=[path])
+    collect(path)
     assert (len(programs(path)), failures(path)) == (18, [])
 
 
@@ -128,12 +139,12 @@ def test_a_poisoned_gpu_gets_a_new_process_and_its_program_a_failure(tmp_path: P
     seen = tmp_path / "processes"
     seen.mkdir()
 
-    def poisons(piece: PendingProgram) -> dict[str, Any]:
+    def poisons(program: PendingProgram) -> dict[str, Any]:
         (seen / str(os.getpid())).touch()
-        if is_first(piece):
+        if is_first(program):
             failure = Failure(Stage.FIRST_RUN, Symptom.EXCEPTION, "an illegal memory access")
             raise Retire({"failure": failure})
-        return good(piece)
+        return good(program)
 
     collect(tmp_path / "out.jsonl.gz", measure=poisons)
     (failure,) = failures(tmp_path / "out.jsonl.gz")
@@ -145,37 +156,39 @@ def test_a_poisoned_gpu_gets_a_new_process_and_its_program_a_failure(tmp_path: P
 def test_a_failure_in_the_compiler_is_not_measured(tmp_path: Path) -> None:
     failure = Failure(Stage.COMPILE, Symptom.UNSUPPORTED, "too much shared memory")
 
-    def fails(piece: PendingProgram) -> dict[str, Any]:
+    def fails(program: PendingProgram) -> dict[str, Any]:
         return {"failure": failure}
 
-    def measured(piece: PendingProgram) -> dict[str, Any]:
+    def measured(program: PendingProgram) -> dict[str, Any]:
         raise AssertionError("it was not compiled")
 
-    collector = collect(tmp_path / "out.jsonl.gz", compile=fails, measure=measured)
+    _, tally = collect(tmp_path / "out.jsonl.gz", compile=fails, measure=measured)
     assert failures(tmp_path / "out.jsonl.gz") == [failure] * 18
-    assert "18 compile unsupported" in collector.tally.table()
+    assert tally.outcomes == {"compile: unsupported": 18}
+    assert "too much shared memory" in tally.table()
 
 
 def test_a_gpu_that_never_works_ends_the_run(tmp_path: Path) -> None:
-    def broken(piece: PendingProgram) -> dict[str, Any]:
+    def broken(program: PendingProgram) -> dict[str, Any]:
         raise RuntimeError("no driver")
 
-    collector = collect(tmp_path / "out.jsonl.gz", measure=broken)
-    assert collector.lost == HOPELESS
-    assert collector.tally.good == 0
-    assert "RuntimeError: no driver" in collector.tally.table()
+    collection, tally = collect(tmp_path / "out.jsonl.gz", measure=broken)
+    assert tally.outcomes == {"first_run: infrastructure": HOPELESS}
+    assert "RuntimeError: no driver" in tally.table()
+    assert collection.lost == [f"{HOPELESS} measuring processes in a row ended without a result"]
+    assert not (tmp_path / "out.jsonl.gz").exists()
 
 
 def test_what_the_machine_is_to_blame_for_is_tried_again(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl.gz"
 
-    def full(piece: PendingProgram) -> dict[str, Any]:
-        return {"failure": failure_of(NoRoom("no room"))} if is_first(piece) else good(piece)
+    def full(program: PendingProgram) -> dict[str, Any]:
+        return {"failure": failure_of(NoRoom("no room"))} if is_first(program) else good(program)
 
-    collector = collect(path, measure=full)
+    _, tally = collect(path, measure=full)
     assert len(programs(path)) == 17
-    assert "1 load infrastructure" in collector.tally.table()
-    collect(path, done=[path])
+    assert tally.outcomes["load: infrastructure"] == 1
+    collect(path)
     assert len(programs(path)) == 18
     assert not failures(path)
 
@@ -187,13 +200,14 @@ def test_few_workloads_have_their_data_on_the_gpu() -> None:
         made.append(family.module["kernel"])
         return object()
 
-    benches = Benches(WORKS, H200.text, make, most=2)
-    first, second = benches.of(0), benches.of(1)
-    assert benches.of(0) == first
-    benches.of(2)  # the second makes room
-    assert benches.of(0) == first
+    cache = WorkloadCache(H200.text, make, most=2)
+    one, two, three = (task.workload for task in TASKS[:3])
+    first, second = cache.load(one), cache.load(two)
+    assert cache.load(one) == first
+    cache.load(three)  # the second makes room
+    assert cache.load(one) == first
     assert len(made) == 3
-    assert benches.of(1) != second
+    assert cache.load(two) != second
     assert len(made) == 4
 
 
@@ -207,25 +221,25 @@ def test_data_that_does_not_fit_lets_go_of_the_rest() -> None:
             raise full("CUDA out of memory")
         return object()
 
-    benches = Benches(WORKS, H200.text, make)
-    first = benches.of(0)
+    cache = WorkloadCache(H200.text, make)
+    first = cache.load(TASKS[0].workload)
     with pytest.raises(NoRoom, match="no room for the data of"):
-        benches.of(1)
-    assert benches.of(0) != first
+        cache.load(TASKS[1].workload)
+    assert cache.load(TASKS[0].workload) != first
 
 
 def test_the_end_of_its_time_ends_it(tmp_path: Path) -> None:
-    def slow(piece: PendingProgram) -> dict[str, Any]:
+    def slow(program: PendingProgram) -> dict[str, Any]:
         time.sleep(0.2)
-        return good(piece)
+        return good(program)
 
     collect(tmp_path / "out.jsonl.gz", measure=slow, seconds=1.0, each=50)
     assert 0 < len(programs(tmp_path / "out.jsonl.gz")) < 300
 
 
 def test_the_best_time_so_far_is_passed_on(tmp_path: Path) -> None:
-    def tells(piece: PendingProgram) -> dict[str, Any]:
-        return {**good(piece), "details": {"best": piece.best}}
+    def tells(program: PendingProgram) -> dict[str, Any]:
+        return {**good(program), "extra": {"best": program.best}}
 
     collect(tmp_path / "out.jsonl.gz", measure=tells)
     of_first = [p for p in programs(tmp_path / "out.jsonl.gz") if p.task.workload == _first()]
@@ -233,31 +247,79 @@ def test_the_best_time_so_far_is_passed_on(tmp_path: Path) -> None:
 
 
 def _first() -> str:
-    return WORKS[0].workload.hash
+    return TASKS[0].workload.hash
+
+
+def test_the_best_time_of_an_earlier_run_is_passed_on(tmp_path: Path) -> None:
+    def tells(program: PendingProgram) -> dict[str, Any]:
+        return {**good(program), "extra": {"best": program.best}}
+
+    collect(tmp_path / "out.jsonl.gz", each=1)
+    collect(tmp_path / "out.jsonl.gz", measure=tells, each=2)
+    second = programs(tmp_path / "out.jsonl.gz")[6:]
+    assert [json.loads(p.extra)["best"] for p in second] == [pytest.approx(1.5e-4)] * 6
 
 
 def test_torch_is_compared_with(tmp_path: Path) -> None:
-    def compared(piece: PendingProgram) -> dict[str, Any]:
-        late = piece.place == 0
-        return {**good(piece), "baseline": [3e-4] * 3, "baseline_overtaken": late}
+    def compared(program: PendingProgram) -> dict[str, Any]:
+        return {**good(program), "extra": {"torch": [3e-4] * 3}}
 
-    collector = collect(tmp_path / "out.jsonl.gz", measure=compared)
-    assert len(programs(tmp_path / "out.jsonl.gz")) == 18
-    assert set(collector.tally.torch) == set(range(6))
+    _, tally = collect(tmp_path / "out.jsonl.gz", measure=compared)
     extra = [json.loads(program.extra) for program in programs(tmp_path / "out.jsonl.gz")]
     assert all(one["torch"] == [3e-4] * 3 for one in extra)
-    assert sum("torch_overtaken" in one for one in extra) == 3
-    assert "TFLOP/s" in collector.tally.table()
+    rows = [line.split() for line in tally.table().splitlines() if line.startswith("matmul")]
+    assert rows == [["matmul", "2", "6", "0", "2.00"]]
 
 
 def test_times_that_count_waiting_are_marked(tmp_path: Path) -> None:
-    def late(piece: PendingProgram) -> dict[str, Any]:
-        return {**good(piece), "details": {"overtaken": True}} if is_first(piece) else good(piece)
+    def late(program: PendingProgram) -> dict[str, Any]:
+        return (
+            {**good(program), "extra": {"overtaken": True}} if is_first(program) else good(program)
+        )
 
-    collector = collect(tmp_path / "out.jsonl.gz", measure=late)
+    _, tally = collect(tmp_path / "out.jsonl.gz", measure=late)
     found = programs(tmp_path / "out.jsonl.gz")
     assert [json.loads(one.extra).get("overtaken") for one in found].count(True) == 1
-    assert "overtaken: 1 programs" in collector.tally.table()
+    assert "overtaken: 1 programs" in tally.table()
+
+
+SCRIPT = """
+import json, sys, time
+from pathlib import Path
+sys.path[:0] = json.loads(sys.argv[2])
+from programs.triton.triton_collecting import TASKS, Collection, Wanted, bench_of, good
+
+def slow(program):
+    time.sleep(0.01)
+    return good(program)
+
+wanted = Wanted(9, turn=3, repeated=5)
+for _ in Collection(Path(sys.argv[1]), wanted, bench_of(measure=slow)).run(TASKS):
+    print(".", flush=True)
+"""
+
+
+def test_a_killed_collection_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    command = [sys.executable, "-c", SCRIPT, str(path), json.dumps(sys.path)]
+    seen = 0
+    for lines in (3, 11, 7):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+            assert running.stdout is not None
+            seen += sum(1 for _ in zip(range(lines), running.stdout, strict=False))
+            running.kill()
+        assert len(ProgramJournal(path).outcomes) >= 1
+        assert len(programs(path)) >= seen  # what was told of is on disk
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    whole = tmp_path / "whole.jsonl.gz"
+    subprocess.run([*command[:3], str(whole), command[4]], check=True, stdout=subprocess.DEVNULL)
+    assert measured(path) == measured(whole)
+    assert len(measured(path)) == 54
+    assert 54 < measured(path).total() < 108
+
+
+def measured(path: Path) -> Counter[tuple[str, str]]:
+    return Counter((program.task.workload, program.schedule) for program in programs(path))
 
 
 def test_a_process_that_cannot_start_says_why() -> None:

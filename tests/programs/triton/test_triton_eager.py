@@ -6,8 +6,8 @@ import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graph_net.programs.triton import H200, TritonSpace, workload_of
-from graph_net.programs.triton.bench import Bench
 from graph_net.programs.triton.layers import Module, along, batched, conv, linear
+from graph_net.programs.triton.workload_data import WorkloadData
 
 
 class Called(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -40,9 +40,9 @@ class Called(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ],
 )
 def test_what_is_compared_with_computes_the_same(module: Module) -> None:
-    bench = Bench(TritonSpace(workload_of(module), H200.text).family, "cpu")
-    bench.tensors["out"].copy_(bench.with_torch()().reshape(bench.tensors["out"].shape))  # type: ignore[attr-defined]
-    bench.verify()
+    data = WorkloadData(TritonSpace(workload_of(module), H200.text).family, "cpu")
+    data.tensors["out"].copy_(data.with_torch()().reshape(data.tensors["out"].shape))  # type: ignore[attr-defined]
+    data.verify()
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_compared_with_computes_the_same(module: Module) -> None:
     ],
 )
 def test_torch_is_called_as_networks_call_it(module: Module, calls: list[str]) -> None:
-    bench = Bench(TritonSpace(workload_of(module), H200.text).family, "cpu")
+    data = WorkloadData(TritonSpace(workload_of(module), H200.text).family, "cpu")
     with Called() as called:
-        bench.with_torch()()
+        data.with_torch()()
     assert called.names == calls

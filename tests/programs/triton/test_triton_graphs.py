@@ -11,12 +11,11 @@ from graph_net.graph import Graph, Input, Level, ListValue, Node, Normal, Ref, R
 from graph_net.graph.execute import run
 from graph_net.programs.store.task_table import TaskStore
 from graph_net.programs.triton import H200, TritonSpace, workload_of
-from graph_net.programs.triton.bench import Bench
 from graph_net.programs.triton.family import Family
 from graph_net.programs.triton.graphs import graph_of
 from graph_net.programs.triton.layers import Module, along, batched, conv, linear
-from graph_net.programs.triton.program_file import task_of
-from graph_net.programs.triton.workloads import collect_workloads
+from graph_net.programs.triton.workload_data import WorkloadData
+from programs.triton.some_kernels import TASKS
 
 MODULES: dict[str, Module] = {
     "linear": linear(5, 7, 9, "tf32", "none"),
@@ -41,10 +40,10 @@ def family(module: Module) -> Family:
     return TritonSpace(workload_of(module), H200.text).family
 
 
-def given(bench: Bench, graph: Graph) -> Iterator[torch.Tensor]:
-    """What a bench has, as the graph's inputs want it."""
+def given(data: WorkloadData, graph: Graph) -> Iterator[torch.Tensor]:
+    """What a workload has, as the graph's inputs want it."""
     for entry in graph.inputs:
-        tensor = bench.tensors[entry.name]
+        tensor = data.tensors[entry.name]
         assert isinstance(entry.spec, TensorSpec)
         if tensor.dim() == 4:
             tensor = tensor.permute(0, 3, 1, 2)
@@ -54,12 +53,12 @@ def given(bench: Bench, graph: Graph) -> Iterator[torch.Tensor]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_graph_computes_what_its_workload_does(name: str) -> None:
-    bench = Bench(family(MODULES[name]), "cpu")
-    graph = graph_of(bench.family)
-    (result,) = run(graph, list(given(bench, graph)))
+    data = WorkloadData(family(MODULES[name]), "cpu")
+    graph = graph_of(data.family)
+    (result,) = run(graph, list(given(data, graph)))
     result = result.permute(0, 2, 3, 1) if result.dim() == 4 else result
-    bench.tensors["out"].copy_(result.reshape(bench.tensors["out"].shape))
-    bench.verify()
+    data.tensors["out"].copy_(result.reshape(data.tensors["out"].shape))
+    data.verify()
 
 
 def captured(*nodes: Node, inputs: tuple[tuple[int, ...], ...]) -> Graph:
@@ -93,16 +92,14 @@ def test_a_structure_is_that_of_the_same_layer_in_a_network() -> None:
 
 
 def test_workloads_have_different_graphs() -> None:
-    graphs = [
-        graph_of(TritonSpace(work.workload, H200.text).family) for work in collect_workloads()
-    ]
+    graphs = [graph_of(TritonSpace(task.workload, H200.text).family) for task in TASKS]
     assert len({graph.id for graph in graphs}) == len(graphs)
-    assert 20 <= len({graph.structure for graph in graphs}) <= 30
+    assert len({graph.structure for graph in graphs}) == len(graphs)
 
 
 def test_the_hashes_reach_the_table_of_tasks(tmp_path: Path) -> None:
-    work = collect_workloads()[0]
-    task = task_of(work, H200.text)
+    work = TASKS[0]
+    task = work.named(H200.text)
     details = json.loads(task.details)
     graph = graph_of(TritonSpace(work.workload, H200.text).family)
     assert (details["structure"], details["graph"]) == (graph.structure, graph.id)

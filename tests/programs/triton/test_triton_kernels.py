@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from graph_net.programs.triton import H200, TritonSpace, workload_of
-from graph_net.programs.triton.bench import Bench, WrongAnswer
 from graph_net.programs.triton.compiling import MODULES, kernel_of
 from graph_net.programs.triton.layers import Module, along, batched, conv, linear
+from graph_net.programs.triton.workload_data import WorkloadData, WrongAnswer
 from programs.triton.triton_stand_in import modules
 
 WORKLOADS: dict[str, Module] = {
@@ -47,11 +47,11 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_programs_give_what_torch_gives(name: str) -> None:
     space = TritonSpace(workload_of(WORKLOADS[name]), H200.text)
-    bench = Bench(space.family, "cpu")
+    data = WorkloadData(space.family, "cpu")
     schedules = list(space.sample(EACH, 0))
     assert len(schedules) == EACH
     for schedule in schedules:
-        bench.prepare(space.config(schedule))  # raises where a number is off
+        data.prepare(space.config(schedule))  # raises where a number is off
 
 
 @pytest.mark.parametrize(
@@ -62,17 +62,17 @@ def test_split_sums_are_added_up(name: str, parameter: str) -> None:
     space = TritonSpace(workload_of(WORKLOADS[name]), H200.text)
     found = (json.loads(schedule) for schedule in space.sample(400, 1))
     split = next(config for config in found if config[parameter] > 1)
-    bench = Bench(space.family, "cpu")
-    bench.prepare(split)
+    data = WorkloadData(space.family, "cpu")
+    data.prepare(split)
     assert len(space.family.launches(split)) == 2
-    assert not bool(torch.isnan(bench.tensors["out"]).any())
+    assert not bool(torch.isnan(data.tensors["out"]).any())
 
 
 def test_a_kernel_that_forgets_its_epilogue_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     space = TritonSpace(workload_of(WORKLOADS["matmul"]), H200.text)
-    bench = Bench(space.family, "cpu")
+    data = WorkloadData(space.family, "cpu")
     (schedule,) = space.sample(1, 0)
     kernels = sys.modules[kernel_of("matmul").function.__module__]
     monkeypatch.setattr(kernels, "finished", lambda sums, *_: sums)
     with pytest.raises(WrongAnswer, match="numbers are off"):
-        bench.prepare(space.config(schedule))
+        data.prepare(space.config(schedule))

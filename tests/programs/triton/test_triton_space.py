@@ -13,7 +13,6 @@ from graph_net.programs.triton import H200, Target, TritonSpace, workload_of
 from graph_net.programs.triton.features import NAMES
 from graph_net.programs.triton.gemm import Epilogue
 from graph_net.programs.triton.layers import batched, conv, linear
-from graph_net.programs.triton.workloads import HELD_OUT, Collected, collect_workloads
 
 MODULES = {
     "matmul": linear(512, 768, 768, "float16", "bias_gelu"),
@@ -219,81 +218,3 @@ def test_the_code_names_every_launch(name: str) -> None:
     for launch in of.family.launches(of.config(schedule)):
         assert f"# {launch.kernel}[" in code
         assert f"def {launch.kernel}(" in code or launch.kernel == "add_parts"
-
-
-def test_the_collection_is_large_varied_and_tagged() -> None:
-    works = collect_workloads()
-    hashes = {work.workload.hash for work in works}
-    assert len(hashes) == len(works)
-    assert 200 <= len(works) <= 245
-    assert set(HELD_OUT) <= {network for work in works for network in work.weights}
-    assert len({network for work in works for network in work.weights}) >= 10
-    kernels = {json.loads(work.workload.module)["kernel"] for work in works}
-    assert len(kernels) == 7
-    assert all(work.workload.flops > 0 for work in works)
-    held = sum(TritonSpace(work.workload, H200.text).family.bytes() for work in works)
-    assert held < 40e9
-
-
-def calls(network: str, kernel: str) -> int:
-    """How often a network calls a kernel."""
-    return sum(
-        work.weights.get(network, 0)
-        for work in collect_workloads()
-        if json.loads(work.workload.module)["kernel"] == kernel
-    )
-
-
-@pytest.mark.parametrize(
-    ("network", "convolutions", "products", "batches"),
-    [
-        ("resnet50-1x224", 53, 1, 0),
-        ("resnet18-32x224", 20, 1, 0),
-        ("mobilenet_v2-32x224", 52 - 17, 1, 0),  # 17 are depthwise
-        ("mobilenet_v2-1x224", 52 - 17, 1, 0),
-        ("bert_base-1x128", 0, 12 * 6 + 1, 12 * 2),
-        ("vit_l16-8x224", 1, 24 * 4 + 1, 24 * 2),
-        ("gpt2-4x1024", 0, 12 * 4 + 4, 12 * 2),
-        ("llama_7b-1x2048", 0, 32 * 7 + 1, 32 * 2),
-        ("llama3_8b-64x1", 0, 32 * 7 + 1, 0),
-    ],
-)
-def test_a_network_has_all_its_layers(
-    network: str, convolutions: int, products: int, batches: int
-) -> None:
-    kernels = ("convolution", "matmul", "batched_matmul")
-    assert tuple(calls(network, kernel) for kernel in kernels) == (convolutions, products, batches)
-    assert calls(network, "softmax") == batches // 2 + 4 * (network == "gpt2-4x1024")
-
-
-def operations(network: str) -> float:
-    """Multiplications and additions of a network's products."""
-    return sum(
-        work.weights.get(network, 0) * work.workload.flops
-        for work in collect_workloads()
-        if "epilogue" in json.loads(work.workload.module)
-    )
-
-
-@pytest.mark.parametrize(
-    ("network", "giga"),
-    [("resnet50-1x224", 2 * 4.09), ("resnet18-32x224", 32 * 2 * 1.81)],
-)
-def test_layers_have_the_sizes_that_are_known_of_a_network(network: str, giga: float) -> None:
-    """As torchvision documents these networks: their multiply-adds for one image."""
-    assert operations(network) / 1e9 == pytest.approx(giga, rel=0.01)
-
-
-def shortcuts(works: list[Collected], network: str) -> list[str]:
-    return [
-        work.workload.name
-        for work in works
-        if network in work.weights and work.workload.name.startswith("convolution_bias_1x")
-    ]
-
-
-def test_every_stage_of_a_residual_network_has_its_shortcut() -> None:
-    found = shortcuts(collect_workloads(), "resnet50-1x224")
-    assert [name.split("x")[3:5] for name in found] == [
-        ["64", "256"], ["256", "512"], ["512", "1024"], ["1024", "2048"]
-    ]  # fmt: skip

@@ -2,17 +2,15 @@
 
 import pytest
 
-from graph_net.programs.triton.bench import (
+from graph_net.programs.triton.timing import (
     ATTEMPTS,
     HEAD_START,
+    HOPELESS,
     SHORT,
     Timed,
     TooSlow,
     costs_of,
     timed,
-)
-from graph_net.programs.triton.bench import (
-    HOPELESS as TIMES_SLOWER,
 )
 
 
@@ -78,7 +76,7 @@ def test_a_program_is_given_up_for_its_own_time_alone(
     monkeypatch: pytest.MonkeyPatch, overtaken: bool
 ) -> None:
     clock = Clock([overtaken] * 99)
-    clock.took = 1000 * SHORT * 2 * TIMES_SLOWER
+    clock.took = 1000 * SHORT * 2 * HOPELESS
     monkeypatch.setattr("torch.cuda.Event", clock.Event)
     monkeypatch.setattr("torch.cuda.synchronize", lambda: None)
     if overtaken:

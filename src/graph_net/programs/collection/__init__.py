@@ -1,1 +1,1 @@
-"""Measuring programs of tasks: which tasks, which programs, in what order, on the lanes."""
+"""Collecting programs: which tasks, which programs, in what order, on which device."""

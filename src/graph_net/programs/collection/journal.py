@@ -1,52 +1,75 @@
-"""The programs of one task that are measured, a line each, in a file that is only added to."""
+"""The programs of a collection, a line each, in a file that only grows."""
 
 from __future__ import annotations
 
 import json
 import math
-from functools import cached_property
-from hashlib import blake2b
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from graph_net.results import RETRIED, Program, program_to_json
+from graph_net.programs.collection.outcome import is_final
+from graph_net.programs.collection.plan import schedule_key
+from graph_net.results import Program, program_to_json
 from graph_net.store.journal import LineJournal, cut_torn_line, whole_lines
 
 
-class Journal:
-    """The programs of one task that are measured, in a file, which is read once."""
+class ProgramJournal:
+    """A file of programs, compressed where its name ends in ``.gz``, which is read once.
+
+    Several collections may add to one file after each other; a line that a kill cut off is dropped.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.outcomes: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        """How often each schedule of a workload, by its key, has been measured."""
+        self.best: dict[str, float] = {}
+        """The mean seconds of each workload's best program."""
+        self.targets: set[str] = set()
+        self._seconds: Counter[str] = Counter()
+        self._lines: LineJournal | None = None
+        cut_torn_line(path)
+        if path.exists():
+            for line in whole_lines(path):
+                self._read(line)
 
-    @cached_property
-    def done(self) -> set[int]:
-        """Schedules that have an outcome, hashed; a line cut off by a kill is cut off for good."""
-        if not self.path.exists():
-            return set()
-        cut_torn_line(self.path)
-        lines = whole_lines(self.path)
-        return {key_of_schedule(json.loads(line)["schedule"]) for line in lines}
+    def _read(self, line: bytes) -> None:
+        try:
+            tree = json.loads(line)
+            task, costs, seconds = tree["task"], tree["costs"], tree["seconds"]
+            self._note(task["workload"], task["target"], tree["schedule"], costs, seconds or 0.0)
+        except (ValueError, KeyError, TypeError):
+            return  # what no collection wrote has no outcome
 
-    def seconds(self) -> float:
-        """What a program took on average, from its building to its end; NaN where there is none."""
-        if not self.done:
-            return math.nan
-        return fmean(json.loads(line)["seconds"] or 0.0 for line in whole_lines(self.path))
+    def _note(
+        self, workload: str, target: str, schedule: str, costs: Sequence[float], seconds: float
+    ) -> None:
+        self.outcomes[workload][schedule_key(schedule)] += 1
+        self.targets.add(target)
+        self._seconds[workload] += seconds  # type: ignore[assignment]
+        if costs:
+            self.best[workload] = min(fmean(costs), self.best.get(workload, math.inf))
 
-    def has(self, schedule: str) -> bool:
-        """Whether a schedule has an outcome."""
-        return key_of_schedule(schedule) in self.done
+    def seconds(self, workload: str) -> float:
+        """Return the mean seconds of building and measuring a program; NaN where there is none."""
+        measured = self.outcomes[workload].total()
+        return self._seconds[workload] / measured if measured else math.nan
 
-    def add(self, program: Program) -> None:
-        """Append one program; what the machine is to blame for is no outcome, and tried again."""
-        if program.failure is not None and program.failure.symptom in RETRIED:
-            return
-        self.done.add(key_of_schedule(program.schedule))
-        with LineJournal(self.path, durable=False) as lines:
-            lines.append(program_to_json(program).encode())
+    def add(self, program: Program) -> bool:
+        """Append a program; return whether it has an outcome, without which it is not written."""
+        if not is_final(program):
+            return False
+        if self._lines is None:
+            self._lines = LineJournal(self.path, durable=False)
+        self._lines.append(program_to_json(program).encode())
+        task, seconds = program.task, program.seconds or 0.0
+        self._note(task.workload, task.target, program.schedule, program.costs, seconds)
+        return True
 
-
-def key_of_schedule(schedule: str) -> int:
-    """A schedule, hashed."""
-    return int.from_bytes(blake2b(schedule.encode(), digest_size=8).digest(), "little")
+    def close(self) -> None:
+        """Finish the file; adding opens it again."""
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None

@@ -1,25 +1,19 @@
-"""The tasks of the corpus for kernels on a GPU: what to measure, chosen from many networks.
-
-    python -m graph_net.programs.collection.kernel_tasks corpus -o build/tasks.json
-
-A GPU machine is bare: it has neither the corpus nor what reads it. So the tasks are found here and
-travel as one file, which ``python -m graph_net.programs.triton.collect --tasks`` reads.
-"""
+"""The tasks of the corpus for kernels on a GPU: what to measure, chosen from many networks."""
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from graph_net.corpus.pack import Pack
 from graph_net.graph import Graph
+from graph_net.programs.collection.task import CollectedTask
+from graph_net.programs.triton.graphs import graph_of
 from graph_net.programs.triton.layers import Module
 from graph_net.programs.triton.match import find_matches
-from graph_net.programs.triton.space import workload_of
-from graph_net.programs.triton.workloads import Collected, write_tasks
+from graph_net.programs.triton.space import TritonSpace, workload_of
+from graph_net.programs.triton.target import H200
 from graph_net.results import canonical
 
 MOST_TASKS = 10
@@ -36,7 +30,7 @@ class Network:
 
     @property
     def name(self) -> str:
-        """What its tasks are said to come from."""
+        """What its tasks are said to come from: graph, batch and dtype."""
         return f"{self.graph}@{self.batch}:{self.dtype}"
 
 
@@ -85,7 +79,7 @@ HELD_OUT = frozenset(
 """Networks whose tasks no model is trained on."""
 
 
-def find_tasks(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[Collected]:
+def find_tasks(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[CollectedTask]:
     """Return the tasks of networks, each once, with how often every network calls it."""
     calls: dict[str, Counter[str]] = {}
     modules: dict[str, Module] = {}
@@ -97,11 +91,18 @@ def find_tasks(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[Colle
             key = canonical(module)
             modules[key] = module
             calls.setdefault(key, Counter())[network.name] += count
-    return [Collected(workload_of(modules[key]), calls[key]) for key in modules]
+    return [kernel_task(modules[key], calls[key]) for key in modules]
+
+
+def kernel_task(module: Module, weights: Mapping[str, int]) -> CollectedTask:
+    """Return the task of a kernel that networks call; its programs say all there is to know."""
+    workload = workload_of(module)
+    graph = graph_of(TritonSpace(workload, H200.text).family)
+    return CollectedTask(workload, graph.structure, graph.id, weights=dict(weights), portable=True)
 
 
 def _heaviest(network: Network, graph: Graph) -> Iterable[tuple[Module, int]]:
-    """A network's tasks with most work, taken in turn from each kind of kernel."""
+    """Return a network's tasks with most work, taken in turn from each kind of kernel."""
     counts: Counter[str] = Counter()
     modules: dict[str, Module] = {}
     for match in find_matches(graph, network.dtype, network.batch):
@@ -117,20 +118,3 @@ def _heaviest(network: Network, graph: Graph) -> Iterable[tuple[Module, int]]:
     while any(kinds.values()) and len(chosen) < MOST_TASKS:
         chosen += [keys.pop() for keys in kinds.values() if keys]
     return [(modules[key], counts[key]) for key in chosen[:MOST_TASKS]]
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Find the tasks of the corpus and write them to a file."""
-    parser = argparse.ArgumentParser(prog="python -m graph_net.programs.collection.kernel_tasks")
-    parser.add_argument("pack", type=Path)
-    parser.add_argument("--output", "-o", type=Path, required=True)
-    given = parser.parse_args(argv)
-    tasks = find_tasks(Pack(given.pack))
-    write_tasks(given.output, tasks)
-    kernels = Counter(task.workload.name.split("_")[0] for task in tasks)
-    networks = {name for task in tasks for name in task.weights}
-    print(f"{len(tasks)} tasks of {len(networks)} networks: {dict(kernels)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -12,7 +12,7 @@ TENSET = "networks"
 
 
 def networks(named: str) -> Pack:
-    """The pack that ``tenset``, ``corpus`` or a path stands for."""
+    """Return the pack that ``tenset``, ``corpus`` or a path stands for."""
     if named == "tenset":
         return Pack(shipped_corpus() / TENSET)
     return Pack(shipped_corpus() if named == "corpus" else Path(named))

@@ -27,46 +27,48 @@ class Occurrence:
 
 
 def packs_at_hand() -> list[Pack]:
-    """The subgraphs of the shipped corpus and its graphs, as far as they are there."""
+    """Return the subgraphs of the shipped corpus and its graphs, as far as they are there."""
     try:
-        place = shipped_corpus()
+        corpus = shipped_corpus()
     except PackError:
         return []
-    found = []
-    for path in (place / SUBGRAPHS, place):
+    packs = []
+    for path in (corpus / SUBGRAPHS, corpus):
         try:
-            found.append(Pack(path))
+            packs.append(Pack(path))
         except PackError:
             continue
-    return found
+    return packs
 
 
-def occurrences(of: Iterable[TaskSummary], packs: Sequence[Pack]) -> dict[str, list[Occurrence]]:
-    """Of each task the graphs that have its structure: the one of its sizes, then the frequent."""
-    wanted = [summary for summary in of if summary.structure]
+def occurrences(
+    summaries: Iterable[TaskSummary], packs: Sequence[Pack]
+) -> dict[str, list[Occurrence]]:
+    """Return the graphs that have each task's structure: of its sizes first, then the frequent."""
+    wanted = [summary for summary in summaries if summary.structure]
     rows: dict[str, dict[str, tuple[str, int]]] = {one.structure: {} for one in wanted}
     chosen = pc.field("structure").isin(pa.array(sorted(rows), pa.string()))
     for pack in packs if rows else ():
         columns = [n for n in ("name", "id", "structure", "occurrences") if n in pack.columns]
         for row in pack.dataset.to_table(columns=columns, filter=chosen).to_pylist():
             # Of a subgraph that is there under several kinds, the most frequent.
-            graphs, found = rows[row["structure"]], (row["name"], row.get("occurrences") or 1)
-            graphs[row["id"]] = max(found, graphs.get(row["id"], found), key=lambda one: one[1])
+            graphs, graph = rows[row["structure"]], (row["name"], row.get("occurrences") or 1)
+            graphs[row["id"]] = max(graph, graphs.get(row["id"], graph), key=lambda one: one[1])
     return {one.task: _ordered(rows[one.structure], one.graph) for one in wanted}
 
 
 def _ordered(graphs: dict[str, tuple[str, int]], mine: str) -> list[Occurrence]:
-    found = [Occurrence(name, times, graph == mine) for graph, (name, times) in graphs.items()]
-    return sorted(found, key=lambda one: (not one.same, -one.occurrences, one.name))
+    ordered = [Occurrence(name, times, graph == mine) for graph, (name, times) in graphs.items()]
+    return sorted(ordered, key=lambda one: (not one.same, -one.occurrences, one.name))
 
 
-def format_subgraphs(found: list[Occurrence]) -> str:
-    """The same in a line; empty where there is none."""
-    if not found:
+def format_subgraphs(listed: list[Occurrence]) -> str:
+    """Return occurrences in one line; empty where there are none."""
+    if not listed:
         return ""
     named = ", ".join(
         f"{one.name} ({'same sizes' if one.same else 'other sizes'}, {one.occurrences:,}×)"
-        for one in found[:NAMED]
+        for one in listed[:NAMED]
     )
-    rest = len(found) - NAMED
+    rest = len(listed) - NAMED
     return named + (f" and {rest:,} more of other sizes" if rest > 0 else "")

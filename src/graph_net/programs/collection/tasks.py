@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from graph_net.capture.worker import Budget
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.isolate import Finished, Pool
 from graph_net.isolate.deaths import said_rubbish
+from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.spaces import Workload
-from graph_net.results import Json, Task, canonical
 from graph_net.store.atomic import written
 from graph_net.store.files import read_bytes
 
@@ -35,39 +35,18 @@ class NetworkTask:
     subgraph: str
 
 
-@dataclass
-class CollectedTask:
-    """A workload over all networks."""
-
-    workload: Workload
-    structure: str
-    graph: str
-    subgraph: str
-    weights: dict[str, int] = field(default_factory=dict)
-    """How often each network calls it."""
-
-    def named(self, target: str) -> Task:
-        """The task as its programs have it."""
-        details: Json = {
-            "flops": self.workload.flops,
-            "graph": self.graph,
-            "structure": self.structure,
-        }
-        work = self.workload
-        return Task(work.space, work.hash, work.name, target, canonical(details))
-
-
-def merge_tasks(found: Iterable[NetworkTask], every: bool = False) -> list[CollectedTask]:
-    """Each workload once, those that compute no whole call left out unless ``every``."""
-    tasks: dict[str, CollectedTask] = {}
-    for one in found:
-        if one.structure or every:
-            known = tasks.setdefault(
-                one.workload.hash,
-                CollectedTask(one.workload, one.structure, one.graph, one.subgraph),
-            )
-            known.weights[one.network] = one.weight
-    return list(tasks.values())
+def merge_tasks(calls: Iterable[NetworkTask], every: bool = False) -> list[CollectedTask]:
+    """Return each workload once, without those that compute no whole call unless ``every``."""
+    tasks: dict[str, NetworkTask] = {}
+    weights: dict[str, dict[str, int]] = {}
+    for call in calls:
+        if call.structure or every:
+            tasks.setdefault(call.workload.hash, call)
+            weights.setdefault(call.workload.hash, {})[call.network] = call.weight
+    return [
+        CollectedTask(first.workload, first.structure, first.graph, first.subgraph, weights[key])
+        for key, first in tasks.items()
+    ]
 
 
 class Extraction:
@@ -94,7 +73,7 @@ class Extraction:
             advance()
 
     def missing(self) -> list[str]:
-        """Networks that TVM has not been asked for."""
+        """Return networks that TVM has not been asked for."""
         return [name for name in self.ids if not self._file(name).exists()]
 
     def retry(self) -> None:
@@ -117,27 +96,27 @@ class Extraction:
         return self.work / f"{name.replace('/', '--')}@{self.ids[name]}.json"
 
     def tasks(self) -> Iterator[NetworkTask]:
-        """What is known of these networks."""
+        """Yield what is known of these networks."""
         for name in self.ids:
             yield from _tasks(_tree(self._file(name)))
 
     def all_tasks(self) -> Iterator[NetworkTask]:
-        """What is known of every network that was ever asked for here, of its last graph."""
-        found: dict[str, Path] = {}
+        """Yield what is known of every network that was ever asked for here, of its last graph."""
+        files: dict[str, Path] = {}
         for file in sorted(self.work.glob("*@*.json"), key=lambda file: file.stat().st_mtime_ns):
-            found[file.stem.rpartition("@")[0]] = file
-        for file in found.values():
+            files[file.stem.rpartition("@")[0]] = file
+        for file in files.values():
             yield from _tasks(_tree(file))
 
     def failures(self) -> dict[str, str]:
-        """Networks without tasks, and why."""
+        """Return networks without tasks, and why."""
         files = {name: self._file(name) for name in self.ids}
-        found = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
-        return {name: why for name, why in found if why}
+        reasons = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
+        return {name: why for name, why in reasons if why}
 
 
 def _believed(done: Finished[Any]) -> tuple[list[Any], str]:
-    """The tasks that a process answered, if tasks they are, or why there are none."""
+    """Return the tasks of a process's answer, or why there are none."""
     if done.death is not None:
         return [], done.death.reason[:500]
     answers = list(done.answers)
@@ -159,13 +138,13 @@ def _tasks(tree: Any) -> Iterator[NetworkTask]:
 
 
 def network_tasks(name: str, graph: Graph, cores: int) -> Iterator[NetworkTask]:
-    """The tasks of one network."""
+    """Yield the tasks of one network."""
     from graph_net.programs.spaces.relax import tasks_of
 
     for task in tasks_of(graph, cores):
         piece = task.subgraph
-        found = (piece.structure, piece.id, _base64(piece)) if piece else ("", "", "")
-        yield NetworkTask(name, task.workload, task.weight, *found)
+        hashes = (piece.structure, piece.id, _base64(piece)) if piece else ("", "", "")
+        yield NetworkTask(name, task.workload, task.weight, *hashes)
 
 
 def _base64(graph: Graph) -> str:

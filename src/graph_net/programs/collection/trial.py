@@ -7,10 +7,8 @@ forking instead of seconds of importing, and a schedule that crashes or never en
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 
 from graph_net.isolate import Sandbox
@@ -19,11 +17,12 @@ from graph_net.measure.placement import Placement
 from graph_net.measure.protocol import MeasureLimits
 from graph_net.measure.server import Server
 from graph_net.measure.task import Surroundings
+from graph_net.programs.collection.outcome import make_program
+from graph_net.programs.collection.plan import PendingProgram, schedule_key
 from graph_net.programs.spaces import Space, SpaceError, repeats_of
 from graph_net.results import (
     Failure,
     Json,
-    Program,
     Stage,
     Symptom,
     Task,
@@ -37,80 +36,73 @@ COMPILE_SECONDS, RUN_SECONDS = 15.0, 5.0
 
 
 def trial_limits() -> MeasureLimits:
-    """What one program may cost."""
+    """Return what one program may cost."""
     seconds = dict.fromkeys(Stage, RUN_SECONDS) | {Stage.COMPILE: COMPILE_SECONDS}
     return MeasureLimits(seconds, 4 << 30)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A schedule of a space, to be measured."""
+    """A program of a space, to be built and timed."""
 
     space: Space
     task: Task
-    schedule: str
-    flops: float = 0.0
+    program: PendingProgram
     limits: MeasureLimits = field(default_factory=trial_limits)
 
     @property
     def key(self) -> str:
         """The hash of the schedule."""
-        return blake2b(self.schedule.encode(), digest_size=8).hexdigest()
+        return f"{schedule_key(self.program.schedule):016x}"
 
     def sandbox(self, workdir: Path) -> Sandbox:
-        """Its work directory and nothing else: the space was made before the fork."""
+        """Allow its work directory and nothing else: the space was made before the fork."""
         return Sandbox(workdir)
 
     def check(self, result: bytes) -> None:
         """Raise ValueError unless these bytes are a program of this schedule."""
         program = program_from_json(result)
-        if (program.task, program.schedule) != (self.task, self.schedule):
+        if (program.task, program.schedule) != (self.task, self.program.schedule):
             raise ValueError("a program of another schedule")
 
     def keep(self, workdir: Path) -> None:
-        """Nothing of a trial is kept but its times."""
+        """Keep nothing: a trial has times alone."""
 
     def run(self, around: Surroundings) -> bytes:
-        """Build beside others, then run alone; the Program, as JSON."""
+        """Build beside others, then run alone; return the Program as JSON."""
         clock, stage = around.clock, Stage.COMPILE
         began = clock()
         around.announce(stage, {})
         placement = Placement(len(os.sched_getaffinity(0)))  # as it is before a runtime changes it
         try:
-            built = self.space.build(self.schedule)
+            built = self.space.build(self.program.schedule)
             around.wait()
             stage = Stage.FIRST_RUN
             built.start_threads()
             with placement:
-                costs = built.times(repeats_of(self.flops))
+                costs = built.times(repeats_of(self.program.workload.flops))
         except SpaceError as error:
             why = clean_text(text_of(error))
             return self._failed(stage, Symptom.UNSUPPORTED, why, clock() - began)
         except Exception as error:
             return self._failed(stage, Symptom.EXCEPTION, message_of(error), clock() - began)
-        return self._made(tuple(costs), None, clock() - began)
+        return self._result(costs, clock() - began)
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
-        """The program of a trial that was killed, or died.
+        """Return the program of a trial that was killed, or died.
 
-        Who runs it has one stage for running; what fails there is called as in tuners' files.
+        The lanes have one stage for running; what fails there is called as in tuners' files.
         """
         if failure.stage is Stage.MEASURE:
             failure = replace(failure, stage=Stage.FIRST_RUN)
-        return self._made((), failure, seconds)
+        return self._result(failure, seconds)
 
     def _failed(self, stage: Stage, symptom: Symptom, why: str, seconds: float) -> bytes:
-        return self._made((), Failure(stage, symptom, why, signature_of(why)), seconds)
+        return self._result(Failure(stage, symptom, why, signature_of(why)), seconds)
 
-    def _made(self, costs: tuple[float, ...], failure: Failure | None, seconds: float) -> bytes:
-        program = Program.from_log(
-            self.task,
-            self.schedule,
-            costs,
-            failure,
-            seconds=round(seconds, 4),
-            measured=round(time.time(), 3),
-        )
+    def _result(self, outcome: Sequence[float] | Failure, seconds: float) -> bytes:
+        extra = {"again": True} if self.program.again else {}
+        program = make_program(self.task, self.program.schedule, outcome, seconds, extra)
         return program_to_json(program).encode()
 
 

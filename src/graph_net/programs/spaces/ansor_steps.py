@@ -31,27 +31,27 @@ _DIGITS = 20
 
 
 def encode_steps(schedules: Sequence[str], length: int = GPU_LENGTH) -> Floats:
-    """Features of each schedule, ``length`` × 22; SpaceError where one is no list of steps."""
-    made = np.zeros((len(schedules), length, WIDTH), np.float32)
-    flat = made.reshape(-1)
+    """Return features of each schedule, ``length`` × 22; SpaceError on what is no schedule."""
+    features = np.zeros((len(schedules), length, WIDTH), np.float32)
+    flat = features.reshape(-1)
     kinds: list[int] = []
-    places: list[int] = []
+    positions: list[int] = []
     values: list[float] = []
-    for place, schedule in enumerate(schedules):
-        start = place * length * WIDTH
+    for index, schedule in enumerate(schedules):
+        start = index * length * WIDTH
         for at, step in enumerate(steps_of(schedule)[:length]):
             row = start + at * WIDTH
             kinds.append(row + _COLUMN.get(step[0], len(KINDS)))
-            found = list(islice(_values(step[1:]), NUMBERS))
-            places += range(row + _START, row + _START + len(found))
-            values += found
+            numbers = list(islice(_values(step[1:]), NUMBERS))
+            positions += range(row + _START, row + _START + len(numbers))
+            values += numbers
     flat[kinds] = 1
-    flat[places] = log_magnitude(values)
-    return made
+    flat[positions] = log_magnitude(values)
+    return features
 
 
 def _values(parts: Sequence[Any]) -> Iterator[float]:
-    """The numbers of a step; a text is a number of its own, and the one it ends in (``$64``)."""
+    """Yield the numbers of a step; a text is a number, and the one it ends in (``$64``) another."""
     for value in leaves(parts):
         if not isinstance(value, str):
             yield number(value)
@@ -63,14 +63,14 @@ def _values(parts: Sequence[Any]) -> Iterator[float]:
 
 
 def steps_of(schedule: str) -> list[list[Any]]:
-    """The steps of a schedule, from its JSON."""
+    """Return the steps of a schedule, from its JSON."""
     try:
         steps = json.loads(schedule)
         if not isinstance(steps, list):
             raise ValueError("no list")
-        for place, step in enumerate(steps):
+        for index, step in enumerate(steps):
             if not isinstance(step, list) or not step or not isinstance(step[0], str):
-                raise ValueError(f"step {place} has no kind")
+                raise ValueError(f"step {index} has no kind")
     except (ValueError, RecursionError) as error:
         raise SpaceError(f"not a list of Ansor's steps: {error}") from error
     return steps

@@ -15,12 +15,12 @@ LARGEST = 2**62
 
 
 def bucket(word: str, buckets: int) -> int:
-    """One of so many buckets, always the same for a word."""
+    """Return one of so many buckets, always the same for a word."""
     return crc32(word.encode("utf-8", "surrogatepass")) % buckets
 
 
 def number(value: Any) -> float:
-    """A number within bounds; 0 for what is none."""
+    """Return a number within bounds; 0 for what is none."""
     if isinstance(value, (int, float)) and (isinstance(value, int) or isfinite(value)):
         return float(max(-LARGEST, min(LARGEST, value)))
     return 0.0
@@ -28,12 +28,12 @@ def number(value: Any) -> float:
 
 def log_magnitude(values: Any) -> Floats:
     """Magnitudes: sign · log2(1 + \\|x\\|), as TenSet has them."""
-    given = np.asarray(values, np.float64)
-    return np.asarray(np.sign(given) * np.log2(1 + np.abs(given)), np.float32)
+    numbers = np.asarray(values, np.float64)
+    return np.asarray(np.sign(numbers) * np.log2(1 + np.abs(numbers)), np.float32)
 
 
 def leaves(values: Sequence[Any]) -> Iterator[Any]:
-    """What lists within lists hold, in order."""
+    """Yield what lists within lists hold, in order."""
     waiting = [iter(values)]
     while waiting:
         for value in waiting[-1]:

@@ -32,7 +32,7 @@ COUNTED = 4
 
 
 def workload_of(module: Any, name: str) -> Workload:
-    """A function of TVM's as a workload; the hash is the one MetaSchedule's databases use."""
+    """Return a TVM function as a workload, with the hash that MetaSchedule's databases use."""
     from tvm.s_tir.analysis import estimate_tir_flops
     from tvm.s_tir.meta_schedule.database import Workload as Stored
     from tvm.s_tir.meta_schedule.tune_context import _normalize_mod
@@ -86,15 +86,15 @@ class MetaScheduleSpace(Space):
     def _sketches(self) -> list[Any]:
         """The design spaces: traces whose decisions are open."""
         with silent():
-            found = self._context.generate_design_space()
-        return [schedule.trace for schedule in found]
+            schedules = self._context.generate_design_space()
+        return [schedule.trace for schedule in schedules]
 
     def ready(self) -> None:
         """Unpack the module."""
         _ = self.module
 
     def count(self) -> float:
-        """The decisions' choices multiplied, over all sketches; many of them are one program."""
+        """Return the product of all choices, over all sketches; many of them are one program."""
         total = 0.0
         for number in range(len(self._sketches)):
             drawn = [self.draw(number + 1 + len(self._sketches) * k) for k in range(COUNTED)]
@@ -102,7 +102,7 @@ class MetaScheduleSpace(Space):
         return total
 
     def draw(self, seed: int) -> str | None:
-        """A sketch with random decisions, after MetaSchedule's postprocessing."""
+        """Return a sketch with random decisions, after MetaSchedule's postprocessing."""
         from tvm.s_tir.schedule import Trace as Sketch
 
         sketch = self._sketches[(seed - 1) % len(self._sketches)]
@@ -113,15 +113,15 @@ class MetaScheduleSpace(Space):
         )
 
     def mutate(self, schedule: str, seed: int) -> str | None:
-        """One decision changed: a prime factor moved, another choice, another location."""
+        """Change one decision: move a prime factor, take another choice or another location."""
         from tvm.s_tir.schedule import Trace as Sketch
 
         changed = mutate_trace(parse_trace(schedule), random.Random(seed))  # noqa: S311
         if changed is None:
             return None
-        made = self._fresh(1)
-        found = self._finished(made, lambda: Sketch.apply_json_to_schedule(changed, made))
-        return None if found == schedule else found
+        fresh = self._fresh(1)
+        mutated = self._finished(fresh, lambda: Sketch.apply_json_to_schedule(changed, fresh))
+        return None if mutated == schedule else mutated
 
     def _fresh(self, seed: int) -> Any:
         from tvm.s_tir.schedule import Schedule
@@ -143,21 +143,21 @@ class MetaScheduleSpace(Space):
         return canonical(_plain(schedule.trace.simplified(False).as_json()))
 
     def schedule(self, schedule: str) -> Any:
-        """TVM's Schedule of a trace; SpaceError where the trace is none of this function."""
+        """Return TVM's Schedule of a trace; SpaceError where the trace is none of this function."""
         from tvm.s_tir.schedule import Trace as Sketch
 
         trace = parse_trace(schedule)
-        made = self._fresh(1)
+        replayed = self._fresh(1)
         with silent():
             try:
-                Sketch.apply_json_to_schedule(trace, made)
+                Sketch.apply_json_to_schedule(trace, replayed)
             except Exception as error:
                 why = (str(error).strip().splitlines() or [""])[-1][:200]
                 raise SpaceError(f"no schedule of {self.workload.name}: {why}") from error
-        return made
+        return replayed
 
     def wrong(self, schedule: str) -> str | None:
-        """What replaying says; a trace that was drawn or mutated here has nothing wrong."""
+        """Return what replaying says; a trace that was drawn or mutated here has nothing wrong."""
         try:
             self.schedule(schedule)
         except SpaceError as error:
@@ -165,21 +165,21 @@ class MetaScheduleSpace(Space):
         return None
 
     def encode(self, schedule: str) -> np.ndarray:
-        """The primitives and their numbers, as TLP has them."""
+        """Return the primitives and their numbers, as TLP has them."""
         from graph_net.programs.spaces.primitives import encode_trace
 
         return encode_trace(schedule)
 
     def computation(self) -> str:
-        """The function as TVMScript."""
+        """Return the function as TVMScript."""
         return _script(self.module)
 
     def code(self, schedule: str) -> str:
-        """The scheduled function as TVMScript."""
+        """Return the scheduled function as TVMScript."""
         return _script(self.schedule(schedule).mod)
 
     def steps(self, schedule: str) -> str:
-        """The decisions as calls of TVM's schedule."""
+        """Return the decisions as calls of TVM's schedule."""
         return str(self.schedule(schedule).trace.simplified(True))
 
     def build(self, schedule: str) -> Built:
@@ -214,7 +214,7 @@ class TvmProgram(Built):
         tvm.get_global_func("runtime.config_threadpool")(_BIG_CORES, 0)
 
     def times(self, repeats: int) -> list[float]:
-        """TVM's own clock: a call that is not counted, then each after a flush of the caches."""
+        """Time by TVM's clock: one call that is not counted, then each from flushed caches."""
         evaluate = self._library.time_evaluator(
             "main",
             self._device,
@@ -227,7 +227,7 @@ class TvmProgram(Built):
 
 
 def _argument(entry: Any, device: Any) -> Any:
-    """Numbers for a tensor: a short random piece, repeated; indices are 0, which is always one."""
+    """Return numbers for a tensor: a short random piece, repeated; indices are 0, always valid."""
     import numpy as np
     import tvm
 
@@ -245,17 +245,17 @@ def _argument(entry: Any, device: Any) -> Any:
 
 
 def _script(module: Any) -> str:
-    """TVMScript; numbers name their dtype only where it is not the one that most of them have."""
+    """Return TVMScript; numbers name their dtype only where most have another."""
     return min((str(module.script(int_dtype=dtype)) for dtype in ("int32", "int64")), key=len)
 
 
 def cores() -> int:
-    """The cores this process may use."""
+    """Return the cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def _plain(value: Any) -> Any:
-    """TVM's containers and numbers as JSON has them."""
+    """Return TVM's containers and numbers as JSON has them."""
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return value.value if hasattr(value, "value") else [_plain(part) for part in value]

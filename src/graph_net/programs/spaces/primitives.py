@@ -87,19 +87,19 @@ class TraceEncoder:
         self._known: dict[bytes, _Template] = {}
 
     def encode(self, schedules: Sequence[str]) -> Floats:
-        """Features of each schedule; SpaceError where one is no trace."""
-        made = np.empty((len(schedules), LENGTH * WIDTH), np.float32)
-        places: list[int] = []
+        """Return features of each schedule; SpaceError where one is no trace."""
+        features = np.empty((len(schedules), LENGTH * WIDTH), np.float32)
+        positions: list[int] = []
         values: list[float] = []
-        for place, schedule in enumerate(schedules):
+        for row, schedule in enumerate(schedules):
             template, drawn = self._read(schedule)
-            made[place] = template.base
-            _fill(template, drawn, place * LENGTH * WIDTH, places, values)
-        made.reshape(-1)[places] = log_magnitude(values)
-        return made.reshape(-1, *SHAPE)
+            features[row] = template.base
+            _fill(template, drawn, row * LENGTH * WIDTH, positions, values)
+        features.reshape(-1)[positions] = log_magnitude(values)
+        return features.reshape(-1, *SHAPE)
 
     def rows(self, schedule: str) -> int:
-        """How many rows a schedule has before any is cut."""
+        """Return how many rows a schedule has before any is cut."""
         return self._read(schedule)[0].rows
 
     def _read(self, schedule: str) -> tuple[_Template, dict[int, Any]]:
@@ -109,22 +109,22 @@ class TraceEncoder:
                 (n for n, instruction in enumerate(instructions) if instruction[0] == POSTPROC),
                 len(instructions),
             )
-            kept = instructions[:end]
+            decided = instructions[:end]
             # The second format has no references to equal objects: equal lists, equal bytes.
-            key = marshal.dumps(kept, 2)
+            key = marshal.dumps(decided, 2)
             template = self._known.get(key)
             if template is None:
-                template = _TemplateMaker().make(kept)
+                template = _TemplateMaker().make(decided)
                 if len(self._known) >= TEMPLATES:
                     self._known.clear()
                 self._known[key] = template
-            return template, {int(place): value for place, value in decisions}
+            return template, {int(index): value for index, value in decisions}
         except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
             raise SpaceError(f"not a trace of MetaSchedule: {error}") from error
 
 
 def encode_trace(schedule: str) -> Floats:
-    """Features of one schedule; the rows of those that are alike are kept in this process."""
+    """Return features of one schedule; rows of schedules that are alike are cached."""
     return np.asarray(_shared().encode([schedule])[0])
 
 
@@ -134,7 +134,11 @@ def _shared() -> TraceEncoder:
 
 
 def _fill(
-    template: _Template, drawn: dict[int, Any], start: int, places: list[int], values: list[float]
+    template: _Template,
+    drawn: dict[int, Any],
+    start: int,
+    positions: list[int],
+    values: list[float],
 ) -> None:
     """Note what a trace has drawn, and where in an array of many traces it belongs."""
     for instruction, choices, holes in template.holes:
@@ -145,7 +149,7 @@ def _fill(
         several = isinstance(value, list)
         for item, position in holes:
             one = (value[item] if item < len(value) else None) if several else value  # type: ignore[arg-type,index]
-            places.append(start + position)
+            positions.append(start + position)
             values.append(number(one))
 
 
@@ -162,13 +166,13 @@ class _TemplateMaker:
     holes: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def make(self, instructions: list[Any]) -> _Template:
-        for place, (name, inputs, attributes, outputs) in enumerate(instructions):
+        for index, (name, inputs, attributes, outputs) in enumerate(instructions):
             if not isinstance(name, str) or not all(
                 isinstance(part, list) for part in (inputs, attributes, outputs)
             ):
-                raise ValueError(f"instruction {place} is {str(name)[:40]!r}")
+                raise ValueError(f"instruction {index} is {str(name)[:40]!r}")
             if name.startswith("Sample"):
-                self._sample(place, attributes, outputs)
+                self._sample(index, attributes, outputs)
                 continue
             if not name.startswith("Get"):
                 if self.rows < LENGTH:
@@ -176,14 +180,14 @@ class _TemplateMaker:
                 self.rows += 1
             for item, output in enumerate(outputs):
                 self.made[str(output)] = (self.rows, item)
-        holes = [(n, self.choices.get(n), found) for n, found in self.holes.items()]
+        holes = [(n, self.choices.get(n), positions) for n, positions in self.holes.items()]
         return _Template(self.base.reshape(-1), self.rows, holes)
 
-    def _sample(self, place: int, attributes: list[Any], outputs: list[Any]) -> None:
+    def _sample(self, index: int, attributes: list[Any], outputs: list[Any]) -> None:
         if attributes and isinstance(attributes[0], list):
-            self.choices[place] = attributes[0]
+            self.choices[index] = attributes[0]
         for item, output in enumerate(outputs):
-            self.drawn[str(output)] = _Drawn(place, item)
+            self.drawn[str(output)] = _Drawn(index, item)
 
     def _row(self, name: str, inputs: list[Any], attributes: list[Any]) -> None:
         row = self.base[self.rows]
@@ -209,17 +213,17 @@ class _TemplateMaker:
                 row[_WORD_COLUMN.get(value, shared)] = 1
             else:
                 self._number(value)
-        kept = self.raw[:NUMBERS]
-        row[_NUMBER : _NUMBER + len(kept)] = log_magnitude(kept)
+        numbers = self.raw[:NUMBERS]
+        row[_NUMBER : _NUMBER + len(numbers)] = log_magnitude(numbers)
 
     def _number(self, value: Any) -> None:
         """Add a number to the row, or leave its place to what was drawn."""
         at = len(self.raw)
         if isinstance(value, str) and value in self.drawn:
-            found = self.drawn[value]
+            drawn = self.drawn[value]
             if at < NUMBERS:
                 position = self.rows * WIDTH + _NUMBER + at
-                self.holes.setdefault(found.instruction, []).append((found.item, position))
+                self.holes.setdefault(drawn.instruction, []).append((drawn.item, position))
             self.raw.append(0.0)
         elif value is None or value == "None":  # a factor that follows from the others
             self.raw.append(-1.0)

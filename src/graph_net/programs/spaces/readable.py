@@ -34,7 +34,7 @@ _AXES = (
 
 
 def format_schedule(kind: str, schedule: str) -> str:
-    """A schedule of a format as lines; as it is where it is nothing known."""
+    """Return a schedule of a format as lines; unchanged where it cannot be read."""
     try:
         return _WRITERS.get(kind, _settings)(schedule)
     except (SpaceError, ValueError, RecursionError):
@@ -58,18 +58,18 @@ def _trace(schedule: str) -> str:
     instructions, decisions = parse_trace(schedule)
     decided = dict(decisions)
     lines = []
-    for place, (name, inputs, attributes, outputs) in enumerate(instructions):
-        given = [part if isinstance(part, str) else json.dumps(part) for part in inputs]
-        given += map(json.dumps, attributes)
-        if place in decided:
-            given.append(f"decision={json.dumps(decided[place])}")
-        made = f"{', '.join(map(str, outputs))} = " if outputs else ""
-        lines.append(f"{made}{name}({', '.join(given)})")
+    for index, (name, inputs, attributes, outputs) in enumerate(instructions):
+        arguments = [part if isinstance(part, str) else json.dumps(part) for part in inputs]
+        arguments += map(json.dumps, attributes)
+        if index in decided:
+            arguments.append(f"decision={json.dumps(decided[index])}")
+        results = f"{', '.join(map(str, outputs))} = " if outputs else ""
+        lines.append(f"{results}{name}({', '.join(arguments)})")
     return "\n".join(lines)
 
 
 def _settings(schedule: str) -> str:
-    """Parameters with their values, as Kernel Tuner, AutoTVM and Triton have them."""
+    """Return parameters with their values, as Kernel Tuner, AutoTVM and Triton have them."""
     tree = json.loads(schedule)
     if not isinstance(tree, dict):
         return json.dumps(tree, indent=1)

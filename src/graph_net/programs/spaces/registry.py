@@ -19,12 +19,12 @@ MakeSpace = Callable[[Workload, str], Space]
 
 
 def space_names() -> list[str]:
-    """The names of all spaces."""
+    """Return the names of all spaces."""
     return [*BUILT_IN, *sorted({p.name for p in entry_points(group=GROUP)} - BUILT_IN.keys())]
 
 
 def space_of(workload: Workload, target: str = "") -> Space:
-    """The space of a workload."""
+    """Return the space of a workload."""
     for point in entry_points(group=GROUP):
         if point.name == workload.space:
             return cast(MakeSpace, point.load())(workload, target)

@@ -48,7 +48,7 @@ Owners = dict[str, str]
 
 
 def tasks_of(graph: Graph, cores: int) -> list[FoundTask]:
-    """The tasks of a graph; Unsupported where TVM cannot take it."""
+    """Return the tasks of a graph; Unsupported where TVM cannot take it."""
     import tvm
     from tvm import relax
     from tvm.s_tir.meta_schedule.relax_integration import extract_tasks
@@ -75,16 +75,16 @@ def tasks_of(graph: Graph, cores: int) -> list[FoundTask]:
         tasks = extract_tasks(ready, target)
     sites = _sites(fused, _calls(plain, owners))
     carver = Carver(program.graph)
-    found = []
+    results = []
     for task in tasks:
         name = str(task.task_name)
         workload = workload_of(task.dispatched[0], name)
-        found.append(FoundTask(workload, int(task.weight), _carved(carver, sites.get(name))))
-    return found
+        results.append(FoundTask(workload, int(task.weight), _carved(carver, sites.get(name))))
+    return results
 
 
 def _nodes(source: Any, graph: Graph) -> dict[str, str]:
-    """For each call of an exported program the node of the graph."""
+    """Return the node of the graph for each call of an exported program."""
     exported = [node.name for node in source.graph.nodes if node.op == "call_function"]
     if len(exported) == len(graph.nodes):
         return dict(zip(exported, (node.name for node in graph.nodes), strict=True))
@@ -93,7 +93,7 @@ def _nodes(source: Any, graph: Graph) -> dict[str, str]:
 
 
 def _owners(main: Any, translated: list[tuple[Any, list[str]]], nodes: dict[str, str]) -> Owners:
-    """Whose each variable of the imported function is.
+    """Return the node that each variable of the imported function belongs to.
 
     The importer takes one call after the other, so what it wrote since the last one's result is
     there for this one's.
@@ -108,14 +108,14 @@ def _owners(main: Any, translated: list[tuple[Any, list[str]]], nodes: dict[str,
 
 
 def _up_to(owners: Owners, variables: Iterator[str]) -> Owners:
-    """Unknown variables belong to the next one that is known."""
-    found, pending = {}, []
+    """Give unknown variables to the owner of the next one that is known."""
+    known, pending = {}, []
     for variable in variables:
         pending.append(variable)
         if variable in owners:
-            found.update(dict.fromkeys(pending, owners[variable]))
+            known.update(dict.fromkeys(pending, owners[variable]))
             pending = []
-    return found
+    return known
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class _Calls:
     """The same for all variables of a node."""
 
     def computed(self, variables: Iterable[str]) -> frozenset[str]:
-        """The nodes whose work these variables are; none at all where one of them is split.
+        """Return the nodes whose work these variables are; none at all where one of them is split.
 
         A linear layer is a transposition, a product and a reshaping, which fuses with what follows:
         the layer is where the product is. Attention is several products: it is nowhere.
@@ -163,22 +163,22 @@ def _calls(module: Any, owners: Owners) -> _Calls:
 
 
 def _work(module: Any) -> dict[str, float]:
-    """The floating-point operations of each function; next to nothing for one that only moves."""
+    """Return each function's floating-point operations; next to none for one that only moves."""
     from tvm.s_tir.analysis import estimate_tir_flops
 
-    found = {}
+    work = {}
     for variable in module.get_global_vars():
         name = str(variable.name_hint)
         if name != "main":
             flops = float(estimate_tir_flops(type(module)({variable: module[variable]})))
-            found[name] = flops or (1e-6 if name.startswith(MOVES) else 1.0)
-    return found
+            work[name] = flops or (1e-6 if name.startswith(MOVES) else 1.0)
+    return work
 
 
 def _sites(fused: Any, calls: _Calls) -> dict[str, frozenset[str]]:
-    """For each function the nodes of the graph that its first call computes."""
+    """Return the nodes of the graph that each function's first call computes."""
     functions = {str(name.name_hint): fused[name] for name in fused.get_global_vars()}
-    found: dict[str, frozenset[str]] = {}
+    sites: dict[str, frozenset[str]] = {}
     for binding in _bindings(fused["main"]):
         call, value = _call(binding.value), binding.value
         if call is not None:
@@ -188,12 +188,12 @@ def _sites(fused: Any, calls: _Calls) -> dict[str, frozenset[str]]:
             variables = list(_variables(functions[name], calls))
         else:
             continue
-        found.setdefault(name, calls.computed(variables))
-    return found
+        sites.setdefault(name, calls.computed(variables))
+    return sites
 
 
 def _variables(function: Any, calls: _Calls) -> Iterator[str]:
-    """What the calls inside a fused function gave their results to before they were fused."""
+    """Yield the variables that the calls of a fused function had before fusing."""
     for binding in _bindings(function):
         call, variable = _call(binding.value), str(binding.var.name)
         if variable in calls.work and variable != OUTPUT:
@@ -208,7 +208,7 @@ def _bindings(function: Any) -> Iterator[Any]:
 
 
 def _call(value: Any) -> Call | None:
-    """What ``call_tir`` applies to what."""
+    """Return what ``call_tir`` applies to what."""
     if not hasattr(value, "op") or getattr(value.op, "name", "") != "relax.call_tir":
         return None
     function, arguments = value.args[0], value.args[1]

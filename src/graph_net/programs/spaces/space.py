@@ -50,7 +50,7 @@ class Built(ABC):
 
     @abstractmethod
     def times(self, repeats: int) -> list[float]:
-        """Seconds of each of so many runs, from flushed caches, after one that is not counted."""
+        """Return the seconds of each run, from flushed caches, after one that is not counted."""
 
 
 class Space(ABC):
@@ -62,38 +62,38 @@ class Space(ABC):
 
     @abstractmethod
     def count(self) -> float:
-        """About how many programs there are: an upper bound where the space says no more."""
+        """Return about how many programs there are: an upper bound where the space says no more."""
 
     @abstractmethod
     def draw(self, seed: int) -> str | None:
-        """A random schedule, the same for the same seed; None where the draw is no program."""
+        """Return a random schedule, the same for a seed; None where the draw is no program."""
 
     @abstractmethod
     def mutate(self, schedule: str, seed: int) -> str | None:
-        """A schedule one decision away; None where that is no program."""
+        """Return a schedule one decision away; None where that is no program."""
 
     @abstractmethod
     def wrong(self, schedule: str) -> str | None:
-        """Why a schedule cannot work here, where that is known before compiling."""
+        """Return why a schedule cannot work here, where that is known before compiling."""
 
     @abstractmethod
     def encode(self, schedule: str) -> np.ndarray:
-        """The schedule as numbers, always of the same shape; nothing is compiled."""
+        """Return the schedule as numbers, always of the same shape; nothing is compiled."""
 
     @abstractmethod
     def code(self, schedule: str) -> str:
-        """The schedule as a person would write it."""
+        """Return the schedule as a person would write it."""
 
     @abstractmethod
     def build(self, schedule: str) -> Built:
         """Compile a schedule; raises SpaceError where it is none of this space."""
 
     def computation(self) -> str:
-        """What is computed, as a person would write it; empty where the space does not say."""
+        """Return what is computed, as a person would write it; empty where unknown."""
         return ""
 
     def steps(self, schedule: str) -> str:
-        """The decisions of a schedule without the program; empty where there is no such form."""
+        """Return a schedule's decisions without the program; empty where there is no such form."""
         return ""
 
     def ready(self) -> None:
@@ -101,7 +101,7 @@ class Space(ABC):
         return
 
     def draws(self, seed: int, begin: int = 0) -> Iterator[tuple[int, str | None]]:
-        """What random seeds draw, numbered, without end; the same again from any number on."""
+        """Yield what random seeds draw, numbered, without end; the same from any number on."""
         seeds = random.Random(seed)  # noqa: S311
         for number in count_up():
             chosen = seeds.randrange(1, 1 << 31)
@@ -109,7 +109,7 @@ class Space(ABC):
                 yield number, self.draw(chosen)
 
     def sample(self, count: int, seed: int) -> Iterator[str]:
-        """So many distinct random schedules, fewer where the space has no more.
+        """Yield ``count`` distinct random schedules, fewer where the space has no more.
 
         The first ``k`` of a longer sample are the sample of ``k``: a collection can go on.
         """
@@ -118,7 +118,7 @@ class Space(ABC):
 
 
 def distinct(draws: Iterable[tuple[int, str | None]], seen: set[str]) -> Iterator[tuple[int, str]]:
-    """Draws that are a program not ``seen`` yet, until there are none for long."""
+    """Yield draws that are a program not ``seen`` yet, until there are none for long."""
     misses = 0
     for number, schedule in draws:
         if schedule is not None and schedule not in seen:
@@ -132,7 +132,7 @@ def distinct(draws: Iterable[tuple[int, str | None]], seen: set[str]) -> Iterato
 
 
 def repeats_of(flops: float) -> int:
-    """TenSet's rule: how often a program of a task of this size is run."""
+    """Return how often a program of a task of this size is run, by TenSet's rule."""
     if flops >= 2.4e9:
         return 4
     if flops >= 0.83e9:

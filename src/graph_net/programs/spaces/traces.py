@@ -23,7 +23,7 @@ Trace = list[Any]
 
 
 def parse_trace(schedule: str) -> Trace:
-    """A trace from its JSON; SpaceError where it is none."""
+    """Return a trace from its JSON; SpaceError where it is none."""
     try:
         instructions, decisions = json.loads(schedule)
         for name, inputs, attributes, outputs in instructions:
@@ -31,8 +31,8 @@ def parse_trace(schedule: str) -> Trace:
                 isinstance(part, list) for part in (inputs, attributes, outputs)
             ):
                 raise ValueError(f"instruction {name!r}")
-        places = [place for place, _ in decisions]
-        if not all(isinstance(place, int) and 0 <= place < len(instructions) for place in places):
+        indices = [index for index, _ in decisions]
+        if not all(isinstance(index, int) and 0 <= index < len(instructions) for index in indices):
             raise ValueError("a decision of no instruction")
     except (ValueError, TypeError, RecursionError) as error:
         raise SpaceError(f"not a trace of MetaSchedule: {error}") from error
@@ -40,7 +40,7 @@ def parse_trace(schedule: str) -> Trace:
 
 
 def before_postproc(trace: Trace) -> Trace:
-    """What was drawn, without what was computed from it."""
+    """Return what was drawn, without what was computed from it."""
     instructions, decisions = trace
     names = [instruction[0] for instruction in instructions]
     end = names.index(POSTPROC) if POSTPROC in names else len(names)
@@ -48,9 +48,9 @@ def before_postproc(trace: Trace) -> Trace:
 
 
 def programs_of(trace: Trace) -> float:
-    """How many traces differ from this one in their decisions alone."""
+    """Return how many traces differ from this one in their decisions alone."""
     instructions, decisions = before_postproc(trace)
-    return float(prod(_choices(instructions[place], drawn) for place, drawn in decisions))
+    return float(prod(_choices(instructions[index], drawn) for index, drawn in decisions))
 
 
 def _choices(instruction: list[Any], drawn: Any) -> int:
@@ -62,7 +62,7 @@ def _choices(instruction: list[Any], drawn: Any) -> int:
 
 @cache
 def _tilings(extent: int, parts: int, innermost: int) -> int:
-    """In how many ways an extent is a product of so many factors, the last one bounded."""
+    """Count the ways to write an extent as a product of factors, the last one bounded."""
     if parts == 1:
         return int(extent <= innermost)
     divisors = [d for d in range(1, min(extent, innermost) + 1) if extent % d == 0]
@@ -73,27 +73,27 @@ def _tilings(extent: int, parts: int, innermost: int) -> int:
 def _factorings(extent: int, parts: int) -> int:
     if parts == 1:
         return 1
-    found, divisor = 0, 1
+    ways, divisor = 0, 1
     while divisor * divisor <= extent:
         if extent % divisor == 0:
-            found += _factorings(extent // divisor, parts - 1)
+            ways += _factorings(extent // divisor, parts - 1)
             if divisor * divisor != extent:
-                found += _factorings(divisor, parts - 1)
+                ways += _factorings(divisor, parts - 1)
         divisor += 1
-    return found
+    return ways
 
 
 def mutate_trace(trace: Trace, draw: random.Random) -> Trace | None:
-    """The trace with one decision changed, postprocessing left out; None where none can change."""
+    """Return a trace with one decision changed and no postprocessing; None where none can."""
     instructions, decisions = before_postproc(trace)
-    places = list(range(len(decisions)))
-    draw.shuffle(places)
-    for place in places:
-        index, drawn = decisions[place]
+    numbers = list(range(len(decisions)))
+    draw.shuffle(numbers)
+    for number in numbers:
+        index, drawn = decisions[number]
         other = _other(instructions[index], drawn, draw)
         if other is not None:
             changed = [list(entry) for entry in decisions]
-            changed[place] = [index, other]
+            changed[number] = [index, other]
             return [instructions, changed]
     return None
 
@@ -111,7 +111,7 @@ def _other(instruction: list[Any], drawn: Any, draw: random.Random) -> Any:
 
 
 def _moved(factors: list[int], innermost: int, draw: random.Random) -> list[int] | None:
-    """A prime factor moved from one level of the tiling to another."""
+    """Move a prime factor from one level of the tiling to another; None where none can move."""
     moves = []
     for source, factor in enumerate(factors):
         for prime in _primes(factor):
@@ -122,19 +122,19 @@ def _moved(factors: list[int], innermost: int, draw: random.Random) -> list[int]
     if not moves:
         return None
     source, sink, prime = draw.choice(moves)
-    made = list(factors)
-    made[source] //= prime
-    made[sink] *= prime
-    return made
+    moved = list(factors)
+    moved[source] //= prime
+    moved[sink] *= prime
+    return moved
 
 
 @cache
 def _primes(number: int) -> tuple[int, ...]:
-    found, divisor = [], 2
+    primes, divisor = [], 2
     while divisor * divisor <= number:
         if number % divisor == 0:
-            found.append(divisor)
+            primes.append(divisor)
             while number % divisor == 0:
                 number //= divisor
         divisor += 1
-    return (*found, number) if number > 1 else tuple(found)
+    return (*primes, number) if number > 1 else tuple(primes)

@@ -17,7 +17,7 @@ MODULES = ("graph_net.programs.triton.kernels_gemm", "graph_net.programs.triton.
 
 
 def kernel_of(name: str) -> Any:
-    """A kernel by its name; raises SpaceError where triton is not there."""
+    """Return a kernel by its name; raises SpaceError where triton is not there."""
     try:
         modules = [importlib.import_module(module) for module in MODULES]
     except ImportError as error:
@@ -28,13 +28,13 @@ def kernel_of(name: str) -> Any:
 
 
 def compile_program(family: Family, config: Config) -> list[Any]:
-    """The compiled kernels of a program, in order."""
+    """Return the compiled kernels of a program, in order."""
     buffers = {**family.buffers(), "parts": family.workspace(config)}
-    found = []
+    kernels = []
     for launch in family.launches(config):
         types = [buffers[name].dtype for name in launch.buffers]  # type: ignore[union-attr]
-        found.append(_compiled(launch, types))
-    return found
+        kernels.append(_compiled(launch, types))
+    return kernels
 
 
 def _compiled(launch: Launch, types: Sequence[str]) -> Any:
@@ -50,7 +50,7 @@ def _compiled(launch: Launch, types: Sequence[str]) -> Any:
 
 
 def torch_dtype(torch: Any, name: str) -> Any:
-    """The type of a buffer's numbers in memory."""
+    """Return the type of a buffer's numbers in memory."""
     return getattr(torch, "float32" if name == "tf32" else name)
 
 
@@ -61,15 +61,15 @@ class NoDevice:
         self._arch = int(arch.removeprefix("sm_"))
 
     def get_current_device(self) -> int:
-        """The only one."""
+        """Return the only device."""
         return 0
 
     def get_current_stream(self, device: int) -> int:
-        """The default stream."""
+        """Return the default stream."""
         return 0
 
     def get_current_target(self) -> Any:
-        """What is compiled for."""
+        """Return what is compiled for."""
         from triton.backends.compiler import GPUTarget
 
         return GPUTarget("cuda", self._arch, 32)

@@ -24,31 +24,33 @@ class Convolution(Gemm):
         return {**super().options(), "pad": (0, 1, 2, 3, 4, 5)}
 
     def check(self) -> None:
-        of = self.module
-        self.p = (of["h"] + 2 * of["pad"] - of["r"]) // of["stride"] + 1
-        self.q = (of["w"] + 2 * of["pad"] - of["s"]) // of["stride"] + 1
+        module = self.module
+        self.p = (module["h"] + 2 * module["pad"] - module["r"]) // module["stride"] + 1
+        self.q = (module["w"] + 2 * module["pad"] - module["s"]) // module["stride"] + 1
         if self.p < 1 or self.q < 1:
             raise SpaceError("a filter that is larger than the image")
-        self.m, self.n = of["n"] * self.p * self.q, of["k"]
-        self.k, self.taps = of["c"], of["r"] * of["s"]
+        self.m, self.n = module["n"] * self.p * self.q, module["k"]
+        self.k, self.taps = module["c"], module["r"] * module["s"]
 
     def out_shape(self) -> tuple[int, ...]:
         return (self.module["n"], self.p, self.q, self.n)
 
     def buffers(self) -> dict[str, Buffer]:
-        of = self.module
+        module = self.module
         deviation = (self.k * self.taps) ** -0.5
         return {
-            "x": Buffer((of["n"], of["h"], of["w"], of["c"]), self.dtype),
-            "w": Buffer((of["k"], of["r"], of["s"], of["c"]), self.dtype, deviation),
+            "x": Buffer((module["n"], module["h"], module["w"], module["c"]), self.dtype),
+            "w": Buffer(
+                (module["k"], module["r"], module["s"], module["c"]), self.dtype, deviation
+            ),
             **self.outer(),
         }
 
     def launches(self, config: Config) -> tuple[Launch, ...]:
-        of = self.module
-        sizes = {"IMAGES": of["n"], "H": of["h"], "W": of["w"], "C": of["c"]}
-        sizes |= {"P": self.p, "Q": self.q, "N": self.n, "R": of["r"], "S": of["s"]}
-        sizes |= {"STRIDE": of["stride"], "PAD": of["pad"]}
+        module = self.module
+        sizes = {"IMAGES": module["n"], "H": module["h"], "W": module["w"], "C": module["c"]}
+        sizes |= {"P": self.p, "Q": self.q, "N": self.n, "R": module["r"], "S": module["s"]}
+        sizes |= {"STRIDE": module["stride"], "PAD": module["pad"]}
         return self.product("convolution", ("x", "w"), sizes, config)
 
     def reference(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -59,7 +61,7 @@ class Convolution(Gemm):
         return self.epilogue.of(sums.permute(0, 2, 3, 1), tensors)
 
     def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The bias is the convolution's own."""
+        """Add the bias in the convolution's own call."""
         import torch.nn.functional as F
 
         x, w = (tensors[name].permute(0, 3, 1, 2) for name in "xw")

@@ -75,8 +75,8 @@ class Family(ABC):
         self.target = target
         expected = {"kernel", "dtype", *self.sizes, *self.options()}
         if module.keys() != expected:
-            given = ", ".join(sorted(module))
-            raise SpaceError(f"a workload has {', '.join(sorted(expected))}, not {given}")
+            fields = ", ".join(sorted(module))
+            raise SpaceError(f"a workload has {', '.join(sorted(expected))}, not {fields}")
         if module["dtype"] not in self.dtypes:
             raise SpaceError(f"unknown dtype {module['dtype']!r}; known: {', '.join(self.dtypes)}")
         for size in self.sizes:
@@ -92,7 +92,7 @@ class Family(ABC):
 
     @classmethod
     def options(cls) -> dict[str, tuple[Any, ...]]:
-        """Fields of a module beside kernel, dtype and sizes; their values where they are few."""
+        """Return fields of a module beside kernel, dtype and sizes, with their values if few."""
         return {}
 
     def check(self) -> None:  # noqa: B027  # most families have nothing to check
@@ -105,58 +105,58 @@ class Family(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, tuple[int, ...]]:
-        """What can be chosen, and its values in order."""
+        """Return what can be chosen, and its values in order."""
 
     @abstractmethod
     def wrong(self, config: Config) -> str | None:
-        """Why a choice of known values makes no program."""
+        """Return why a choice of known values makes no program."""
 
     @abstractmethod
     def flops(self) -> float:
-        """Operations of the computation, however it is done."""
+        """Return operations of the computation, however it is done."""
 
     @abstractmethod
     def buffers(self) -> dict[str, Buffer]:
-        """Inputs, and ``out``."""
+        """Return inputs, and ``out``."""
 
     def workspace(self, config: Config) -> Buffer | None:
-        """What a program needs beside inputs and output, named ``parts``."""
+        """Return what a program needs beside inputs and output, named ``parts``."""
         return None
 
     @abstractmethod
     def launches(self, config: Config) -> tuple[Launch, ...]:
-        """The kernels of a program, in order."""
+        """Return the kernels of a program, in order."""
 
     @abstractmethod
     def shared(self, config: Config) -> int:
-        """About the bytes of shared memory that a block needs."""
+        """Estimate the bytes of shared memory that a block needs."""
 
     @abstractmethod
     def per_thread(self, config: Config) -> float:
-        """Numbers that each thread keeps in registers throughout."""
+        """Return numbers that each thread keeps in registers throughout."""
 
     @abstractmethod
     def traffic(self, config: Config) -> float:
-        """Bytes that all blocks together ask for, before caches."""
+        """Return bytes that all blocks together ask for, before caches."""
 
     @abstractmethod
     def reference(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The result as torch computes it."""
+        """Return the result as torch computes it."""
 
     def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The result by the calls that a network makes in eager torch: what is compared with."""
+        """Return the result by the calls of a network in eager torch: what is compared with."""
         return self.reference(tensors)
 
     def bytes(self) -> float:
-        """Of inputs and output, each once."""
+        """Return the bytes of inputs and output, each once."""
         return float(sum(buffer.bytes for buffer in self.buffers().values()))
 
 
 def cdiv(a: int, b: int) -> int:
-    """How many ``b`` it takes to cover ``a``."""
+    """Return how many ``b`` it takes to cover ``a``."""
     return -(-a // b)
 
 
 def power_over(size: int) -> int:
-    """The smallest power of two that is no less."""
+    """Return the smallest power of two that is no less."""
     return 1 << max(0, size - 1).bit_length()

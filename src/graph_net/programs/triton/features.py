@@ -34,7 +34,7 @@ NAMES = (*(f"is_{kernel}" for kernel in KERNELS), *CHOSEN, *DERIVED)
 
 
 def features_of(family: Family, config: Config) -> np.ndarray:
-    """As NAMES has them; magnitudes as log2(1 + x), what a kernel does not have is 0."""
+    """Return the numbers of NAMES; magnitudes as log2(1 + x), 0 for what a kernel lacks."""
     import numpy as np
 
     kernel = [float(name == family.module["kernel"]) for name in KERNELS]
@@ -80,7 +80,7 @@ def _sizes(family: Family) -> tuple[int, int, int, int, int]:
 
 
 def _waste(size: int, block: int) -> float:
-    """The share of the blocks' work that is outside."""
+    """Return the share of the blocks' work that is outside."""
     return 1 - size / (-(-size // block) * block)
 
 

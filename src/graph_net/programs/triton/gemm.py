@@ -51,7 +51,7 @@ class Epilogue:
 
     @classmethod
     def read(cls, text: str) -> Epilogue:
-        """Of its name: bias, add and an activation in this order, each there or not, or none."""
+        """Parse a name: bias, add and an activation in this order, each optional, or none."""
         parts = [] if text == "none" else text.split("_")
         known = [*(p for p in ("bias", "add") if p in parts), *parts[-1:]]
         if parts and parts[-1] not in ACTIVATIONS:
@@ -67,13 +67,13 @@ class Epilogue:
         return {"BIAS": self.bias, "ADD": self.add, "ACTIVATION": self.activation}
 
     def of(self, sums: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """As torch does it."""
+        """Apply it to sums with torch."""
         if self.bias:
             sums = sums + tensors["bias"].to(sums.dtype)
         return self.after_bias(sums, tensors)
 
     def after_bias(self, sums: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """As torch does it to a sum that has its bias already."""
+        """Apply it with torch to sums that have their bias already."""
         import torch.nn.functional as F
 
         if self.add:
@@ -107,11 +107,11 @@ class Gemm(Family):
         return PARAMETERS
 
     def steps(self, config: Config) -> int:
-        """Of the loop over the sum, for all parts together."""
+        """Count the steps of the loop over the sum, for all parts together."""
         return self.taps * cdiv(self.k, config["block_k"])
 
     def blocks(self, config: Config) -> tuple[int, int]:
-        """Tiles along the rows and along the columns."""
+        """Return tiles along the rows and along the columns."""
         return cdiv(self.m, config["block_m"]), cdiv(self.n, config["block_n"])
 
     def wrong(self, config: Config) -> str | None:
@@ -156,7 +156,7 @@ class Gemm(Family):
         return None
 
     def shared(self, config: Config) -> int:
-        """Tiles in flight, or the result on its way to be stored, whichever is more.
+        """Return the bytes of the tiles in flight or of the result being stored, the larger.
 
         Warp groups (four warps, 64 rows) multiply out of shared memory, so that their tiles stay
         there one stage longer than those that go through registers.
@@ -186,22 +186,22 @@ class Gemm(Family):
         return Buffer((config["split_k"], self.batch, self.m, self.n), "float32")
 
     def outer(self) -> dict[str, Buffer]:
-        """The output, and what the epilogue reads."""
-        found = {"out": Buffer(self.out_shape(), self.dtype)}
+        """Return the output, and what the epilogue reads."""
+        buffers = {"out": Buffer(self.out_shape(), self.dtype)}
         if self.epilogue.bias:
-            found["bias"] = Buffer((self.n,), self.dtype)
+            buffers["bias"] = Buffer((self.n,), self.dtype)
         if self.epilogue.add:
-            found["added"] = Buffer(self.out_shape(), self.dtype)
-        return found
+            buffers["added"] = Buffer(self.out_shape(), self.dtype)
+        return buffers
 
     def out_shape(self) -> tuple[int, ...]:
-        """Of the output; its last size is ``n``."""
+        """Return the shape of the output; its last size is ``n``."""
         return (self.m, self.n)
 
     def product(
         self, kernel: str, inputs: tuple[str, str], sizes: Mapping[str, int | bool], config: Config
     ) -> tuple[Launch, ...]:
-        """The kernel of the product, and with split-K the one that adds its parts."""
+        """Return the kernel of the product, and with split-K the one that adds its parts."""
         parts = config["split_k"]
         rows, columns = self.blocks(config)
         bias = "bias" if self.epilogue.bias else "out"  # where there is none, it is not read
@@ -224,7 +224,7 @@ class Gemm(Family):
 
 
 def sum_of_parts(total: int, columns: int, parts: int, epilogue: Epilogue) -> Launch:
-    """The kernel that adds the parts of a split sum and does the epilogue."""
+    """Return the kernel that adds the parts of a split sum and does the epilogue."""
     return Launch(
         "add_parts",
         (cdiv(total, SUM_BLOCK), 1, 1),

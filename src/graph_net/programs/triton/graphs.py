@@ -36,22 +36,22 @@ class _Calls:
     nodes: list[Node] = field(default_factory=list)
 
     def read(self, name: str, shape: tuple[int, ...], parameter: bool = False) -> Ref:
-        """An input, of the family's dtype."""
+        """Add an input of the family's dtype."""
         dtype = "float32" if self.family.dtype == "tf32" else self.family.dtype
         role = Role.PARAMETER if parameter or name in PARAMETERS else Role.INPUT
         spec = TensorSpec(shape, dtype, _channels_last(shape) if len(shape) == 4 else None)
         self.inputs.append(Input(name, spec, Normal(0.0, 1.0), role))
         return Ref(name)
 
-    def call(self, target: str, *given: Argument) -> Ref:
-        """A call of an operator; its node is called after it."""
+    def call(self, target: str, *arguments: Argument) -> Ref:
+        """Add a call of an operator; its node is named after it."""
         name = f"{target.split('.')[1]}_{len(self.nodes)}"
-        self.nodes.append(Node(name, target, given))
+        self.nodes.append(Node(name, target, arguments))
         return Ref(name)
 
 
 def graph_of(family: Family) -> Graph:
-    """The graph of what a family's programs compute."""
+    """Return the graph of what a family's programs compute."""
     calls = _Calls(family)
     match family:
         case Matmul():
@@ -74,10 +74,10 @@ def _product(calls: _Calls, family: Matmul) -> Ref:
     m, n, k, batch = family.m, family.n, family.k, family.batch
     transposed = bool(family.module["transposed"])
     if transposed and batch == 1:
-        given = [calls.read("a", (m, k)), calls.read("b", (n, k), parameter=True)]
+        arguments = [calls.read("a", (m, k)), calls.read("b", (n, k), parameter=True)]
         if family.epilogue.bias:
-            given.append(calls.read("bias", (n,)))
-        return _finished(calls, family, calls.call("aten.linear.default", *given), (m, n))
+            arguments.append(calls.read("bias", (n,)))
+        return _finished(calls, family, calls.call("aten.linear.default", *arguments), (m, n))
     right: Ref
     if transposed:
         right = calls.call("aten.transpose.int", calls.read("b", (batch, n, k)), 1, 2)
@@ -91,23 +91,23 @@ def _product(calls: _Calls, family: Matmul) -> Ref:
 
 
 def _convolved(calls: _Calls, family: Convolution) -> Ref:
-    of = family.module
-    given: list[Argument] = [
-        calls.read("x", (of["n"], of["c"], of["h"], of["w"])),
-        calls.read("w", (of["k"], of["c"], of["r"], of["s"])),
-        calls.read("bias", (of["k"],)) if family.epilogue.bias else None,
-        ListValue((of["stride"],) * 2),
-        ListValue((of["pad"],) * 2),
+    module = family.module
+    arguments: list[Argument] = [
+        calls.read("x", (module["n"], module["c"], module["h"], module["w"])),
+        calls.read("w", (module["k"], module["c"], module["r"], module["s"])),
+        calls.read("bias", (module["k"],)) if family.epilogue.bias else None,
+        ListValue((module["stride"],) * 2),
+        ListValue((module["pad"],) * 2),
     ]
     defaults: list[Argument] = [None, ListValue((1, 1)), ListValue((0, 0))]
-    while defaults and given[-1] == defaults.pop():
-        given.pop()  # what is not said is not written
-    shape = (of["n"], of["k"], family.p, family.q)
-    return _finished(calls, family, calls.call("aten.conv2d.default", *given), shape)
+    while defaults and arguments[-1] == defaults.pop():
+        arguments.pop()  # what is not said is not written
+    shape = (module["n"], module["k"], family.p, family.q)
+    return _finished(calls, family, calls.call("aten.conv2d.default", *arguments), shape)
 
 
 def _finished(calls: _Calls, family: Gemm, result: Ref, shape: tuple[int, ...]) -> Ref:
-    """What is left of an epilogue: ``x + layer(x)``, but ``relu(layer(x) + x)`` as ResNets do."""
+    """Add the rest of an epilogue: ``x + layer(x)``, but ``relu(layer(x) + x)`` as ResNets do."""
     activation = family.epilogue.activation
     if family.epilogue.add:
         added = calls.read("added", shape)

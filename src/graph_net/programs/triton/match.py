@@ -83,7 +83,7 @@ class _Matcher:
     # What a graph says of its values.
 
     def sizes(self, value: Value) -> Sizes:
-        """The shape of a floating-point tensor; empty for anything else."""
+        """Return the shape of a floating-point tensor; empty for anything else."""
         if not isinstance(value, Ref):
             return ()
         entry = self.graph.index[value.name]
@@ -93,7 +93,7 @@ class _Matcher:
         return spec.sizes(self.graph.bindings)
 
     def only_reader(self, node: Node) -> Node | None:
-        """The one call that reads a result; None where there are more, or it is returned."""
+        """Return the one call that reads a result; None where there are more, or it is returned."""
         readers = self.readers[node.name]
         return readers[0] if len(readers) == 1 and node.name not in self.returned else None
 
@@ -137,7 +137,7 @@ class _Matcher:
         return {"kernel": kernel, **sizes, "dtype": self.dtype, "epilogue": epilogue, **options}
 
     def _is_transposed(self, value: Value) -> bool:
-        """Whether a matrix is the transpose of what is in memory."""
+        """Return whether a matrix is the transpose of what is in memory."""
         assert isinstance(value, Ref)
         source = self.graph.index[value.name]
         if not isinstance(source, Node):
@@ -150,8 +150,8 @@ class _Matcher:
         return _operator(source) == "transpose" and last
 
     def _attention(self, node: Node) -> Iterator[tuple[_Part, Module]]:
-        """Queries with keys, a softmax, weights with values: how it is computed without fusion."""
-        query, key, value = (self.sizes(given) for given in node.args[:3])
+        """Yield two products and a softmax: how attention is computed without fusion."""
+        query, key, value = (self.sizes(argument) for argument in node.args[:3])
         if min(map(len, (query, key, value))) < 3:
             return
         heads, (rows, width), columns = self.batch * prod(query[:-2]), query[-2:], key[-2]
@@ -231,7 +231,7 @@ class _Matcher:
             yield _Part([node]), self._rows("rms_norm", shape, _columns(node.args[1], shape))
 
     def _spelled_rms_norm(self, node: Node) -> Iterator[tuple[_Part, Module]]:
-        """``weight * (x * rsqrt(mean(x ** 2, -1) + eps))``, as language models write it."""
+        """Match ``weight * (x * rsqrt(mean(x ** 2, -1) + eps))``, as language models write it."""
         part, shape = _Part([node]), self.sizes(node.args[0])
         for expected in ("mean", "add", "rsqrt", "mul", "mul"):
             follower = self.only_reader(part.last)
@@ -260,13 +260,13 @@ class _Matcher:
 
 
 def _operator(node: Node) -> str:
-    """The name of an ATen operator without its overload; in place or not is the same."""
+    """Return the name of an ATen operator without its overload; in place or not is the same."""
     words = node.target.split(".")
     return words[1].rstrip("_") if words[0] == "aten" and len(words) == 3 else ""
 
 
 def _activation(node: Node) -> str:
-    """The kernels' name of an activation; nothing for what they do not have."""
+    """Return the kernels' name of an activation; nothing for what they do not have."""
     name = _operator(node)
     if name == "hardtanh" and node.args[1:] == (0.0, 6.0):
         return "relu6"
@@ -275,13 +275,13 @@ def _activation(node: Node) -> str:
 
 
 def _with_defaults(node: Node) -> tuple[Value, ...]:
-    """The seven arguments of a convolution; the defaults where they are not given."""
+    """Return the seven arguments of a convolution; the defaults where they are not given."""
     defaults: tuple[Value, ...] = (None, None, None, 1, 0, 1, 1)
     return (*node.args, *defaults[len(node.args) :])
 
 
 def _side(value: Value) -> int | None:
-    """The one number of a square stride, padding or size; None where there are two."""
+    """Return the one number of a square stride, padding or size; None where there are two."""
     numbers = value.items if isinstance(value, ListValue) else (value,)
     first = numbers[0]
     return first if isinstance(first, int) and set(numbers) == {first} else None

@@ -52,7 +52,7 @@ class Matmul(Gemm):
         return self.epilogue.of(torch.matmul(tensors["a"], b), tensors)
 
     def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """A linear layer adds its bias in the same call; anything else is a product in a batch."""
+        """Add a linear layer's bias in the same call; anything else is a product in a batch."""
         import torch
         import torch.nn.functional as F
 

@@ -68,7 +68,7 @@ class Rowwise(Family):
         return self._loop(config) or self._limits(config)
 
     def _loop(self, config: Config) -> str | None:
-        """What is wrong with going along a row in steps."""
+        """Return what is wrong with going along a row in steps."""
         parts, steps = config["split_columns"], self.steps(config)
         if config["num_stages"] > 1 and config["num_stages"] > cdiv(steps, parts):
             return "more stages than steps"
@@ -82,7 +82,7 @@ class Rowwise(Family):
         return None
 
     def steps(self, config: Config) -> int:
-        """Blocks that cover a row."""
+        """Return blocks that cover a row."""
         return cdiv(self.size[1], config["block_columns"])
 
     def shared(self, config: Config) -> int:

@@ -34,7 +34,7 @@ ATTEMPTS = 1000
 
 
 def family_of(module: Mapping[str, Any], target: Target) -> Family:
-    """The family of a module; raises SpaceError where it is none."""
+    """Return the family of a module; raises SpaceError where it is none."""
     for family in FAMILIES:
         if module.get("kernel") in family.kernels:
             return family(module, target)
@@ -43,7 +43,7 @@ def family_of(module: Mapping[str, Any], target: Target) -> Family:
 
 
 def workload_of(module: Mapping[str, Any]) -> Workload:
-    """The workload of a module, checked."""
+    """Return the workload of a module, checked."""
     text = canonical(dict(module))
     family = family_of(module, Target())
     sizes = "x".join(str(module[size]) for size in family.sizes if size in module)
@@ -70,7 +70,7 @@ class TritonSpace(Space):
         self.family = family_of(module, self.gpu)
 
     def configs(self) -> Iterator[Config]:
-        """Every configuration that is a program, in order."""
+        """Yield every configuration that is a program, in order."""
         names, values = self._parameters.keys(), self._parameters.values()
         for chosen in itertools.product(*values):
             config = dict(zip(names, chosen, strict=True))
@@ -103,9 +103,9 @@ class TritonSpace(Space):
         random.Random(seed).shuffle(steps)  # noqa: S311  # no secret
         for name, by in steps:
             values = self._parameters[name]
-            place = values.index(config[name]) + by
-            if 0 <= place < len(values):
-                changed = {**config, name: values[place]}
+            index = values.index(config[name]) + by
+            if 0 <= index < len(values):
+                changed = {**config, name: values[index]}
                 if self.family.wrong(changed) is None:
                     return canonical(dict(changed))
         return None
@@ -123,17 +123,17 @@ class TritonSpace(Space):
         return self.family.wrong(config)
 
     def config(self, schedule: str) -> dict[str, int]:
-        """The values of a schedule's parameters; raises SpaceError where it is none."""
+        """Return the values of a schedule's parameters; raises SpaceError where it is none."""
         if (reason := self.wrong(schedule)) is not None:
             raise SpaceError(f"no program of {self.workload.name}: {reason}")
-        found: dict[str, int] = json.loads(schedule)
-        return found
+        config: dict[str, int] = json.loads(schedule)
+        return config
 
     def encode(self, schedule: str) -> np.ndarray:
         return features_of(self.family, self.config(schedule))
 
     def computation(self) -> str:
-        """Sizes, tensors, and the result as torch computes it."""
+        """Return sizes, tensors, and the result as torch computes it."""
         sizes = [f"# {name} = {value}" for name, value in self.family.module.items()]
         tensors = [
             f"# {name}: {buffer.dtype}{list(buffer.shape)}"
@@ -143,7 +143,7 @@ class TritonSpace(Space):
         return "\n".join([*sizes, "", *tensors, "", reference])
 
     def steps(self, schedule: str) -> str:
-        """The parameters and their values."""
+        """Return the parameters and their values."""
         return "\n".join(f"{name} = {value}" for name, value in self.config(schedule).items())
 
     def code(self, schedule: str) -> str:
@@ -160,8 +160,8 @@ class TritonSpace(Space):
         return "\n".join([*lines, "", source])
 
     def build(self, schedule: str) -> Built:
-        from graph_net.programs.triton.bench import Bench, TritonBuilt
+        from graph_net.programs.triton.workload_data import TritonBuilt, WorkloadData
 
         config = self.config(schedule)
-        bench = Bench(self.family)
-        return TritonBuilt(bench, config, bench.prepare(config))
+        data = WorkloadData(self.family)
+        return TritonBuilt(data, config, data.prepare(config))

@@ -33,34 +33,34 @@ H200 = Target()
 
 
 def target_of(text: str) -> Target:
-    """A target out of its JSON; an empty text is this machine's GPU, an H200 where it has none."""
+    """Read a target from its JSON; an empty text is this machine's GPU, else an H200."""
     if not text:
         return this_machine() or H200
     try:
         tree = json.loads(text)
-        found = Target(**tree)
+        target = Target(**tree)
     except (TypeError, ValueError) as error:
         raise SpaceError(f"no CUDA target: {text[:80]}: {error}") from error
-    numbers = (found.sms, found.shared, found.registers, found.l2)
-    if found.kind != "cuda" or not all(isinstance(n, int) and n > 0 for n in numbers):
+    numbers = (target.sms, target.shared, target.registers, target.l2)
+    if target.kind != "cuda" or not all(isinstance(n, int) and n > 0 for n in numbers):
         raise SpaceError(f"no CUDA target: {text[:80]}")
-    return found
+    return target
 
 
 def this_machine() -> Target | None:
-    """The GPU that programs run on here; None where there is none. This begins to use the GPU."""
+    """Return this machine's GPU; None where there is none. This begins to use the GPU."""
     try:
         import torch
     except ImportError:
         return None
     if not torch.cuda.is_available():
         return None
-    of = torch.cuda.get_device_properties(0)
+    properties = torch.cuda.get_device_properties(0)
     return Target(
-        name=of.name,
-        arch=f"sm_{of.major}{of.minor}",
-        sms=of.multi_processor_count,
-        shared=int(getattr(of, "shared_memory_per_block_optin", H200.shared)),
-        registers=int(getattr(of, "regs_per_multiprocessor", H200.registers)),
-        l2=int(getattr(of, "L2_cache_size", H200.l2)),
+        name=properties.name,
+        arch=f"sm_{properties.major}{properties.minor}",
+        sms=properties.multi_processor_count,
+        shared=int(getattr(properties, "shared_memory_per_block_optin", H200.shared)),
+        registers=int(getattr(properties, "regs_per_multiprocessor", H200.registers)),
+        l2=int(getattr(properties, "L2_cache_size", H200.l2)),
     )

@@ -1,53 +1,35 @@
-"""Running programs on the GPU: their data, whether the result is right, how long each run takes."""
+"""The data of workloads on the GPU, programs loaded with it, and whether results are right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from graph_net.programs.spaces.space import Built, SpaceError, repeats_of
+from graph_net.programs.spaces.space import Built, SpaceError, Workload
 from graph_net.programs.triton.compiling import compile_program, kernel_of, torch_dtype
 from graph_net.programs.triton.family import Buffer, Config, Family
+from graph_net.programs.triton.space import TritonSpace
+from graph_net.programs.triton.timing import TooSlow, flush_buffer, timed
 from graph_net.results import Failure, Stage, Symptom
 
 if TYPE_CHECKING:
     import torch
 
-FLUSH = 512 << 20
-"""Bytes written before each run: over the L2 cache, and long enough to hide the launch behind."""
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "tf32": 1e-2, "float32": 1e-3}
 """Of the result: of each number and, again, of the mean magnitude."""
-HEAD_START = 16
-"""Flushes before the first run, about 2 ms of an H200: it is awake and the host far ahead."""
-ATTEMPTS = 3
-CLOCK = 9
-"""Digits of a second that the GPU's clock has; what CUDA says beyond them is float32's."""
-REPEATS, FEWEST = 8, 3
-SPENT = 0.15
-"""Seconds of GPU time for the repeats of one program."""
-HOPELESS, SHORT = 50.0, 0.1
-"""So many times slower than the best, and longer than this: not worth repeats."""
+MOST_LOADED = 12
+"""More workloads than are on their way at a time, so that few are loaded twice."""
 
 
 class WrongAnswer(SpaceError):
     """A program that computes something else."""
 
 
-class TooSlow(SpaceError):
-    """A program that is not worth its repeats."""
-
-
 class NoRoom(SpaceError):
     """The data of a workload does not fit the memory that is free now; no program's fault."""
-
-
-@dataclass(frozen=True)
-class Timed:
-    """Seconds of each run; ``overtaken`` where the GPU waited for the host in the last attempt."""
-
-    costs: list[float]
-    overtaken: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +41,7 @@ class Prepared:
     """What the compiler says: registers a thread, spills, bytes of shared memory."""
 
 
-class Bench:
+class WorkloadData:
     """A workload's data on the GPU, and what its result should be."""
 
     def __init__(self, family: Family, device: str = "cuda") -> None:
@@ -92,8 +74,8 @@ class Bench:
         ]  # fmt: skip
 
         def run() -> None:
-            for start, given, options in launches:
-                start(*given, **options)
+            for start, arguments, options in launches:
+                start(*arguments, **options)
 
         self.tensors["out"].fill_(float("nan"))
         run()
@@ -119,15 +101,15 @@ class Bench:
             raise WrongAnswer(f"{bad} of {ratio.numel()} numbers are off, by up to {worst:.3g}")
 
     def with_torch(self) -> Callable[[], object]:
-        """The same computation as eager torch does it, to compare with."""
+        """Return the same computation as eager torch does it, to compare with."""
         return lambda: self.family.eager(self.tensors)
 
 
 class TritonBuilt(Built):
     """A program on the GPU that gave the right answer."""
 
-    def __init__(self, bench: Bench, config: Config, prepared: Prepared) -> None:
-        self.bench = bench
+    def __init__(self, data: WorkloadData, config: Config, prepared: Prepared) -> None:
+        self.data = data
         self.config = config
         self.prepared = prepared
 
@@ -135,96 +117,69 @@ class TritonBuilt(Built):
         return timed(self.prepared.run, repeats, flush_buffer()).costs
 
 
-def flush_buffer() -> torch.Tensor:
-    """What is written to empty the caches."""
-    import torch
+class WorkloadCache:
+    """Loads the data of a workload when it is asked for; frees the one unused longest."""
 
-    return torch.empty(FLUSH // 4, dtype=torch.int32, device="cuda")
+    def __init__(
+        self,
+        target: str,
+        load: Callable[[Family], WorkloadData] = WorkloadData,
+        most: int = MOST_LOADED,
+    ) -> None:
+        self._load, self._most = load, most
+        self._space = cache(lambda workload: TritonSpace(workload, target))
+        self._loaded: dict[str, WorkloadData] = {}
 
+    def load(self, workload: Workload) -> tuple[TritonSpace, WorkloadData]:
+        """Return a workload's space and data; raises NoRoom where the data does not fit."""
+        space = self._space(workload)
+        data = self._loaded.pop(workload.hash, None) or self._fresh(space)
+        self._loaded[workload.hash] = data  # the last of a dictionary: the one used last
+        return space, data
 
-def timed(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> Timed:
-    """Seconds of each run by the GPU's clock, with cold caches; all are queued, then awaited.
-
-    A run that the GPU had to wait for would count the waiting: a host that was overtaken while it
-    queued, because others use its cores, queues all of them again; after the last attempt the
-    result says so.
-    """
-    for _ in range(ATTEMPTS):
-        found = _queued(run, repeats, flush)
-        if not found.overtaken:
-            break
-    return found
-
-
-def _queued(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> Timed:
-    import torch
-
-    def mark() -> torch.cuda.Event:
-        return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-
-    marks = [(mark(), mark()) for _ in range(repeats)]
-    overtaken = False
-    for _ in range(HEAD_START):
-        flush.zero_()
-    for begin, end in marks:
-        flush.zero_()
-        begin.record()
-        run()
-        end.record()
-        # only now all of the run is queued: had the GPU reached it before, it may have waited
-        overtaken |= begin.query()  # type: ignore[no-untyped-call]
-    torch.cuda.synchronize()
-    costs = [round(begin.elapsed_time(end) / 1000, CLOCK) for begin, end in marks]
-    return Timed(costs, overtaken)
-
-
-def costs_of(
-    run: Callable[[], object], flops: float, best: float | None, flush: torch.Tensor
-) -> Timed:
-    """Every repeat of a program; raises TooSlow where a first run shows that it is hopeless."""
-    once = timed(run, 1, flush)
-    (first,) = once.costs
-    if best is not None and not once.overtaken and first > max(SHORT, HOPELESS * best):
-        raise TooSlow(f"{first:.6f} s, the best program {best:.6f} s")
-    wanted = max(REPEATS, repeats_of(flops))
-    return timed(run, max(FEWEST, min(wanted, int(SPENT / first))), flush)
-
-
-def exact_products() -> Any:
-    """While this is entered torch multiplies float32 as float32."""
-    import contextlib
-
-    import torch
-
-    @contextlib.contextmanager
-    def exact() -> Any:
-        before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    def _fresh(self, space: TritonSpace) -> WorkloadData:
+        while len(self._loaded) >= self._most:
+            del self._loaded[next(iter(self._loaded))]
         try:
-            yield
-        finally:
-            torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+            return self._load(space.family)
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+            self._loaded.clear()  # so that there is room for the next
+            why = f"no room for the data of {space.workload.name}: {error}"
+            raise NoRoom(why[:300]) from error
 
-    return exact()
+
+@contextmanager
+def exact_products() -> Iterator[None]:
+    """Have torch multiply float32 as float32 while this is entered."""
+    import torch
+
+    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
 
 
 def details_of(kernels: list[Any]) -> dict[str, int]:
-    """What the compiler says of a program's first kernel."""
+    """Return what the compiler says of a program's first kernel."""
     first = kernels[0]
-    found = {"shared": int(first.metadata.shared)}
+    details = {"shared": int(first.metadata.shared)}
     for ours, theirs in (("registers", "n_regs"), ("spills", "n_spills")):
         if (value := getattr(first, theirs, None)) is not None:
-            found[ours] = int(value)
-    return found
+            details[ours] = int(value)
+    return details
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether the GPU had no room; by its name, as torch need not be there."""
+    """Return whether the GPU had no room; by the name, as torch need not be there."""
     return type(error).__name__ == "OutOfMemoryError"
 
 
 def failure_of(error: Exception) -> Failure:
-    """What an exception while measuring means, in the words of records."""
+    """Return what an exception while measuring means, in the words of records."""
     text = f"{type(error).__name__}: {error}"[:300]
     match error:
         case WrongAnswer():

@@ -1,0 +1,184 @@
+"""Programs on a CPU: a process for each turn that makes the task's space, a fork for each trial.
+
+Schedules, programs and failures come through a pipe and are written by the process that collects:
+what runs a stranger's schedules can change no file of a collection.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from graph_net.isolate import Death, Ending, Limits, Needs, Sandbox, enter
+from graph_net.isolate.deaths import death_from, oom_kills, raised, said_rubbish
+from graph_net.isolate.fork import end, fork
+from graph_net.isolate.messages import BadMessage, Inbox, encode, text_of
+from graph_net.isolate.workdir import remove_tree
+from graph_net.measure.device import cpu_name
+from graph_net.programs.collection.bench import Event, Problem
+from graph_net.programs.collection.collect import Collection
+from graph_net.programs.collection.collection_dir import JOURNAL
+from graph_net.programs.collection.drawn_schedules import DrawnSchedules
+from graph_net.programs.collection.plan import Turn, Wanted
+from graph_net.programs.collection.task import CollectedTask
+from graph_net.programs.collection.trial import Trial, serve_trials, trial_limits
+from graph_net.programs.spaces import Space, space_of
+from graph_net.results import Json, Stage, program_from_json
+from graph_net.results.signature import clean_text
+
+MOST_MESSAGE = 1 << 26
+"""Bytes of one message of a turn's process."""
+PATIENCE = 120
+"""Seconds for making a space; a second for each draw, and the limits of each trial, on top."""
+MOST_BYTES = 16 << 30
+"""Address space of a turn's process, so that it fails itself and not the machine."""
+
+
+def cpu_collection(work: Path, wanted: Wanted, jobs: int) -> Collection:
+    """Return the collection of a directory, measured on this machine's cores."""
+    return Collection(work / JOURNAL, wanted, CpuBench(work, jobs))
+
+
+class CpuBench:
+    """Builds programs beside each other on all cores, and times one at a time."""
+
+    def __init__(self, work: Path, jobs: int) -> None:
+        self.work, self.jobs = work, jobs
+        (work / "samples").mkdir(parents=True, exist_ok=True)
+
+    @property
+    def device(self) -> Mapping[str, Json]:
+        """Name the processor, its cores and the version of TVM."""
+        device: dict[str, Json] = {"name": cpu_name(), "cores": len(os.sched_getaffinity(0))}
+        with suppress(PackageNotFoundError):
+            device["tvm"] = version("apache-tvm")
+        return device
+
+    def count(self, task: CollectedTask, seed: int, most: int) -> int:
+        """Return how many schedules a task has: fewer than ``most`` where its space ended."""
+        drawn, complete = self._samples(task, seed).known(most)
+        return len(drawn) if complete else most
+
+    def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
+        """Measure turn after turn."""
+        loaded = False
+        for turn in turns:
+            samples = self._samples(turn.task, turn.seed)
+            drawn, complete = samples.known(turn.end)
+            if complete and not turn.pending(drawn):
+                continue
+            if turn.task.workload.space == "metaschedule" and not loaded:
+                from graph_net.compilers.tvm_ready import load_intrinsics
+
+                load_intrinsics()  # once, here: every process of a turn is forked with it
+                loaded = True
+            yield from self._measure(TurnProcess(turn, samples, self.jobs))
+
+    def _measure(self, process: TurnProcess) -> Generator[Event]:
+        """Start a turn's process, and keep what it says, which is all that it can leave here."""
+        folder = self.work / "trials"
+        remove_tree(folder)
+        folder.mkdir()
+        reads, writes = os.pipe()
+        kills = oom_kills()
+        child = fork(lambda: process.live(folder, writes))
+        os.close(writes)
+        death = None
+        try:
+            yield from self._hear(process, reads)
+            os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        except BadMessage as error:
+            death = said_rubbish(error)
+        finally:
+            os.close(reads)
+            status = end(child)
+        if status:
+            task = process.turn.task.workload
+            yield _problem(task, death or death_from(status, process.most_seconds, kills))
+
+    def _hear(self, process: TurnProcess, reads: int) -> Generator[Event]:
+        inbox = Inbox(MOST_MESSAGE, MOST_MESSAGE)
+        while True:
+            if not wait([reads], timeout=1.0):
+                yield None
+                continue
+            if not (data := os.read(reads, 1 << 20)):
+                return
+            for message, blob in inbox.feed(data):
+                yield _event(process, message, blob)
+
+    def _samples(self, task: CollectedTask, seed: int) -> DrawnSchedules:
+        name = f"{task.workload.hash}-{seed}.txt"
+        return DrawnSchedules(self.work / "samples" / name, seed)
+
+
+def _problem(workload: Any, death: Death) -> Problem:
+    """Blame a task for the death of its process, unless somebody killed it."""
+    text = f"{workload.name}: the process of its space ended: {death}"
+    return Problem(text, "" if death.ending is Ending.KILLED else workload.hash)
+
+
+def _event(process: TurnProcess, message: dict[str, Any], blob: bytes) -> Event:
+    """Believe a turn's process what it may say; raise BadMessage on anything else."""
+    workload = process.turn.task.workload
+    try:
+        match message["event"]:
+            case "samples":
+                process.samples.add(blob)
+            case "failed":
+                return Problem(clean_text(str(message["why"]))[:1000], workload.hash)
+            case "record":
+                program = program_from_json(blob)
+                if program.task.workload != workload.hash:
+                    raise BadMessage("a program of another task")
+                return program
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadMessage(str(error)[:200]) from error
+    return None
+
+
+class TurnProcess:
+    """The process of one turn: makes the space, draws what is missing, runs the trials."""
+
+    def __init__(self, turn: Turn, samples: DrawnSchedules, jobs: int) -> None:
+        self.turn, self.samples, self.jobs = turn, samples, jobs
+
+    @property
+    def most_seconds(self) -> int:
+        """How long it may take where every trial takes as long as it may."""
+        seconds = trial_limits().seconds
+        each = 1 + sum(seconds[stage] for stage in (Stage.COMPILE, Stage.MEASURE))
+        return PATIENCE + int(2 * self.turn.wanted.turn * each)
+
+    def live(self, folder: Path, writes: int) -> None:
+        """Run the turn, with ``place`` alone to write to."""
+        # It holds the workers of its trials, and looks after them in /proc.
+        needs = Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
+        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, needs), writes)
+        workload = self.turn.task.workload
+        try:
+            trials = self._trials(space_of(workload), writes)
+            serve_trials(trials, self.jobs, folder / "lanes", writes)
+        except Exception as error:
+            death = raised(type(error).__name__, text_of(error), MOST_BYTES)
+            _tell(writes, {"event": "failed", "why": f"{workload.name}: {death}"})
+
+    def _trials(self, space: Space, writes: int) -> list[Trial]:
+        """Draw what is not drawn yet, and say so; return what is to be measured."""
+        drawn, lines = self.samples.draw(space, self.turn.end)
+        _tell(writes, {"event": "samples"}, lines)
+        space.ready()
+        task = self.turn.task.named(space.target)
+        return [Trial(space, task, program) for program in self.turn.pending(drawn)]
+
+
+def _tell(pipe: int, tree: dict[str, Any], blob: bytes = b"") -> None:
+    os.set_blocking(pipe, True)  # the lanes leave it as they need it
+    data = memoryview(encode(tree, blob))
+    while data:
+        data = data[os.write(pipe, data) :]

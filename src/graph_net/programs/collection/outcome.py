@@ -1,0 +1,46 @@
+"""What measuring a program gave, as a Program; the only place where collectors make one."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from graph_net.results import RETRIED, Failure, Program, Task, canonical
+
+
+def make_program(
+    task: Task,
+    schedule: str,
+    outcome: Sequence[float] | Failure,
+    seconds: float,
+    extra: Mapping[str, Any],
+) -> Program:
+    """Return a program measured just now: the seconds of every repeat, or why there are none."""
+    return Program.from_log(
+        task,
+        schedule,
+        () if isinstance(outcome, Failure) else tuple(outcome),
+        outcome if isinstance(outcome, Failure) else None,
+        seconds=round(seconds, 4),
+        measured=round(time.time(), 3),
+        extra=canonical(dict(extra)) if extra else "",
+    )
+
+
+def extra_of(program: Program) -> dict[str, Any]:
+    """Return what else is known of a program."""
+    tree: dict[str, Any] = json.loads(program.extra) if program.extra else {}
+    return tree
+
+
+def with_extra(program: Program, **more: Any) -> Program:
+    """Return a program of which more is known."""
+    return replace(program, extra=canonical({**extra_of(program), **more}))
+
+
+def is_final(program: Program) -> bool:
+    """Return whether a program has an outcome; what the machine is to blame for is tried again."""
+    return program.failure is None or program.failure.symptom not in RETRIED
