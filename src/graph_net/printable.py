@@ -22,7 +22,7 @@ def error_line(error: BaseException, most: int = 200) -> str:
 
 
 def printable(text: str, lines: bool = False) -> str:
-    """The text with everything that is not seen written out: ``\\x1b``, ``\\n``, ``\\u202e``.
+    """Return the text with invisible characters escaped: ``\\x1b``, ``\\n``, ``\\u202e``.
 
     That is control characters, what turns or hides the text around it, and halves of characters
     that no encoding has. With ``lines`` line breaks and tabs stay.
@@ -33,12 +33,12 @@ def printable(text: str, lines: bool = False) -> str:
 
 
 def count_phrase(number: int, noun: str, many: str = "") -> str:
-    """A number of things in words: ``1 graph``, ``4,228 graphs``."""
+    """Return a count with its noun: ``1 graph``, ``4,228 graphs``."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def short_count(number: float) -> str:
-    """A count with a unit: 11.7 M."""
+    """Return a count with a unit: 11.7 M."""
     for unit in ("", " k", " M", " G", " T"):
         if abs(number) < 1000:
             return f"{number:.0f}{unit}" if unit == "" else f"{number:.1f}{unit}"
@@ -47,7 +47,7 @@ def short_count(number: float) -> str:
 
 
 def short_bytes(number: float) -> str:
-    """A size with a unit: 44.7 MiB."""
+    """Return a size with a unit: 44.7 MiB."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(number) < 1024:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
@@ -56,7 +56,7 @@ def short_bytes(number: float) -> str:
 
 
 def is_utf8(name: str) -> bool:
-    """Whether a file's name was UTF-8 on disk, so that it can be stored and sent."""
+    """Return whether a file's name was UTF-8 on disk, so that it can be stored and sent."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -65,7 +65,7 @@ def is_utf8(name: str) -> bool:
 
 
 def utf8_name(name: str) -> str:
-    """The name itself where it is UTF-8; one that is not, which no record holds, written out."""
+    """Return the name if it is UTF-8, else an escaped form that a record can hold."""
     return name if is_utf8(name) else printable(name)
 
 

@@ -1,7 +1,7 @@
-"""The noun Graph: the data, its bytes, its hashes, its FX form, its tensors.
+"""Graph: the data, its bytes, its hashes, its FX form, its tensors.
 
-What needs torch (running, FX) lives in modules that are imported when asked for:
-``graph_net.graph.execute``, ``graph_net.graph.fx``, ``graph_net.graph.tensors``.
+What needs torch (running, FX) is not imported here: ``graph_net.graph.execute``,
+``graph_net.graph.fx``, ``graph_net.graph.tensors``.
 """
 
 from graph_net.graph.binary import from_bytes, to_bytes

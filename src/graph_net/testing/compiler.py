@@ -48,7 +48,7 @@ class Report:
 def check_compiler(
     compiler: Compiler, *, device: str = "cpu", graphs: Sequence[str] = tuple(GRAPHS)
 ) -> Report:
-    """What it took and what not; an AssertionError that names every failure if there is one."""
+    """Return what was taken and refused; raise an AssertionError that names every failure."""
     report = examine(compiler, device=device, graphs=graphs)
     if report.findings:
         raise AssertionError("\n".join([f"{compiler.name}:", *report.findings]))
@@ -58,7 +58,7 @@ def check_compiler(
 def examine(
     compiler: Compiler, *, device: str = "cpu", graphs: Sequence[str] = tuple(GRAPHS)
 ) -> Report:
-    """As ``check_compiler``, without raising."""
+    """Return the report of ``check_compiler``, without raising."""
     report = Report(findings=list(_words(compiler, device)))
     if report.findings:
         return report
@@ -73,7 +73,7 @@ def examine(
 
 
 def _words(compiler: Compiler, device: str) -> Iterator[str]:
-    """What can be said of a compiler before it compiles anything."""
+    """Yield the defects that show before anything is compiled."""
     missing = compiler.missing()
     if missing is not None:
         yield f"cannot be used here: {missing}"
@@ -133,7 +133,7 @@ class _Trial:
         self.findings: list[str] = []
 
     def go(self, workdir: Path) -> None:
-        """Compile, run twice on other tensors, compile once more."""
+        """Compile, run on two sets of tensors, compile again."""
         self.graph = GRAPHS[self.name]()
         inputs = tuple(make_inputs(self.graph, self.device))
         job = Job(self.graph, inputs, self.device, workdir, 1)
@@ -157,7 +157,7 @@ class _Trial:
             self.findings.append("Unsupported without a reason")
 
     def _inputs(self, other: bool) -> list[Any]:
-        """The job's inputs again, or others: a small tensor's recipe is its values, not a seed."""
+        """Return the job's inputs again, or others: a small tensor's recipe ignores the seed."""
         made = make_inputs(self.graph, self.device)
         for value in made:
             if other and isinstance(value, torch.Tensor) and value.is_floating_point():
@@ -212,7 +212,7 @@ def _form(value: Any) -> Any:
 
 
 def _children() -> set[str]:
-    """Ids of this process's own children; nothing where the system does not tell."""
+    """Return the ids of this process's children; empty where the system does not list them."""
     found: set[str] = set()
     for path in Path("/proc/self/task").glob("*/children"):
         found.update(path.read_text().split())

@@ -252,12 +252,12 @@ CASES: tuple[Case, ...] = (
 
 
 def case(name: str) -> Case:
-    """The case with this name."""
+    """Return the case with this name."""
     return next(found for found in CASES if found.name == name)
 
 
 def graph_of(model: nn.Module, inputs: tuple[Any, ...], name: str = "", **words: str) -> Graph:
-    """The level-``torch`` graph that Dynamo sees when a model is called; one graph or an error."""
+    """Return the level-``torch`` graph that Dynamo sees; raise if there is not exactly one."""
     found: list[Graph] = []
 
     def keep(module: fx.GraphModule, examples: list[Any]) -> Callable[..., Any]:
@@ -274,7 +274,7 @@ def graph_of(model: nn.Module, inputs: tuple[Any, ...], name: str = "", **words:
 
 
 def case_graph(name: str) -> Graph:
-    """The graph of one case; the same weights every time."""
+    """Return the graph of one case; the same weights every time."""
     chosen = case(name)
     with torch.random.fork_rng():
         torch.manual_seed(0)

@@ -20,7 +20,7 @@ class SpaceDefect(AssertionError):
 
 
 def check_space(space: Space, programs: int = 8, seed: int = 0) -> tuple[str, ...]:
-    """The schedules that were drawn, mutated, encoded and built, if all is well."""
+    """Return the schedules drawn, mutated, encoded and built; raise SpaceDefect on a defect."""
     drawn = tuple(space.sample(programs, seed))
     if not drawn:
         raise SpaceDefect("sample() draws nothing")

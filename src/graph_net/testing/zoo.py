@@ -23,7 +23,7 @@ class ZooDefect(AssertionError):
 
 
 def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[ZooEntry, ...]:
-    """The entries that were built and captured, if all is well: a sample drawn by the seed."""
+    """Return the entries, sampled by the seed, that were built and captured without a defect."""
     entries = check_entries(zoo)
     chosen = random.Random(seed).sample(entries, min(sample, len(entries)))  # noqa: S311
     for entry in chosen:
@@ -33,7 +33,7 @@ def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[ZooEntry, ...]:
 
 
 def check_entries(zoo: Zoo) -> tuple[ZooEntry, ...]:
-    """All entries, if each is named once, in known words, and the same when asked again."""
+    """Return all entries; raise unless names are unique, words known, and the order fixed."""
     entries = tuple(zoo.entries())
     if not entries:
         raise ZooDefect(f"{zoo.library}: names no model; entries() must yield at least one")
@@ -56,7 +56,7 @@ def check_entries(zoo: Zoo) -> tuple[ZooEntry, ...]:
 
 
 def check_build(zoo: Zoo, entry: ZooEntry) -> Call:
-    """What an entry builds, if it is the same every time, evaluates and has no weights."""
+    """Return what an entry builds; raise unless it is deterministic, in eval mode, weightless."""
     call, again = _built(zoo, entry), _built(zoo, entry)
     if call.model.training:
         raise _defect(entry, "is in training mode; return model.eval()")
@@ -117,7 +117,7 @@ def _built(zoo: Zoo, entry: ZooEntry) -> Call:
 
 
 def _outline(call: Call) -> dict[str, Any]:
-    """What two builds must agree in: shapes and types of the state, and the inputs' values."""
+    """Return what two builds must share: shapes and types of the state, and the inputs."""
     state = [*call.model.named_parameters(), *call.model.named_buffers()]
     found: dict[str, Any] = {name: _spec(tensor) for name, tensor in state}
     leaves, shape = tree_flatten((call.args, dict(call.kwargs)))
@@ -132,7 +132,7 @@ def _spec(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _value(leaf: Any) -> Any:
-    """What of an input can be compared and shown; equal for equal tensors."""
+    """Return a comparable form of an input, equal for equal tensors."""
     if not isinstance(leaf, torch.Tensor):
         return repr(leaf)
     if leaf.device.type == "meta":

@@ -25,7 +25,7 @@ class Constraints:
 
 
 def read_constraints(source: str, limits: GraphLimits = DEFAULT_LIMITS) -> Constraints:
-    """What a constraints file says; nothing for an empty one."""
+    """Return what a constraints file declares; an empty file declares nothing."""
     if not source or source.isspace():
         return Constraints()
     with readable("input_tensor_constraints.py"):
@@ -98,7 +98,7 @@ def _examples(tree: ast.expr | None, symbols: dict[str, str]) -> dict[str, int]:
 
 
 def _ranges(tree: ast.expr | None) -> dict[str, tuple[int | None, int | None]]:
-    """The bounds of symbols, which our own writer records beside GraphNet's fields."""
+    """Return the bounds of symbols, which our own writer records beside GraphNet's fields."""
     found: dict[str, tuple[int | None, int | None]] = {}
     if not isinstance(tree, ast.Dict):
         return found
@@ -139,7 +139,7 @@ def _dim(tree: ast.expr, lines: list[str]) -> Dim:
 
 
 def _expr(tree: ast.expr, lines: list[str]) -> Expr:
-    """An expression as it is spelled, so that what is written reads back the same."""
+    """Return an expression as it is spelled, so that what is written reads back the same."""
     if tree.__class__ is ast.Name:
         return Expr(tree.id)
     line = lines[tree.lineno - 1]

@@ -43,7 +43,7 @@ class Compared:
 
 
 def reference_lines(record: Record, path: str, words: DeviceWords) -> Iterator[str]:
-    """The lines of a run on the reference device."""
+    """Yield the lines of a run on the reference device."""
     yield from _beginning(record, path, words)
     prompt = words.words.prompt
     if record.failure is not None or record.timing is None:
@@ -59,7 +59,7 @@ def reference_lines(record: Record, path: str, words: DeviceWords) -> Iterator[s
 def target_lines(
     reference: Record, record: Record, compared: Compared, path: str, words: DeviceWords
 ) -> Iterator[str]:
-    """The lines of a run on the target device; a remark where it says nothing on the device."""
+    """Yield the lines of a run on the target; only a remark if the device is not to blame."""
     failure = record.failure
     if failure is not None and failure.symptom in BLAMELESS and not _noisy(failure):
         why = " ".join(failure.message.split())
@@ -115,6 +115,6 @@ def _forms(
 
 
 def _dtypes_and_shapes(forms: Sequence[Json]) -> list[tuple[str, Json]]:
-    """Of each output as it was stored; one that is None has neither."""
+    """Return dtype and shape of each stored output that is not None."""
     pairs = [form for form in forms if isinstance(form, list) and len(form) == 2]
     return [(str(dtype), shape) for dtype, shape in pairs if dtype != "NoneType"]

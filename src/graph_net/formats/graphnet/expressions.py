@@ -233,7 +233,7 @@ class ExpressionReader:
         raise GraphError("passes **keywords", line=keyword.lineno)
 
     def _path(self, tree: ast.expr) -> str | None:
-        """The dotted path of a name that is no value of the graph, else None."""
+        """Return the dotted path of a name that is not a value of the graph, else None."""
         if tree.__class__ is ast.Name:
             word = tree.id
             return None if word in self.names else self.imports.get(word, word)

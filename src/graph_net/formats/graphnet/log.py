@@ -39,7 +39,7 @@ class Words:
 
 
 def log_lines(record: Record, path: str, words: Words) -> Iterator[str]:
-    """The lines of one sample; of one that says nothing on the compiler, a remark alone.
+    """Yield the lines of one sample; only a remark if the compiler is not to blame.
 
     A parser counts every sample it sees begin, and has no word for a machine's fault.
     """
@@ -56,7 +56,7 @@ def log_lines(record: Record, path: str, words: Words) -> Iterator[str]:
 
 
 def beginning(record: Record, path: str, words: Words) -> Iterator[str]:
-    """The first lines of a sample: what it is, and how it was run."""
+    """Yield the first lines of a sample: what it is, and how it was run."""
     prompt = words.prompt
     device, config = record.device, record.config
     yield f"{prompt} [Processing] {path}"
@@ -75,12 +75,12 @@ def beginning(record: Record, path: str, words: Words) -> Iterator[str]:
 
 
 def _noisy(record: Record) -> bool:
-    """Whether all that is wrong with a record is that its samples are noisy."""
+    """Return whether noisy samples are a record's only fault."""
     return record.failure is not None and record.failure.symptom is Symptom.TOO_NOISY
 
 
 def profiling(record: Record, arm: Samples, words: Words) -> Iterator[str]:
-    """The lines of one arm's samples."""
+    """Yield the lines of one arm's samples."""
     device = record.device
     yield (
         f"[Profiling] Using device: {device.kind} {device.name}, "
@@ -113,7 +113,7 @@ def _result(record: Record) -> Iterator[str]:
 
 
 def eager_dtypes(record: Record) -> list[str]:
-    """The dtypes of what eager gives; an output that is None has none."""
+    """Return the dtypes of eager's outputs, None outputs left out."""
     stored = record.environment.get("eager_outputs")
     if isinstance(stored, list):
         names = [str(pair[0]) for pair in stored if isinstance(pair, list)]
@@ -122,7 +122,7 @@ def eager_dtypes(record: Record) -> list[str]:
 
 
 def compiled_failed(failure: Failure, eager: Sequence[str]) -> Iterator[str]:
-    """The lines of a failure after eager, so that a parser knows compiling from running."""
+    """Yield the lines of a failure after eager: compile and run failures differ in them."""
     if failure.stage is not Stage.COMPILE:
         yield f"[Datatype][compiled]: {' '.join(eager)}"
         yield from failed("compiled", f"Error: {failure.message}")
@@ -133,14 +133,14 @@ def compiled_failed(failure: Failure, eager: Sequence[str]) -> Iterator[str]:
 
 
 def failed(which: str, message: str) -> Iterator[str]:
-    """The lines of a failure."""
+    """Yield the lines of a failure."""
     yield "[Result] status: failed"
     yield f"[Fail due to {which} model execution error.]"
     yield f"[Message] {' '.join(message.split())[:500]}"
 
 
 def correctness(outputs: Sequence[Output]) -> Iterator[str]:
-    """The lines that say at which tolerances each output passes."""
+    """Yield the lines that list at which tolerances each output passes."""
     yield f"[Correctness][equal]: {_bits([output.t_of[-1] == EQUAL for output in outputs])}"
     for t in LEVELS:
         for place, (absolute, relative) in enumerate(FAMILIES.values()):
@@ -159,7 +159,7 @@ def _bits(values: Sequence[bool]) -> str:
 
 
 def performance(eager: Samples, compiled: Samples | None) -> Iterator[str]:
-    """The lines of the times; of one arm alone where there is no other."""
+    """Yield the lines of the times, and of the speedups where there are two arms."""
     for word, arm in (("eager", eager), ("compiled", compiled)):
         if arm is None:
             return
@@ -175,7 +175,7 @@ def performance(eager: Samples, compiled: Samples | None) -> Iterator[str]:
 
 
 def statistics(seconds: Sequence[float]) -> dict[str, float]:
-    """GraphNet's six figures of some samples, in milliseconds."""
+    """Return GraphNet's six statistics of some samples, in milliseconds."""
     values = sorted(value * 1e3 for value in seconds)
     mean = sum(values) / len(values)
     spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))

@@ -68,13 +68,13 @@ class LogSample:
 
 
 def read_log(path: Path | str) -> Iterator[LogSample]:
-    """The samples of a log file, one in memory at a time."""
+    """Yield the samples of a log file, holding one at a time in memory."""
     with TextIOWrapper(open_regular(path), encoding="utf-8", errors="replace") as file:
         yield from samples_of(iter(lambda: file.readline(LINE), ""))
 
 
 def samples_of(lines: Iterable[str]) -> Iterator[LogSample]:
-    """The samples of a log's lines; what comes before the first one is passed over."""
+    """Yield the samples of a log's lines, skipping what comes before the first one."""
     current: _Reading | None = None
     for line in lines:
         # A failure's message may hold anything; all it tells is that something was raised.
@@ -158,7 +158,7 @@ class _Reading:
         return LogSample(self.path, status, self.speedup, t, not lost, self.config)
 
     def _level(self, place: int) -> float | None:
-        """The lowest level at which an output passes."""
+        """Return the lowest level at which an output passes."""
         eager = self.dtypes.get("eager", [])
         if self._passed("equal", place):
             return EQUAL
@@ -174,13 +174,13 @@ class _Reading:
 
 
 def family_of_dtype(dtype: str) -> str | None:
-    """Whose tolerances a dtype has; None where values must be equal."""
+    """Return the dtype whose tolerances apply; None if values must be equal."""
     name = dtype.removeprefix("torch.").removeprefix("paddle.")
     return "float32" if name in _FLOAT32_TOO else _FAMILY.get(name)
 
 
 def tolerance_key(t: int, family: str) -> str:
-    """How a log spells the tolerances of a level."""
+    """Return how a log spells the tolerances of a level."""
     absolute, relative = FAMILIES[family]
     return f"all_close_atol_{10 ** (absolute * t):.2E}_rtol_{10 ** (relative * t):.2E}"
 
@@ -198,7 +198,7 @@ def _positive(text: str) -> float | None:
 
 
 def sample_of_result(tree: object) -> LogSample:
-    """The sample of a JSON result, as GraphNet's older tools wrote one for each model.
+    """Return the sample of a JSON result, as GraphNet's older tools wrote one per model.
 
     It is told from the same lines as a log's; raises ValueError on other JSON.
     """

@@ -26,7 +26,7 @@ FLOAT_TEXT = 64
 
 
 def read_meta(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
-    """The attributes of every metadata class, by the name of the tensor it describes."""
+    """Return the attributes of every metadata class, by the name of its tensor."""
     found: dict[str, Meta] = {}
     if not source or source.isspace():
         return found
@@ -77,7 +77,7 @@ def _classes(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
 
 
 def shape_of(meta: Meta) -> tuple[int, ...]:
-    """The shape a metadata class records."""
+    """Return the shape that a metadata class records."""
     shape = meta.get("shape", [])
     if not isinstance(shape, (list, tuple)) or not all(type(n) is int and n >= 0 for n in shape):
         raise GraphError("the shape is no list of sizes", node=meta["name"], field="shape")
@@ -87,7 +87,7 @@ def shape_of(meta: Meta) -> tuple[int, ...]:
 
 
 def dtype_of(meta: Meta) -> str:
-    """The dtype a metadata class records, without the ``torch.`` in front."""
+    """Return the dtype that a metadata class records, without the prefix ``torch.``."""
     word = meta.get("dtype", "torch.float32")
     if not isinstance(word, str):
         raise GraphError("a dtype is no text", node=meta["name"], field="dtype")
@@ -99,7 +99,7 @@ def dtype_of(meta: Meta) -> str:
 
 
 def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimits) -> Recipe:
-    """How to make the tensor that a metadata class describes."""
+    """Return the recipe of the tensor that a metadata class describes."""
     low, high, data = meta.get("min_val"), meta.get("max_val"), meta.get("data")
     try:
         if "recipe" in meta:
@@ -133,7 +133,7 @@ def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimit
 
 
 def _values_of(dtype: str, data: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """Literal values as the dtype holds them, so that a tensor has one recipe however written."""
+    """Return literal values in the dtype's own type, so that equal tensors have equal recipes."""
     if dtype == "bool":
         return tuple([bool(value) for value in data])
     if dtype in _INTEGERS:
@@ -144,7 +144,7 @@ def _values_of(dtype: str, data: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def stride_of(meta: Meta) -> tuple[Dim, ...]:
-    """The stride that our own writer records where it is not the contiguous one."""
+    """Return the stride, which our own writer records where it is not contiguous."""
     stride = meta["stride"]
     if not isinstance(stride, list) or not all(type(n) in (int, str) for n in stride):
         raise GraphError("no list of steps", node=meta["name"], field="stride")
@@ -155,7 +155,7 @@ def stride_of(meta: Meta) -> tuple[Dim, ...]:
 
 
 def scalar_of(meta: Meta) -> Constant:
-    """The recorded example value of a SymInt argument."""
+    """Return the recorded example value of a SymInt argument."""
     data = meta.get("data")
     value = data[0] if isinstance(data, (list, tuple)) and len(data) == 1 else data
     if not isinstance(value, (int, float, bool)):
@@ -169,7 +169,7 @@ def _number(meta: Meta, key: str) -> float | None:
 
 
 def float_of(word: str, line: int) -> float:
-    """The number in ``float("1e-05")``, as Paddle samples spell every float."""
+    """Return the number in ``float("1e-05")``, as Paddle samples spell every float."""
     try:
         if len(word) <= FLOAT_TEXT:
             return plain_float(float(word))

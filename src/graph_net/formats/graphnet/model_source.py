@@ -39,7 +39,7 @@ class Body:
 
 
 def read_model(source: str, limits: GraphLimits) -> Body:
-    """The body of the ``forward`` method in the source of a ``model.py``."""
+    """Return the body of the ``forward`` method in the source of a ``model.py``."""
     with readable("model.py"):
         return ModelReader(limits).read(parse(source, "model.py", limits))
 
@@ -85,7 +85,7 @@ class ModelReader(ExpressionReader):
         )
 
     def _forward(self, module: ast.Module) -> ast.FunctionDef:
-        """The one method of the one class; code around it could change what it means."""
+        """Return the only method of the only class; code around it could change its meaning."""
         classes = []
         for statement in module.body:
             if isinstance(statement, ast.Import):
@@ -123,7 +123,7 @@ class ModelReader(ExpressionReader):
         return made
 
     def _lasting_locals(self) -> dict[str, str]:
-        """The second names of arguments, less those that stand for something else as well."""
+        """Return the local names of arguments, without those that also stand for another value."""
         uses = Counter(self.locals.values())
         return {
             name: local
@@ -215,7 +215,7 @@ class ModelReader(ExpressionReader):
 
 
 def _alias_of(statements: list[ast.stmt], position: int, place: ast.expr) -> str | None:
-    """The name in ``name = place`` right after an in-place statement, as FX writes it."""
+    """Return the name in ``name = target`` after an in-place statement, as FX writes it."""
     if position + 1 >= len(statements) or not isinstance(place, ast.Name):
         return None
     following = statements[position + 1]
@@ -231,7 +231,7 @@ def _alias_of(statements: list[ast.stmt], position: int, place: ast.expr) -> str
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring."""
+    """Return whether a statement is a docstring."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 

@@ -33,7 +33,7 @@ WEIGHTS = (Role.PARAMETER, Role.BUFFER)
 
 
 def paddle_input(name: str, meta: Meta | None, is_weight: bool, limits: GraphLimits) -> Input:
-    """One argument of a Paddle sample, from the class that describes it."""
+    """Return one argument of a Paddle sample, from the class that describes it."""
     if meta is None:
         why = "neither weight_meta.py nor input_meta.py describes this argument"
         raise GraphError(why, node=name)
@@ -64,7 +64,7 @@ def _recipe(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimits)
 
 
 def paddle_metas(graph: Graph) -> tuple[str, str]:
-    """The texts of ``weight_meta.py`` and ``input_meta.py``."""
+    """Return the texts of ``weight_meta.py`` and ``input_meta.py``."""
     texts = ["\n".join(_meta(graph, entry)) + "\n" for entry in graph.inputs]
     weights = [entry.role in WEIGHTS for entry in graph.inputs]
     pairs = list(zip(texts, weights, strict=True))
@@ -102,7 +102,7 @@ def _meta(graph: Graph, entry: Input) -> list[str]:
 
 
 def _said(recipe: Recipe, dtype: str) -> bool:
-    """Whether GraphNet's own fields read back as this recipe."""
+    """Return whether GraphNet's own fields read back as this recipe."""
     floating = dtype.startswith(("float", "bfloat", "complex"))
     if isinstance(recipe, Normal):
         return floating and recipe.mean is not None and recipe.std is not None
@@ -114,7 +114,7 @@ def _said(recipe: Recipe, dtype: str) -> bool:
 
 
 def number(value: float) -> str:
-    """A number as samples write it: ``float("1e-05")``, whole ones as they are."""
+    """Return a number as samples write it: floats as ``float("1e-05")``."""
     return f'float("{value!r}")' if isinstance(value, float) else repr(value)
 
 

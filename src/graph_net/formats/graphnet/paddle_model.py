@@ -39,7 +39,7 @@ _RUN_PLACE = "paddle.framework._current_expected_place"
 
 
 def read_paddle_model(source: str, limits: GraphLimits) -> Body:
-    """The body of the ``forward`` method in the source of a Paddle ``model.py``."""
+    """Return the body of the ``forward`` method in the source of a Paddle ``model.py``."""
     with readable("model.py"):
         return _PaddleReader(limits, source).read(parse(source, "model.py", limits))
 
@@ -54,7 +54,7 @@ class _PaddleReader(ModelReader):
             del self.expressions[kind]
 
     def _forward(self, module: ast.Module) -> ast.FunctionDef:
-        """The method ``forward`` behind the usual ``__init__``; anything else is refused."""
+        """Return the method ``forward`` after the usual ``__init__``; refuse anything else."""
         match module.body:
             case [
                 ast.Import(names=[ast.alias(name="paddle", asname=None)]),
@@ -140,7 +140,7 @@ class _PaddleReader(ModelReader):
         self.names.update(dict.fromkeys(names[count:]))
 
     def _several(self, tree: ast.expr) -> ast.expr | None:
-        """The call inside the two lambdas that stand around one with several outputs."""
+        """Return the call inside the two lambdas around a call with several outputs."""
         match tree:
             case ast.Call(
                 func=ast.Lambda() as apply,
@@ -185,7 +185,7 @@ class _PaddleReader(ModelReader):
         return self.node(path, args, kwargs, name, tree)
 
     def _detached(self, tree: ast.Call, name: str | None) -> Value:
-        """``x.detach()`` of a tensor, the one method that samples call."""
+        """Read ``x.detach()`` of a tensor, the only method that samples call."""
         match tree:
             case ast.Call(func=ast.Attribute(value=owner, attr="detach"), args=[], keywords=[]):
                 value = self.value(owner)
@@ -214,12 +214,12 @@ def _all_none(trees: list[ast.expr]) -> bool:
 
 
 def _only_init(model: ast.ClassDef, init: ast.FunctionDef) -> ast.ClassDef:
-    """The class with its ``__init__`` alone, under the name it is compared by."""
+    """Return the class with nothing but its ``__init__``, under the name it is compared by."""
     return ast.ClassDef("_", model.bases, model.keywords, [init], model.decorator_list)
 
 
 def _same(source: str, tree: ast.AST) -> bool:
-    """Whether a tree is what this source parses to."""
+    """Return whether this source parses to a tree."""
     pattern: ast.AST = ast.parse(source).body[0]
     if isinstance(pattern, ast.Expr):
         pattern = pattern.value

@@ -40,7 +40,7 @@ _GETITEM = "operator.getitem"
 
 
 def paddle_source(graph: Graph) -> str:
-    """The text of ``model.py``: one Layer with one method that computes the graph."""
+    """Return the text of ``model.py``: one Layer with one method that computes the graph."""
     for name in graph.index:
         if name in PADDLE_RESERVED:
             raise GraphError("the source of this graph needs that name itself", node=name)
@@ -101,14 +101,14 @@ class _PaddleEmitter:
         return found + self._result()
 
     def _is_nameless(self, name: str) -> bool:
-        """Whether a call's outputs have names and the call itself has none."""
+        """Return whether a call's outputs have names and the call itself has none."""
         if name not in self.outputs or name in self.whole:
             return False
         target = self.graph.nodes[self.places[name]].target
         return target != _GETITEM and output_count(target) != LIST
 
     def _statement(self, node: Node) -> tuple[list[str], list[str]]:
-        """The lines that compute a node, and the names they bind that nothing reads."""
+        """Return the lines that compute a node, and the names they bind that nothing reads."""
         outputs = self.outputs.get(node.name)
         call = None if node.target == _GETITEM else self._expression(node)
         lines: list[str] = []
@@ -132,7 +132,7 @@ class _PaddleEmitter:
     def _names(
         self, node: Node, outputs: list[tuple[int, str]]
     ) -> tuple[list[str], list[str], list[tuple[str, str]]]:
-        """A name for every output, those among them that are not read, and second names."""
+        """Return a name for every output, those of them that nothing reads, and second names."""
         count = max(position for position, _ in outputs) + 1
         if isinstance(node.result, tuple):
             count = max(count, len(node.result))
@@ -224,7 +224,7 @@ def _operand(piece: Piece) -> str:
 
 
 def _unpacking(names: list[str], parts: list[Piece], function: str) -> list[str]:
-    """``a, b = function(parts)``, or without parts ``a, b = function``."""
+    """Return the lines of ``a, b = function(parts)``, or without parts ``a, b = function``."""
     head = f"{', '.join(names)}{',' * (len(names) == 1)} = "
     piece: Piece = format_call(function, parts) if parts else function
     if len(head) + len(function) + len(INDENT * 2) + 1 <= WIDTH:

@@ -26,7 +26,7 @@ _LONGEST = 20_000
 
 
 def type_text(spec: Result) -> str:
-    """A value's type as a comment spells it, a question mark where it is not known."""
+    """Return a value's type as a comment spells it; a question mark if it is unknown."""
     if isinstance(spec, tuple):
         return f"[{', '.join(type_text(item) for item in spec)}]"
     if not isinstance(spec, TensorSpec) or spec.dtype not in _SHORT:
@@ -38,14 +38,14 @@ def type_text(spec: Result) -> str:
 
 
 def type_comment(op: str, results: tuple[Result, ...], operands: tuple[Result, ...]) -> str | None:
-    """The comment above a statement, None if nothing is known of what it gives."""
+    """Return the comment above a statement; None if nothing is known of its results."""
     given = ", ".join(type_text(result) for result in results)
     taken = ", ".join(type_text(operand) for operand in operands)
     return f"# {op}: ({given}) <- ({taken})" if given.strip("?, []") else None
 
 
 def results_in(comment: str) -> tuple[Result, ...] | None:
-    """What a comment says of each result of the statement below it; None if it is no such."""
+    """Return a comment's type for each result of the statement below; None for other comments."""
     match = _COMMENT.match(comment) if len(comment) <= _LONGEST else None
     return tuple(_type(part) for part in _parts(match["results"])) if match else None
 
@@ -63,5 +63,5 @@ def _type(text: str) -> Result:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between the commas that are in no bracket; lists are not nested further."""
+    """Return the comma-separated parts outside brackets; lists are not nested further."""
     return [part for part in re.findall(r"\[[^\[\]]*\]|[^,\[\]\s]+", text) if part]

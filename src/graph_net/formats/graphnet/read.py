@@ -41,7 +41,7 @@ _ROLES = frozenset(role.value for role in Role)
 
 
 def read_sample(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph:
-    """The Graph of a sample directory; GraphError says which file and line cannot be read."""
+    """Return the Graph of a sample directory; GraphError names the unreadable file and line."""
     found = read_parts(directory, limits)
     if isinstance(found, Batched):
         raise GraphError(
@@ -52,7 +52,7 @@ def read_sample(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> 
 
 
 def read_parts(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph | Batched:
-    """The Graph of a sample directory, or what has to be traced to become one."""
+    """Return the Graph of a sample directory, or what must be traced to become one."""
     directory = Path(directory)
     if not is_utf8(directory.name):  # a model without a name of its own is called so
         raise GraphError(f"the name {printable(directory.name)} is not UTF-8; rename the directory")
@@ -85,7 +85,7 @@ def read_parts(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> G
 
 
 def find_samples(root: Path | str) -> Iterator[Path]:
-    """Every sample directory at or below a directory, in sorted order."""
+    """Yield every sample directory at or below a directory, in sorted order."""
     root = Path(root)
     if (root / "model.py").is_file():
         yield root
@@ -224,7 +224,7 @@ def _origin(directory: Path, limits: GraphLimits, source: str) -> tuple[Level, P
 
 
 def _framework_of(source: str) -> str:
-    """The framework of a sample whose marker does not say: older ones have none."""
+    """Return the framework of a sample whose marker does not name one, as older ones do not."""
     return "paddle" if source.lstrip().startswith("import paddle") else "torch"
 
 

@@ -10,7 +10,7 @@ from graph_net.graph.values import Ref, Value, map_refs
 
 
 def without_names(graph: Graph, needed: Collection[str]) -> Graph:
-    """The same computation; inputs and calls that have one of these names get longer ones."""
+    """Return the graph with inputs and calls of these names renamed to longer ones."""
     taken = {*graph.index, *needed}
     new: dict[str, str] = {}
     for name in graph.index:

@@ -37,7 +37,7 @@ RESERVED = _ALWAYS | {"torch", "device", "inf", "operator", "math"}
 
 
 def model_source(graph: Graph, device: str = "cpu") -> str:
-    """The text of ``model.py``: one class with one method that computes the graph."""
+    """Return the text of ``model.py``: one class with one method that computes the graph."""
     emitter = _Emitter(graph, device)
     text = "\n".join(emitter.lines())
     imports = _imports(text)
@@ -49,7 +49,7 @@ def model_source(graph: Graph, device: str = "cpu") -> str:
 
 
 def needed_names(graph: Graph, device: str = "cpu") -> frozenset[str]:
-    """The names that the source of a graph needs itself."""
+    """Return the names that the source of a graph uses itself."""
     return _needed(_imports("\n".join(_Emitter(graph, device).lines())))
 
 
@@ -71,7 +71,7 @@ def _needed(imports: Sequence[str]) -> frozenset[str]:
 
 
 def annotation(entry: Input) -> str:
-    """The annotation Dynamo gives an argument."""
+    """Return the annotation that Dynamo gives an argument."""
     if isinstance(entry.spec, ScalarSpec):
         return {"int": "torch.SymInt", "float": "torch.SymFloat", "bool": "torch.SymBool"}[
             entry.spec.kind
@@ -80,7 +80,7 @@ def annotation(entry: Input) -> str:
 
 
 def _locals(graph: Graph) -> dict[str, str]:
-    """What the body calls each argument: a name that nothing else has."""
+    """Return a unique local name for each argument."""
     taken = set(graph.index)
     found: dict[str, str] = {}
     wishes = [(e.name, e.local) for e in graph.inputs if e.local is not None]

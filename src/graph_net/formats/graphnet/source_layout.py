@@ -31,7 +31,7 @@ Piece = str | Brackets
 
 
 def layout(head: str, piece: Piece, indent: int) -> list[str]:
-    """Lines of ``head`` and an expression, broken as Black would where they are too long."""
+    """Return the lines of ``head`` and an expression, broken as Black breaks them."""
     margin = INDENT * indent
     flat = piece if isinstance(piece, str) else piece.flat()
     inner = margin + INDENT
@@ -57,7 +57,7 @@ def layout(head: str, piece: Piece, indent: int) -> list[str]:
 
 
 def freeing(names: list[str], margin: str) -> list[str]:
-    """``a = b = c = None``, broken before the name that would not fit, as Black does."""
+    """Return the lines of ``a = b = c = None``, broken as Black breaks them."""
     lines: list[str] = []
     line = margin
     for position, name in enumerate(names):
@@ -75,7 +75,7 @@ def freeing(names: list[str], margin: str) -> list[str]:
 
 
 def literal(value: bool | int | float | complex | str | object | None) -> str:
-    """A constant as Python source that reads back as the same constant."""
+    """Return a constant as Python source that reads back as the same constant."""
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -86,7 +86,7 @@ def literal(value: bool | int | float | complex | str | object | None) -> str:
 
 
 def quote(text: str) -> str:
-    """A string literal in double quotes."""
+    """Return a string literal in double quotes."""
     escaped = repr(text)
     if escaped[0] == "'":
         return '"' + escaped[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
@@ -94,22 +94,22 @@ def quote(text: str) -> str:
 
 
 def format_brackets(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
-    """Parts between brackets, to be laid out on as many lines as they need."""
+    """Return parts between brackets, ready for ``layout``."""
     return Brackets(brackets[0], tuple(parts), brackets[1])
 
 
 def format_call(function: str, parts: Sequence[Piece]) -> Piece:
-    """A call, to be laid out on as many lines as it needs."""
+    """Return a call, ready for ``layout``."""
     return Brackets(f"{function}(", tuple(parts), ")")
 
 
 def format_dict(items: Sequence[tuple[str, Piece]]) -> Piece:
-    """A dictionary, to be laid out on as many lines as it needs."""
+    """Return a dictionary, ready for ``layout``."""
     return Brackets("{", tuple(_pair(key, piece) for key, piece in items), "}")
 
 
 def keyword(key: str, piece: Piece) -> Piece:
-    """``key=…`` in a call, or ``**{"key": …}`` where the key is a word of Python's own."""
+    """Return ``key=…`` of a call, or ``**{"key": …}`` if the key is a Python keyword."""
     if iskeyword(key) or key == "__debug__":
         return Brackets("**{", (_pair(key, piece),), "}")
     if isinstance(piece, str):

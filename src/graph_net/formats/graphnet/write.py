@@ -88,7 +88,7 @@ def _files(graph: Graph, device: str) -> dict[str, str]:
 
 
 def _paddle_files(graph: Graph) -> dict[str, str]:
-    """The files of a Paddle sample, which has no constraints and names no device."""
+    """Return the files of a Paddle sample, which has no constraints and names no device."""
     weights, inputs = paddle_metas(graph)
     return {
         "model.py": paddle_source(graph),
@@ -136,7 +136,7 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
 
 
 def _statistics(recipe: Recipe) -> tuple[float | None, float | None]:
-    """Mean and deviation as GraphNet's tools read them, which draw at a fifth of the deviation."""
+    """Return mean and std for GraphNet's tools, which draw at a fifth of the std."""
     if isinstance(recipe, Normal):
         return recipe.mean, recipe.std
     if isinstance(recipe, Constant) and isinstance(recipe.value, float):
@@ -147,7 +147,7 @@ def _statistics(recipe: Recipe) -> tuple[float | None, float | None]:
 
 
 def _extras(entry: Input) -> list[str]:
-    """What GraphNet's fields do not say; its tools ignore further attributes."""
+    """Return what GraphNet's fields cannot express; its tools ignore further attributes."""
     lines = []
     recipe, spec = entry.recipe, entry.spec
     if isinstance(spec, TensorSpec):
