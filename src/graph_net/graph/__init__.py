@@ -10,15 +10,7 @@ from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
 from graph_net.graph.json_codec import from_json, to_json
 from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
-from graph_net.graph.recipe import (
-    Bernoulli,
-    Constant,
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import (
     DictValue,

@@ -68,10 +68,6 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-def _optional_of(check: Check) -> Check:
-    return lambda value: value is None or check(value)
-
-
 def _list_of(check: Check) -> Check:
     def holds(value: Any) -> bool:
         if not isinstance(value, (list, tuple)):
@@ -85,7 +81,8 @@ def _list_of(check: Check) -> Check:
 
 def _check_for(kind: str) -> Check:
     if kind.startswith("Optional["):
-        return _optional_of(_check_for(kind[9:-1]))
+        check = _check_for(kind[9:-1])
+        return lambda value: value is None or check(value)
     if kind.startswith("List["):
         return _list_of(_check_for(kind[5:-1]))
     # A type of another library, whose own list vouches for it.

@@ -22,10 +22,10 @@ def to_bytes(graph: Graph) -> bytes:
     body = GraphWriter(graph)
     body.write()
     head = ByteWriter()
-    head.whole(len(body.texts))
+    head.varint(len(body.texts))
     for text in body.texts:
         raw = text.encode("utf-8")
-        head.whole(len(raw))
+        head.varint(len(raw))
         head.data += raw
     return MAGIC + bytes(head.data + body.data)
 

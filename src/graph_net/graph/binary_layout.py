@@ -5,15 +5,7 @@ from __future__ import annotations
 import re
 
 from graph_net.graph.graph import Level, Role
-from graph_net.graph.recipe import (
-    Bernoulli,
-    Constant,
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe, Uniform
 
 MAGIC = b"GNG1"
 LEVELS = tuple(Level)

@@ -23,13 +23,7 @@ from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Node, Provenance, Symbol
 from graph_net.graph.limits import GraphLimits
-from graph_net.graph.recipe import (
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import Ref, Value, map_refs
 
@@ -67,7 +61,7 @@ class GraphReader(Reader):
         self._at("symbols")
         symbols = tuple([self._symbol() for _ in range(self.count(4))])
         self._at("constraints")
-        constraints = tuple([self._expr(self.whole()) for _ in range(self.count())])
+        constraints = tuple([self._expr(self.varint()) for _ in range(self.count())])
         self._at("result")
         self.specs = [None, *[self._spec() for _ in range(self.count())]]
         self._at("inputs")
@@ -109,7 +103,7 @@ class GraphReader(Reader):
     def _dims(self) -> tuple[Dim, ...]:
         dims: list[Dim] = []
         for _ in range(self.count()):
-            code = self.whole()
+            code = self.varint()
             dims.append(self._expr(code >> 1) if code & 1 else code >> 1)
         self.spend(len(dims))
         return tuple(dims)
@@ -117,7 +111,7 @@ class GraphReader(Reader):
     def _spec(self, depth: int = 0) -> Result:
         if depth > self.limits.depth:
             raise LimitExceeded("a spec is nested too deeply", field="result")
-        kind = self.whole()
+        kind = self.varint()
         if kind in (1, 2):
             dtype, shape = self.text(), self._dims()
             stride = None
@@ -126,7 +120,7 @@ class GraphReader(Reader):
             return TensorSpec(shape, dtype, stride)
         if kind in (3, 4):
             name = self.text()
-            return ScalarSpec(name, self._expr(self.whole()) if kind == 4 else None)
+            return ScalarSpec(name, self._expr(self.varint()) if kind == 4 else None)
         if kind == 5:
             return tuple([self._spec(depth + 1) for _ in range(self.count())])
         if kind:
@@ -134,7 +128,7 @@ class GraphReader(Reader):
         return None
 
     def _spec_at(self) -> Result:
-        index = self.whole()
+        index = self.varint()
         if index >= len(self.specs):
             raise GraphError("a spec is not in the table", field="result")
         return self.specs[index]
@@ -151,7 +145,7 @@ class GraphReader(Reader):
             values = previous.setdefault(template, [0] * (len(parts) - 1))
             name = parts[0]
             for slot, part in enumerate(parts[1:]):
-                values[slot] += self.signed()
+                values[slot] += self.signed_varint()
                 name += f"{values[slot]}{part}"
             names.append(name)
             self.spend(len(parts) + (len(name) >> NAME_SHIFT))
@@ -209,7 +203,7 @@ class GraphReader(Reader):
 
     def reference(self) -> Value:
         # A placeholder: its meaning depends on where the record is used.
-        return Ref(str(self.whole()))
+        return Ref(str(self.varint()))
 
     def _nodes(self, inputs: list[str]) -> tuple[Node, ...]:
         self.input_names, self.node_names, self.cursor = inputs, list[str](), 0
@@ -217,9 +211,9 @@ class GraphReader(Reader):
         self._at("nodes")
         sequence: list[int] = []
         for _ in range(self.count()):
-            code = self.whole()
+            code = self.varint()
             if code & 1:
-                distance, length = self.whole(), code >> 1
+                distance, length = self.varint(), code >> 1
                 if not 0 < distance <= len(sequence):
                     raise GraphError("a repeated block starts before the first node", field="nodes")
                 if len(sequence) + length > self.limits.nodes:
@@ -244,7 +238,7 @@ class GraphReader(Reader):
         """Read a call; return it with the number in its name and its cost in atoms."""
         self._at("target", f"record {index}")
         before = self.atoms
-        target, base, number = self.text(), self.text(), self.whole()
+        target, base, number = self.text(), self.text(), self.varint()
         self._at("args", base)
         args = tuple([self.value() for _ in range(self.count())])
         self.field = "kwargs"

@@ -23,15 +23,7 @@ from graph_net.graph.byte_tags import REF
 from graph_net.graph.byte_writer import ByteWriter
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Node, Provenance
-from graph_net.graph.recipe import (
-    Bernoulli,
-    Constant,
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.repeats import Copy, find_repeats
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import Ref
@@ -66,19 +58,19 @@ class GraphWriter(ByteWriter):
         if ref.name in self.inputs:
             index = self.inputs[ref.name]
             delta, self.cursor = index - self.cursor, index
-            self.whole((delta << 1 if delta >= 0 else (-delta << 1) - 1) * 3 + INPUT)
+            self.varint((delta << 1 if delta >= 0 else (-delta << 1) - 1) * 3 + INPUT)
             return
         index = self.positions[ref.name]
         if index in self.far:
-            self.whole(index * 3 + FAR)
+            self.varint(index * 3 + FAR)
         else:
-            self.whole((self.here - index) * 3 + NEAR)
+            self.varint((self.here - index) * 3 + NEAR)
 
     def write(self) -> None:
         graph = self.graph
         self.data.append(LEVELS.index(graph.level))
         self._provenance(graph.provenance)
-        self.whole(len(graph.symbols))
+        self.varint(len(graph.symbols))
         for symbol in graph.symbols:
             self.text(symbol.name)
             for number in (symbol.example, symbol.low, symbol.high):
@@ -102,7 +94,7 @@ class GraphWriter(ByteWriter):
             record = self._record(node, suffixes)
             sequence.append(records.setdefault(record, len(records)))
         self.data = bytearray()
-        self.whole(len(records))
+        self.varint(len(records))
         for record in records:
             self.data += record
         self.each(find_repeats(sequence), self._record_or_copy)
@@ -117,19 +109,19 @@ class GraphWriter(ByteWriter):
         base, number = split_suffix(node.name)
         self.text(base)
         guess = suffixes.guess(base)
-        self.whole(0 if guess == number else 1 if number is None else number + 2)
+        self.varint(0 if guess == number else 1 if number is None else number + 2)
         suffixes.record(base, number)
         self.each(node.args, self.value)
         self.each(node.kwargs, self.pair)
-        self.whole(self._spec_index(node.result))
+        self.varint(self._spec_index(node.result))
         return bytes(self.data)
 
     def _record_or_copy(self, item: Hashable | Copy) -> None:
         if isinstance(item, Copy):
-            self.whole(item.length << 1 | 1)
-            self.whole(item.distance)
+            self.varint(item.length << 1 | 1)
+            self.varint(item.distance)
         else:
-            self.whole(item << 1)  # type: ignore[operator]
+            self.varint(item << 1)  # type: ignore[operator]
 
     def _spec_index(self, spec: Result) -> int:
         return 0 if spec is None else self.specs.setdefault(spec, len(self.specs) + 1)
@@ -142,32 +134,32 @@ class GraphWriter(ByteWriter):
 
     def _dim(self, dim: Dim) -> None:
         if isinstance(dim, Expr):
-            self.whole(self.texts.setdefault(dim.text, len(self.texts)) << 1 | 1)
+            self.varint(self.texts.setdefault(dim.text, len(self.texts)) << 1 | 1)
         else:
-            self.whole(dim << 1)
+            self.varint(dim << 1)
 
     def _spec(self, spec: Result) -> None:
         if spec is None:
-            self.whole(0)
+            self.varint(0)
         elif isinstance(spec, TensorSpec):
-            self.whole(1 if spec.stride is None else 2)
+            self.varint(1 if spec.stride is None else 2)
             self.text(spec.dtype)
             self.each(spec.shape, self._dim)
             if spec.stride is not None:
                 for dim in spec.stride:
                     self.each((dim,), self._dim)
         elif isinstance(spec, ScalarSpec):
-            self.whole(3 if spec.expr is None else 4)
+            self.varint(3 if spec.expr is None else 4)
             self.text(spec.kind)
             if spec.expr is not None:
                 self.text(spec.expr.text)
         else:
-            self.whole(5)
+            self.varint(5)
             self.each(spec, self._spec)
 
     def _inputs(self) -> None:
         entries = self.graph.inputs
-        self.whole(len(entries))
+        self.varint(len(entries))
         numbers = ByteWriter()
         previous: dict[str, list[int]] = {}
         for entry in entries:
@@ -176,7 +168,7 @@ class GraphWriter(ByteWriter):
             values = [int(part) for part in parts[1::2]]
             before = previous.get(template, [0] * len(values))
             for old, new in zip(before, values, strict=True):
-                numbers.signed(new - old)
+                numbers.signed_varint(new - old)
             previous[template] = values
             self.text(template)
         self.data += numbers.data
@@ -184,7 +176,7 @@ class GraphWriter(ByteWriter):
             flags = (entry.local is not None) | (entry.original is not None) << 1
             self.data.append(ROLES.index(entry.role) << 2 | flags)
         for entry in entries:
-            self.whole(self._spec_index(entry.spec))
+            self.varint(self._spec_index(entry.spec))
         for entry in entries:
             for text in (entry.local, entry.original):
                 if text is not None:

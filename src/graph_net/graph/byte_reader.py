@@ -35,7 +35,7 @@ class Reader:
         self.position += 1
         return self.data[self.position - 1]
 
-    def whole(self) -> int:
+    def varint(self) -> int:
         """Read a non-negative integer of at most 70 bits."""
         number = shift = 0
         while True:
@@ -47,21 +47,21 @@ class Reader:
             if shift > 63:
                 raise GraphError("an integer is too long")
 
-    def signed(self) -> int:
+    def signed_varint(self) -> int:
         """Read a signed integer."""
-        number = self.whole()
+        number = self.varint()
         return -(number + 1 >> 1) if number & 1 else number >> 1
 
     def count(self, least_bytes: int = 1) -> int:
         """Read a count of items of ``least_bytes`` or more; raise if they cannot all follow."""
-        number = self.whole()
+        number = self.varint()
         if number * least_bytes > len(self.data) - self.position:
             raise GraphError("a count is larger than the bytes that follow")
         return number
 
     def text(self) -> str:
         """Read a reference into the table of texts."""
-        index = self.whole()
+        index = self.varint()
         if index >= len(self.texts):
             raise GraphError("a text is not in the table")
         return self.texts[index]
@@ -69,7 +69,7 @@ class Reader:
     def read_texts(self) -> None:
         """Read the table of texts."""
         for _ in range(self.count()):
-            length = self.whole()
+            length = self.varint()
             if length > self.limits.text or length > len(self.data) - self.position:
                 raise GraphError("a text is too long")
             raw = self.data[self.position : self.position + length]
@@ -106,7 +106,7 @@ class Reader:
             case 1 | 2:
                 return tag == tags.TRUE
             case 3:
-                return self.signed()
+                return self.signed_varint()
             case 4:
                 return self.double()
             case 5:
@@ -143,7 +143,7 @@ class Reader:
         """Read a float in decimal form."""
         if places > tags.MAX_DECIMALS:
             raise GraphError("too many decimals")
-        return self.signed() / float(10**places)
+        return self.signed_varint() / float(10**places)
 
     def numbers(self) -> tuple[bool | int | float | complex, ...]:
         """Read a list of numbers."""
@@ -153,7 +153,7 @@ class Reader:
         self.spend(count)
         form = self.byte()
         if form == tags.INTS:
-            return tuple([self.signed() for _ in range(count)])
+            return tuple([self.signed_varint() for _ in range(count)])
         if form == tags.BOOLS:
             return tuple([self.byte() == 1 for _ in range(count)])
         if form == tags.DECIMALS:

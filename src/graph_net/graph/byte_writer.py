@@ -25,10 +25,10 @@ def decimal_form(value: float, places: int) -> int | None:
     scaled = value * float(10**places)
     if not abs(scaled) < 1 << 46:
         return None
-    whole = round(scaled)
-    if whole / float(10**places) != value or (whole == 0 and str(value)[0] == "-"):
+    number = round(scaled)
+    if number / float(10**places) != value or (number == 0 and str(value)[0] == "-"):
         return None
-    return whole
+    return number
 
 
 class ByteWriter:
@@ -38,20 +38,20 @@ class ByteWriter:
         self.data = bytearray()
         self.texts: dict[str, int] = {}
 
-    def whole(self, number: int) -> None:
+    def varint(self, number: int) -> None:
         """Write a non-negative integer: seven bits per byte, lowest first."""
         while number > 127:
             self.data.append(number & 127 | 128)
             number >>= 7
         self.data.append(number)
 
-    def signed(self, number: int) -> None:
+    def signed_varint(self, number: int) -> None:
         """Write an integer; small magnitudes take few bytes."""
-        self.whole(number << 1 if number >= 0 else (-number << 1) - 1)
+        self.varint(number << 1 if number >= 0 else (-number << 1) - 1)
 
     def each(self, items: Collection[T], write: Callable[[T], None]) -> None:
         """Write a count, then every item."""
-        self.whole(len(items))
+        self.varint(len(items))
         for item in items:
             write(item)
 
@@ -62,7 +62,7 @@ class ByteWriter:
 
     def text(self, text: str) -> None:
         """Write a text as its index in the table."""
-        self.whole(self.texts.setdefault(text, len(self.texts)))
+        self.varint(self.texts.setdefault(text, len(self.texts)))
 
     def double(self, value: float) -> None:
         """Write a float as eight bytes."""
@@ -115,11 +115,11 @@ class ByteWriter:
     def numbers(self, numbers: Sequence[bool | int | float | complex]) -> None:
         """Write a list of numbers in the shortest of a few forms."""
         kinds = {number.__class__ for number in numbers}
-        self.whole(len(numbers))
+        self.varint(len(numbers))
         if kinds <= {int}:
             self.data.append(tags.INTS)
             for number in numbers:
-                self.signed(number)  # type: ignore[arg-type]
+                self.signed_varint(number)  # type: ignore[arg-type]
         elif kinds == {bool}:
             self.data.append(tags.BOOLS)
             self.data += bytes(numbers)  # type: ignore[arg-type]
@@ -132,11 +132,11 @@ class ByteWriter:
 
     def _floats(self, numbers: Sequence[float]) -> None:
         for places in (3, 6, tags.MAX_DECIMALS):
-            wholes = [decimal_form(number, places) for number in numbers]
-            if None not in wholes:
+            integers = [decimal_form(number, places) for number in numbers]
+            if None not in integers:
                 self.data += bytes((tags.DECIMALS, places))
-                for whole in wholes:
-                    self.signed(whole)  # type: ignore[arg-type]
+                for integer in integers:
+                    self.signed_varint(integer)  # type: ignore[arg-type]
                 return
         self.data.append(tags.RAWS)
         for number in numbers:
@@ -147,15 +147,15 @@ class ByteWriter:
             self.data.append(value - tags.SMALL_LOW + tags.SMALL)
         else:
             self.data.append(tags.INT)
-            self.signed(value)
+            self.signed_varint(value)
 
     def _float(self, value: float) -> None:
         for places in range(tags.MAX_DECIMALS + 1):
-            whole = decimal_form(value, places)
-            if whole is not None:
+            integer = decimal_form(value, places)
+            if integer is not None:
                 self.data.append(tags.DECIMAL)
                 self.data.append(places)
-                self.signed(whole)
+                self.signed_varint(integer)
                 return
         self.data.append(tags.RAW)
         self.double(value)

@@ -69,7 +69,7 @@ class _Checker:
         self.symbols = frozenset(symbol.name for symbol in graph.symbols)
         self.aten = graph.level.value == "aten"
         self.paddle = graph.level.value == "paddle"
-        self.known: set[str] = set()
+        self.names: set[str] = set()
         # Nodes share specs: each is checked once, or a small file could cost hours.
         self.checked: set[int] = set()
         self.exprs: set[Expr] = set()
@@ -82,7 +82,7 @@ class _Checker:
         for node in graph.nodes:
             self._node(node)
         try:
-            check_value(graph.output, self.known)
+            check_value(graph.output, self.names)
         except GraphError as error:
             raise GraphError(error.reason, field="output") from error
         check_provenance(graph.provenance)
@@ -102,7 +102,7 @@ class _Checker:
             self._expr(constraint, None, "constraints")
 
     def _input(self, entry: Input) -> None:
-        _check_name(entry.name, self.known)
+        _check_name(entry.name, self.names)
         if entry.local is not None:
             _check_identifier(entry.local, entry.name, "local")
         if entry.original is not None:
@@ -111,11 +111,11 @@ class _Checker:
             raise GraphError("neither a tensor nor a number", node=entry.name, field="spec")
         self._spec(entry.spec, entry.name, "spec")
         _check_recipe(entry.recipe, entry.name)
-        self.known.add(entry.name)
+        self.names.add(entry.name)
 
     def _node(self, node: Node) -> None:
         name = node.name
-        _check_name(name, self.known)
+        _check_name(name, self.names)
         if self.paddle:
             check_paddle_target(node.target, name)
         else:
@@ -125,10 +125,10 @@ class _Checker:
             raise GraphError(why, node=name, field="target")
         field = "args"
         try:
-            check_value(node.args, self.known, -1)
+            check_value(node.args, self.names, -1)
             field = "kwargs"
             for _, value in node.kwargs:
-                check_value(value, self.known)
+                check_value(value, self.names)
         except GraphError as error:
             raise GraphError(error.reason, node=name, field=field) from error
         if node.kwargs:
@@ -137,7 +137,7 @@ class _Checker:
             _check_attribute(node, PADDLE_ATTRIBUTES if self.paddle else ATTRIBUTES)
         if node.result is not None:
             self._spec(node.result, name, "result")
-        self.known.add(name)
+        self.names.add(name)
 
     def _spec(self, spec: Result, node: str, field: str, depth: int = 0) -> None:
         if id(spec) in self.checked:
@@ -169,10 +169,10 @@ class _Checker:
         self.exprs.add(expr)
 
 
-def check_value(value: Value, known: set[str] | frozenset[str], depth: int = 0) -> None:
-    """Raise unless a value can be stored and refers only to known names."""
+def check_value(value: Value, names: set[str] | frozenset[str], depth: int = 0) -> None:
+    """Raise unless a value can be stored and refers only to these names."""
     if isinstance(value, Ref):
-        if value.name not in known:
+        if value.name not in names:
             raise GraphError(f"reads {value.name[:80]!r}, which is not an earlier value")
     elif isinstance(value, int):
         if value.bit_length() > INT_BITS:
@@ -183,7 +183,7 @@ def check_value(value: Value, known: set[str] | frozenset[str], depth: int = 0) 
         if depth > DEFAULT_LIMITS.depth:
             raise GraphError("a value is nested too deeply")
         for item in items_of(value):
-            check_value(item, known, depth + 1)
+            check_value(item, names, depth + 1)
     elif not isinstance(value, _ATOMS):
         raise GraphError(f"a {type(value).__name__} cannot be stored as a value")
 
@@ -228,9 +228,9 @@ def _is_usable(name: str) -> bool:
     return name.isascii() or unicodedata.is_normalized("NFKC", name)
 
 
-def _check_name(name: str, known: set[str]) -> None:
+def _check_name(name: str, taken: set[str]) -> None:
     _check_identifier(name, name, "name")
-    if name in known:
+    if name in taken:
         raise GraphError(f"the name {name[:80]!r} is used twice", node=name[:80], field="name")
 
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from graph_net.graph.operators import ENTER_AUTOCAST, Trait, names
 from graph_net.graph.values import Dtype, RunDevice, Value
 
-_DEVICE_WORDS = frozenset(
-    """
-cpu cuda xpu mps npu hpu xla mlu musa maca meta
-""".split()
-)
+_DEVICE_TYPES = frozenset("cpu cuda xpu mps npu hpu xla mlu musa maca meta".split())
 _TENSOR_TYPES = {
     "FloatTensor": "float32",
     "DoubleTensor": "float64",
@@ -31,7 +27,7 @@ Kwargs = tuple[tuple[str, Value], ...]
 
 def names_device(value: Value) -> bool:
     """Return whether a string names a device, such as ``cuda:0``."""
-    return isinstance(value, str) and value.partition(":")[0] in _DEVICE_WORDS
+    return isinstance(value, str) and value.partition(":")[0] in _DEVICE_TYPES
 
 
 def makes_tensor(target: str) -> bool:

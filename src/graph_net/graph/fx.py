@@ -112,12 +112,12 @@ class _FxReader:
         roles: Mapping[str, Role],
         provenance: Provenance | None,
     ) -> None:
-        self.module = module
+        self.module, self.roles = module, roles
         self.examples = None if examples is None else iter(examples)
-        self.origin = module.meta.get(META)
-        self.level = self.origin.level if isinstance(self.origin, Graph) else level
-        self.roles = roles
-        self.provenance = provenance
+        origin = module.meta.get(META)
+        self.origin = origin if isinstance(origin, Graph) else None
+        self.level = self.origin.level if self.origin else level
+        self.provenance = provenance or (self.origin.provenance if self.origin else Provenance())
         self.symbols = SymbolTable()
         self.names: dict[fx.Node, str] = {}
         self.states: dict[str, Input] = {}
@@ -141,7 +141,7 @@ class _FxReader:
                     "which inline modules",
                     node=node.name,
                 )
-        origin = self.origin if isinstance(self.origin, Graph) else None
+        origin = self.origin
         symbols = {symbol.name: symbol for symbol in (origin.symbols if origin else ())}
         symbols |= self.symbols.symbols
         return Graph(
@@ -151,7 +151,7 @@ class _FxReader:
             level=self.level,
             symbols=tuple(symbols.values()),
             constraints=origin.constraints if origin else (),
-            provenance=self.provenance or (origin.provenance if origin else Provenance()),
+            provenance=self.provenance,
         )
 
     def _ref(self, value: Any) -> Ref | None:
@@ -160,7 +160,7 @@ class _FxReader:
     def _placeholder(self, node: fx.Node) -> None:
         name = str(node.target)
         self.names[node] = name
-        original = self.origin.index.get(name) if isinstance(self.origin, Graph) else None
+        original = self.origin.index.get(name) if self.origin else None
         if self.examples is None and isinstance(original, Input):
             self.inputs.append(original)
             return
@@ -220,11 +220,7 @@ def _meta_value(node: fx.Node) -> Any:
 
 
 def input_of(
-    name: str,
-    value: Any,
-    symbols: SymbolTable,
-    role: Role | None = None,
-    local: str | None = None,
+    name: str, value: Any, symbols: SymbolTable, role: Role | None = None, local: str | None = None
 ) -> Input:
     """Return an Input that describes a tensor or number, its recipe taken from the values."""
     spec = spec_of(value, symbols)

@@ -19,9 +19,7 @@ from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Node, Provenance
 from graph_net.graph.json_reader import FORMAT, RECIPE_NAMES, VERSION, JsonReader
 from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
-from graph_net.graph.recipe import (
-    Recipe,
-)
+from graph_net.graph.recipe import Recipe
 from graph_net.graph.spec import Result, ScalarSpec
 from graph_net.graph.values import (
     DictValue,
@@ -141,17 +139,11 @@ def recipe_to_json(recipe: Recipe) -> dict[str, Any]:
 
 
 def _input_to_json(entry: Input) -> dict[str, Any]:
-    tree = {
-        "name": entry.name,
+    return _plain_fields(entry) | {
         "spec": _spec_to_json(entry.spec),
         "recipe": recipe_to_json(entry.recipe),
         "role": entry.role.value,
     }
-    if entry.local is not None:
-        tree["local"] = entry.local
-    if entry.original is not None:
-        tree["original"] = entry.original
-    return tree
 
 
 def _node_to_json(node: Node) -> dict[str, Any]:

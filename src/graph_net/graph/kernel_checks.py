@@ -56,8 +56,7 @@ def check_elements(bound: Bound, names: tuple[str, ...], count: int) -> None:
         tensor = bound.get(name)
         if isinstance(tensor, torch.Tensor):
             refuse_unless(
-                tensor.numel() == count,
-                f"{name} of {tensor.numel()} elements; {count} are read",
+                tensor.numel() == count, f"{name} of {tensor.numel()} elements; {count} are read"
             )
 
 

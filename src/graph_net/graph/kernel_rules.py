@@ -104,8 +104,7 @@ def _check_expand(bound: Bound) -> None:
     x = bound["self"]
     sizes = [int(size) for size in bound["size"]]
     lead = len(sizes) - x.dim()
-    kept = (0,) * lead + tuple(x.shape)
-    pairs = zip(sizes, kept, strict=False)
+    pairs = zip(sizes, (0,) * lead + tuple(x.shape), strict=False)
     check_bytes([old if size == -1 else size for size, old in pairs], x.element_size())
 
 

@@ -14,11 +14,7 @@ _MAX_INDEX = 2.0**31
 """A source index beyond it overflows in the kernel's conversion."""
 _ZETA_MIN = -1e5
 """The zeta kernel counts up to zero from its second argument, one by one."""
-_SCALES = {
-    1: ("scales",),
-    2: ("scales_h", "scales_w"),
-    3: ("scales_d", "scales_h", "scales_w"),
-}
+_SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
 
 
 def _check_classes(bound: Bound) -> None:

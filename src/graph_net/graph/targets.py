@@ -30,16 +30,8 @@ eq ne lt le gt ge getitem setitem index abs concat contains is_ is_not iadd isub
 ifloordiv imod ipow imatmul iand ior ixor ilshift irshift
 """.split()
 )
-BUILTINS = frozenset(
-    """
-getattr max min abs int float bool round sum len slice tuple list
-""".split()
-)
-MATH = frozenset(
-    """
-floor ceil sqrt trunc pow log exp log2 prod isqrt
-""".split()
-)
+BUILTINS = frozenset("getattr max min abs int float bool round sum len slice tuple list".split())
+MATH = frozenset("floor ceil sqrt trunc pow log exp log2 prod isqrt".split())
 ATTRIBUTES = frozenset(
     """
 shape dtype device ndim T mT H mH real imag layout data requires_grad is_cuda is_cpu is_meta

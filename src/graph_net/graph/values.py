@@ -122,11 +122,7 @@ strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous
 channels_last channels_last_3d preserve_format
 """.split()
 )
-LAYOUTS_REFUSED = frozenset(
-    """
-sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged
-""".split()
-)
+LAYOUTS_REFUSED = frozenset("sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged".split())
 """Layouts whose kernels trust the index tensors inside them; no call may use one."""
 ITEM_BYTES = {
     **dict.fromkeys(("complex128",), 16),

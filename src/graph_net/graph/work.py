@@ -66,8 +66,8 @@ def _missing_operations(graph: Graph) -> str:
 
 
 def _is_uncounted(node: Node) -> bool:
-    words = node.target.replace(".", "_").split("_")
-    return base_name(node.target) in _UNCOUNTED or any(kind in words for kind in _UNCOUNTED_KINDS)
+    parts = node.target.replace(".", "_").split("_")
+    return base_name(node.target) in _UNCOUNTED or any(kind in parts for kind in _UNCOUNTED_KINDS)
 
 
 def live_nodes(graph: Graph) -> Iterator[Node]:

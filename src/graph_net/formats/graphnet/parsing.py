@@ -1,7 +1,7 @@
-"""Source of a sample as syntax trees of bounded size; nothing is executed.
+"""Parsing of a sample's source into syntax trees of bounded size; nothing is executed.
 
-A tree takes about half a kilobyte for each token of its source, so tokens are counted before any
-tree is made: 4 MB of ``1,1,1`` would fill 2 GB.
+A tree takes about half a kilobyte per token of source, so tokens are counted before parsing:
+4 MB of ``1,1,1`` would fill 2 GB.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 
 PIECE = 1 << 20
-"""Letters of the metadata classes that are one tree."""
+"""Characters of metadata classes that are parsed as one tree."""
 QUOTED = 200
-"""So many nodes a tree may have to be quoted in an error."""
+"""The most nodes of a tree that an error quotes."""
 _TOKEN = re.compile(r"\w+|[^\w\s]|\n")
 _CLASS = re.compile(r"^class\b", re.MULTILINE)
 
@@ -37,7 +37,7 @@ def readable(file: str) -> Iterator[None]:
 def parse(source: str, file: str, limits: GraphLimits = DEFAULT_LIMITS) -> ast.Module:
     """Return the syntax tree of a file; raise LimitExceeded before making one too large."""
     if 2 * len(source) > limits.tokens and _cost(source, limits.tokens) > limits.tokens:
-        raise LimitExceeded(f"{file} has more than {limits.tokens} words in one piece")
+        raise LimitExceeded(f"{file} has more than {limits.tokens} tokens in one piece")
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -55,7 +55,7 @@ def _cost(source: str, most: int) -> int:
 def class_pieces(source: str) -> Iterator[tuple[int, str]]:
     """Yield a source of classes in pieces of several, each with the number of lines before it."""
     begin = lines = 0
-    starts = [found.start() for found in _CLASS.finditer(source)] if len(source) > PIECE else []
+    starts = [match.start() for match in _CLASS.finditer(source)] if len(source) > PIECE else []
     for start, following in pairwise([*starts, len(source)]):
         if start > begin and following - begin > PIECE:
             yield lines, source[begin:start]

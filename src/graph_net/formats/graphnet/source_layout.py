@@ -13,7 +13,7 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """Something in brackets: what stands before, the parts, and how it closes."""
+    """An expression in brackets: its opening text, its parts, its closing bracket."""
 
     opening: str
     parts: tuple[str | Brackets, ...]
@@ -21,32 +21,36 @@ class Brackets:
     one_comma: bool = False
     subscript: bool = False
 
-    def flat(self) -> str:
-        inside = ", ".join(p if isinstance(p, str) else p.flat() for p in self.parts)
+    @property
+    def inside(self) -> str:
+        """The parts on one line."""
         comma = "," if self.one_comma and len(self.parts) == 1 else ""
-        return f"{self.opening}{inside}{comma}{self.closing}"
+        return ", ".join(map(flat, self.parts)) + comma
 
 
 Piece = str | Brackets
 
 
+def flat(piece: Piece) -> str:
+    """Return a piece on one line."""
+    return piece if isinstance(piece, str) else f"{piece.opening}{piece.inside}{piece.closing}"
+
+
 def layout(head: str, piece: Piece, indent: int) -> list[str]:
     """Return the lines of ``head`` and an expression, broken as Black breaks them."""
     margin = INDENT * indent
-    flat = piece if isinstance(piece, str) else piece.flat()
-    inner = margin + INDENT
-    if len(margin) + len(head) + len(flat) <= WIDTH:
-        return [f"{margin}{head}{flat}"]
+    line, inner = flat(piece), margin + INDENT
+    if len(margin) + len(head) + len(line) <= WIDTH:
+        return [f"{margin}{head}{line}"]
     if isinstance(piece, str) or not piece.parts:
         room = WIDTH - len(margin)
-        fits = len(head) < room and (len(flat) + 4 <= room or not isinstance(piece, str))
+        fits = len(head) < room and (len(line) + 4 <= room or not isinstance(piece, str))
         if head.endswith(" = ") and fits:
-            return [f"{margin}{head}(", inner + flat, f"{margin})"]
-        return [f"{margin}{head}{flat}"]
-    inside = ", ".join(p if isinstance(p, str) else p.flat() for p in piece.parts)
-    comma = "," if piece.one_comma and len(piece.parts) == 1 else ""
-    if len(inner) + len(inside) <= WIDTH and not comma:
-        return [f"{margin}{head}{piece.opening}", inner + inside, margin + piece.closing]
+            return [f"{margin}{head}(", inner + line, f"{margin})"]
+        return [f"{margin}{head}{line}"]
+    needs_comma = piece.one_comma and len(piece.parts) == 1
+    if len(inner) + len(piece.inside) <= WIDTH and not needs_comma:
+        return [f"{margin}{head}{piece.opening}", inner + piece.inside, margin + piece.closing]
     lines = [f"{margin}{head}{piece.opening}"]
     for part in piece.parts:
         broken = layout("", part, indent + 1)
@@ -56,7 +60,7 @@ def layout(head: str, piece: Piece, indent: int) -> list[str]:
     return lines
 
 
-def freeing(names: list[str], margin: str) -> list[str]:
+def freeing_lines(names: list[str], margin: str) -> list[str]:
     """Return the lines of ``a = b = c = None``, broken as Black breaks them."""
     lines: list[str] = []
     line = margin
