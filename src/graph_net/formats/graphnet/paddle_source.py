@@ -12,7 +12,7 @@ from graph_net.formats.graphnet.source_layout import (
     INDENT,
     WIDTH,
     Piece,
-    flat,
+    flatten,
     format_brackets,
     format_call,
     format_dict,
@@ -52,7 +52,7 @@ class _PaddleEmitter:
         self.positions = {node.name: i for i, node in enumerate(graph.nodes)}
         self.outputs: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         """The outputs that are read of each unpacked value: position and name."""
-        self.whole = {ref.name for ref in refs(graph.output)}
+        self.read_whole = {ref.name for ref in refs(graph.output)}
         """Values that are read other than by unpacking."""
         self.last = dict(self.positions)
         for i, node in enumerate(graph.nodes):
@@ -64,7 +64,7 @@ class _PaddleEmitter:
     def _note_uses(self, i: int, node: Node) -> None:
         if node.target != _GETITEM:
             for ref in node.refs:
-                self.whole.add(ref.name)
+                self.read_whole.add(ref.name)
                 self.last[ref.name] = i
             return
         match node.args:
@@ -90,12 +90,12 @@ class _PaddleEmitter:
             lines, spare = self._statement(node)
             if lines:
                 dead = sorted([*dying[i], *spare])
-                source += [*lines, *(_deletion(dead) if dead else []), ""]
+                source += [*lines, *(_deletion_lines(dead) if dead else []), ""]
         return source + self._result()
 
     def _is_nameless(self, name: str) -> bool:
         """Return whether a call's outputs have names and the call itself has none."""
-        if name not in self.outputs or name in self.whole:
+        if name not in self.outputs or name in self.read_whole:
             return False
         target = self.graph.nodes[self.positions[name]].target
         return target != _GETITEM and output_count(target) != LIST
@@ -111,15 +111,15 @@ class _PaddleEmitter:
         if not outputs:
             return lines, []
         names, spare, aliases = self._names(node, outputs)
-        known = node.result if isinstance(node.result, tuple) else (None,)
+        types = node.result if isinstance(node.result, tuple) else (None,)
         if call is None or call == node.name:
-            lines += [""] * bool(lines) + self._comment(node, known, split=True)
-            lines += _unpacking(names, [], node.name)
+            lines += [""] * bool(lines) + self._comment(node, types, split=True)
+            lines += _unpacking_lines(names, [], node.name)
         else:
             nothing = ", None" * (len(names) - 1) or ","
             unwrap = f"lambda out: out if isinstance(out, (list, tuple)) else (out{nothing})"
-            lines += self._comment(node, known)
-            lines += _unpacking(names, [call, unwrap], "(lambda x, f: f(x))")
+            lines += self._comment(node, types)
+            lines += _unpacking_lines(names, [call, unwrap], "(lambda x, f: f(x))")
         return lines + [f"{INDENT * 2}{alias} = {name}" for alias, name in aliases], spare
 
     def _names(
@@ -159,7 +159,7 @@ class _PaddleEmitter:
     def _result(self) -> list[str]:
         output = self.graph.output
         if isinstance(output, tuple) and len(output) > 1:
-            line = ", ".join(flat(self._piece(item)) for item in output)
+            line = ", ".join(flatten(self._piece(item)) for item in output)
             if len(line) + len(f"{INDENT * 2}return ") <= WIDTH:
                 return [f"{INDENT * 2}return {line}"]
         return layout("return ", self._piece(output), 2)
@@ -174,11 +174,11 @@ class _PaddleEmitter:
             if function in INFIX and len(args) == 2:
                 return f"{_operand(args[0])} {INFIX[function]} {_operand(args[1])}"
             if function in PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
-                return f"{PREFIX[function]}{flat(args[0])}"
+                return f"{PREFIX[function]}{flatten(args[0])}"
         if node.target == "builtins.getattr" and isinstance(node.args[0], Ref):
-            return f"{flat(args[0])}.{node.args[1]}"
+            return f"{flatten(args[0])}.{node.args[1]}"
         if node.target == DETACH and isinstance(next(iter(node.args), None), Ref):
-            return f"{flat(args[0])}.detach()"
+            return f"{flatten(args[0])}.detach()"
         if kind != "paddle":
             raise GraphError("a Paddle sample cannot spell this call", node=node.name)
         keywords = [keyword(key, self._piece(value, is_operator)) for key, value in node.kwargs]
@@ -193,7 +193,7 @@ class _PaddleEmitter:
             return "paddle.core.CPUPlace()"
         if isinstance(value, tuple):
             items = [self._piece(item) for item in value]
-            return format_brackets(items, "()") if len(items) != 1 else f"({flat(items[0])},)"
+            return format_brackets(items, "()") if len(items) != 1 else f"({flatten(items[0])},)"
         if isinstance(value, ListValue):
             return format_brackets([self._piece(item) for item in value.items])
         if isinstance(value, DictValue):
@@ -208,11 +208,11 @@ class _PaddleEmitter:
 
 
 def _operand(piece: Piece) -> str:
-    text = flat(piece)
+    text = flatten(piece)
     return f"({text})" if text.startswith("-") else text
 
 
-def _unpacking(names: list[str], parts: list[Piece], function: str) -> list[str]:
+def _unpacking_lines(names: list[str], parts: list[Piece], function: str) -> list[str]:
     """Return the lines of ``a, b = function(parts)``, or without parts ``a, b = function``."""
     head = f"{', '.join(names)}{',' * (len(names) == 1)} = "
     piece: Piece = format_call(function, parts) if parts else function
@@ -222,7 +222,7 @@ def _unpacking(names: list[str], parts: list[Piece], function: str) -> list[str]
     return [f"{INDENT * 2}(", *(f"{INDENT * 3}{name}," for name in names), *lines]
 
 
-def _deletion(names: list[str]) -> list[str]:
+def _deletion_lines(names: list[str]) -> list[str]:
     line = f"{INDENT * 2}del {', '.join(names)}"
     if len(line) <= WIDTH:
         return [line]

@@ -9,7 +9,7 @@ from graph_net.formats.graphnet.source_layout import (
     INDENT,
     Brackets,
     Piece,
-    flat,
+    flatten,
     format_dict,
     freeing_lines,
     keyword,
@@ -141,14 +141,14 @@ class _Emitter:
                 lines = layout(sign, self._piece(node.args[1]), 2)
                 return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
             if function == "setitem" and len(node.args) == 3:
-                item = f"{owner}[{flat(self._piece(node.args[1]))}]"
+                item = f"{owner}[{flatten(self._piece(node.args[1]))}]"
                 lines = layout(f"{item} = ", self._piece(node.args[2]), 2)
                 return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
         return layout(f"{node.name} = ", self._expression(node, kind, function), 2)
 
     def _expression(self, node: Node, kind: str, word: str) -> Piece:
         args = [self._piece(value) for value in node.args]
-        texts = [flat(piece) for piece in args]
+        texts = [flatten(piece) for piece in args]
         if kind == "operator" and not node.kwargs:
             if word in INFIX and len(args) == 2:
                 return f"{self._operand(texts[0])} {INFIX[word]} {self._operand(texts[1])}"

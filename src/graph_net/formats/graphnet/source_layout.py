@@ -25,13 +25,13 @@ class Brackets:
     def inside(self) -> str:
         """The parts on one line."""
         comma = "," if self.one_comma and len(self.parts) == 1 else ""
-        return ", ".join(map(flat, self.parts)) + comma
+        return ", ".join(map(flatten, self.parts)) + comma
 
 
 Piece = str | Brackets
 
 
-def flat(piece: Piece) -> str:
+def flatten(piece: Piece) -> str:
     """Return a piece on one line."""
     return piece if isinstance(piece, str) else f"{piece.opening}{piece.inside}{piece.closing}"
 
@@ -39,7 +39,7 @@ def flat(piece: Piece) -> str:
 def layout(head: str, piece: Piece, indent: int) -> list[str]:
     """Return the lines of ``head`` and an expression, broken as Black breaks them."""
     margin = INDENT * indent
-    line, inner = flat(piece), margin + INDENT
+    line, inner = flatten(piece), margin + INDENT
     if len(margin) + len(head) + len(line) <= WIDTH:
         return [f"{margin}{head}{line}"]
     if isinstance(piece, str) or not piece.parts:
