@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 
 from graph_net.report.plots import PlotKind
-from graph_net.report.plots_door import main as door
+from graph_net.report.plots_door import main as draw_plot
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw the picture; its files are printed."""
-    return door(PlotKind.VIOLIN, "plot_violin", arguments)
-
+main = partial(draw_plot, PlotKind.VIOLIN, "plot_violin")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Text that came from a file, made fit for a terminal or a log."""
+"""Untrusted text, numbers and errors in printable form."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 _BYTES = range(0xDC80, 0xDD00)
-"""How Python holds the bytes of a file's name that are not UTF-8."""
+"""The surrogates by which Python represents bytes of a file's name that are not UTF-8."""
 
 
 def first_line(error: BaseException, most: int = 200) -> str:
-    """Return the first line of what an error says, or its type where it says nothing."""
+    """Return the first line of an error's message, or its type if the message is empty."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:most]
 
 
 def error_line(error: BaseException, most: int = 200) -> str:
-    """Return an error's type and the first line of what it says: ``TypeError: not a tensor``."""
+    """Return an error's type and the first line of its message: ``TypeError: not a tensor``."""
     kind = type(error).__name__
     return f"{kind}: {first_line(error, most)}" if str(error).strip() else kind
 
 
 def printable(text: str, lines: bool = False) -> str:
-    """The text with everything that is not seen written out: ``\\x1b``, ``\\n``, ``\\u202e``.
+    """Return the text with invisible characters escaped: ``\\x1b``, ``\\n``, ``\\u202e``.
 
-    That is control characters, what turns or hides the text around it, and halves of characters
-    that no encoding has. With ``lines`` line breaks and tabs stay.
+    These are control characters, characters that reorder or hide text, and lone surrogates. With
+    ``lines``, line breaks and tabs stay.
     """
     if text.isprintable():
         return text
-    return "".join(char if _seen(char, lines) else _written_out(char) for char in text)
+    return "".join(char if _is_visible(char, lines) else _escape(char) for char in text)
 
 
 def count_phrase(number: int, noun: str, many: str = "") -> str:
-    """A number of things in words: ``1 graph``, ``4,228 graphs``."""
+    """Return a count with its noun: ``1 graph``, ``4,228 graphs``."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def short_count(number: float) -> str:
-    """A count with a unit: 11.7 M."""
+    """Return a count with a unit: 11.7 M."""
     for unit in ("", " k", " M", " G", " T"):
         if abs(number) < 1000:
             return f"{number:.0f}{unit}" if unit == "" else f"{number:.1f}{unit}"
@@ -47,7 +47,7 @@ def short_count(number: float) -> str:
 
 
 def short_bytes(number: float) -> str:
-    """A size with a unit: 44.7 MiB."""
+    """Return a size with a unit: 44.7 MiB."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(number) < 1024:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
@@ -56,7 +56,7 @@ def short_bytes(number: float) -> str:
 
 
 def is_utf8(name: str) -> bool:
-    """Whether a file's name was UTF-8 on disk, so that it can be stored and sent."""
+    """Return whether a file's name was UTF-8 on disk, so that it can be stored and sent."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -65,17 +65,17 @@ def is_utf8(name: str) -> bool:
 
 
 def utf8_name(name: str) -> str:
-    """The name itself where it is UTF-8; one that is not, which no record holds, written out."""
+    """Return the name if it is UTF-8, else an escaped form that a record can hold."""
     return name if is_utf8(name) else printable(name)
 
 
-def _seen(char: str, lines: bool) -> bool:
+def _is_visible(char: str, lines: bool) -> bool:
     if lines and char in "\n\t":
         return True
     return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
-def _written_out(char: str) -> str:
+def _escape(char: str) -> str:
     if ord(char) in _BYTES:
         return f"\\x{ord(char) - 0xDC00:02x}"
     return char.encode("unicode_escape", "surrogatepass").decode("ascii")
@@ -84,7 +84,7 @@ def _written_out(char: str) -> str:
 def html_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], more: int = 0
 ) -> str:
-    """Return an HTML table for a notebook; every text in it is escaped, names are strangers'."""
+    """Return an HTML table for a notebook; all text is escaped, as names are untrusted."""
     head = "".join(f"<th>{_html(name)}</th>" for name in columns)
     body = "".join(f"<tr>{''.join(f'<td>{_html(cell)}</td>' for cell in row)}</tr>" for row in rows)
     rest = f'<tr><td colspan="{len(columns)}">… {more:,} more</td></tr>' if more > 0 else ""

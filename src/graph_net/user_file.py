@@ -1,7 +1,4 @@
-"""A Python file of the user's own, run because the user named it on the command line.
-
-No stored name ever comes here.
-"""
+"""Execution of a Python file that the user named on the command line; never of a stored name."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from types import ModuleType
 
 @contextmanager
 def imports_beside(path: Path) -> Iterator[None]:
-    """Let imports find what lies beside a file, as they do where it is run itself."""
+    """Let imports find modules beside a file, as when it is run as a script."""
     before = list(sys.path)
     sys.path.insert(0, str(path.parent.absolute()))
     try:
@@ -25,12 +22,12 @@ def imports_beside(path: Path) -> Iterator[None]:
 
 
 def run_user_file(path: Path) -> ModuleType:
-    """Run a user's file and return the module that it makes."""
+    """Run a user's file and return its module."""
     spec = importlib.util.spec_from_file_location(f"graph_net_user_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module  # dataclasses and torch look a class's module up
+    sys.modules[module.__name__] = module  # dataclasses and torch look up a class's module
     with imports_beside(path):
         spec.loader.exec_module(module)
     return module

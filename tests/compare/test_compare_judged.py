@@ -13,7 +13,7 @@ import pytest
 from compare.some_runs import blocks, stored, timed, timing
 from graph_net.compare import Change, CompareSettings, Comparison, Reason, compare
 from graph_net.compare.blocks import block_logs
-from graph_net.formats.graphnet.log import Words, log_lines
+from graph_net.formats.graphnet.log import LogHeader, log_lines
 from graph_net.measure.stats import block_logs as one_by_one
 from graph_net.results import BLAMELESS, Failure, Record, RecordError, Stage, Symptom
 from graph_net.store.records import RecordStore
@@ -262,7 +262,8 @@ def test_logs_have_failures_and_levels_but_no_samples(tmp_path: Path) -> None:
         "a": [record("one", t=-5.0), record("two")],
         "b": [record("one", t=-2.0), failed],
     }.items():
-        lines = [line for each in records for line in log_lines(each, each.subject.name, Words())]
+        header = LogHeader()
+        lines = [line for each in records for line in log_lines(each, each.subject.name, header)]
         (tmp_path / f"{side}.log").write_text("\n".join(lines) + "\n")
     found = compare(tmp_path / "a.log", tmp_path / "b.log")
     rows = {row.graph: row for row in found.rows(found.order())}

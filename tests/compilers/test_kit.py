@@ -145,9 +145,9 @@ class NotThere(Eager):
     ("defect", "words"),
     [
         (Wrong, "results differ from eager's"),
-        (Flat, "results are nested otherwise"),
+        (Flat, "results are nested differently"),
         (WrongType, "torch.float64 instead of torch.float32"),
-        (ForgetsMutation, "the inputs are left otherwise"),
+        (ForgetsMutation, "the inputs are left different"),
         (ChangesTheJob, "compile() changes the job's inputs"),
         (ReusesMemory, "a later call changes the result of an earlier one"),
         (BoundToTheFirstInputs, "results differ from eager's"),
@@ -158,7 +158,7 @@ class NotThere(Eager):
         (Dies, "died of SIGILL"),
         (LeavesAProcess, "leaves a process behind"),
         (TakesAnyOption, "an unknown option is accepted"),
-        (HasNoVersion, "version() gives no text"),
+        (HasNoVersion, "version() returns no text"),
         (NotThere, "pip install no-such-distribution"),
     ],
 )

@@ -231,7 +231,7 @@ LEAVE = "d = F._vmap_decrement_nesting()"
 def test_a_region_that_dynamo_does_not_write_is_refused(
     lines: tuple[str, ...], tmp_path: Path
 ) -> None:
-    with pytest.raises(GraphError, match=r"is a vmap internal that stands outside a region"):
+    with pytest.raises(GraphError, match=r"is a vmap internal outside a region"):
         open_sample(source(tmp_path, *lines))
 
 

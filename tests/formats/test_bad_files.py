@@ -85,12 +85,12 @@ def test_what_is_nested_too_deeply(tmp_path: Path, name: str, text: str) -> None
 
 MARKERS = {
     "no JSON": ("{", "graph_net.json is not JSON"),
-    "no object": ("[]", "graph_net.json is no JSON object"),
+    "no object": ("[]", "graph_net.json is not a JSON object"),
     "deep JSON": ("[" * 100_000 + "]" * 100_000, "graph_net.json is not JSON"),
     "deep options": ('{"a": ' + "[" * 20 + "]" * 20 + "}", "graph_net.json is nested too deeply"),
     "another level": ('{"level": "hlo"}', "unknown level 'hlo' .*level"),
-    "half a character": ('{"model_name": "\\ud800"}', "half a character"),
-    "half a character in a key": ('{"\\ud800": 1}', "half a character"),
+    "a lone surrogate": ('{"model_name": "\\ud800"}', "lone surrogate"),
+    "a lone surrogate in a key": ('{"\\ud800": 1}', "lone surrogate"),
     "a huge number": ('{"a": 1' + "0" * 5000 + "}", "graph_net.json is not JSON|too large|bits"),
 }
 
@@ -103,7 +103,7 @@ def test_a_marker_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
 
 def test_a_sample_of_another_framework_is_called_one(tmp_path: Path) -> None:
     error = refusal(write(tmp_path / "sample", graph_net='{"framework": "jax"}'))
-    assert "a jax sample; torch and paddle samples are read" in str(error)
+    assert "a jax sample; only torch and paddle samples can be read" in str(error)
     assert error.field == "framework"
 
 
@@ -123,7 +123,7 @@ METAS = {
     "a dtype that is none": ({"dtype": "7"}, OF_X + "dtype"),
     "too few values": ({"data": "[1.0, 2.0]"}, r"2 values for shape \[2, 3\] " + OF_X + "data"),
     "too many values": ({"data": "[" + "1.0, " * 7 + "]"}, "7 values.*" + OF_X + "data"),
-    "values in rows": ({"data": "[[1.0] * 3] * 2"}, "no literal.*line"),
+    "values in rows": ({"data": "[[1.0] * 3] * 2"}, "not a literal.*line"),
     "nested values": ({"data": "[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]"}, OF_X),
     "values that are words": ({"data": "['a', 'b', 'c', 'd', 'e', 'f']"}, OF_X),
     "a mean that is a word": ({"mean": "'a'"}, OF_X),
@@ -136,9 +136,9 @@ METAS = {
         {"dtype": '"torch.int64"', "min_val": "0", "max_val": "float('nan')"}, OF_X),
     "an infinite bound": (
         {"dtype": '"torch.int64"', "min_val": "0", "max_val": "float('inf')"}, OF_X),
-    "a call": ({"mean": "open('SENTINEL', 'w')"}, r"no literal: open\(.*line 6"),
-    "a name": ({"mean": "torch"}, "no literal: torch .*line 6"),
-    "arithmetic": ({"mean": "2 ** 99999999"}, "no literal.*line 6"),
+    "a call": ({"mean": "open('SENTINEL', 'w')"}, r"not a literal: open\(.*line 6"),
+    "a name": ({"mean": "torch"}, "not a literal: torch .*line 6"),
+    "arithmetic": ({"mean": "2 ** 99999999"}, "not a literal.*line 6"),
     "a recipe that is none": ({"recipe": '"{}"'}, OF_X + "recipe"),
     "a recipe that is no JSON": ({"recipe": '"{"'}, OF_X + "recipe"),
     "a stride that is none": ({"stride": "3"}, OF_X + "stride"),

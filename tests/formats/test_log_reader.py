@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.formats.graphnet.log import Words, log_lines
+from graph_net.formats.graphnet.log import LogHeader, log_lines, tolerance_key
 from graph_net.formats.graphnet.log_reader import (
     LogSample,
     LogStatus,
     read_log,
     sample_of_result,
     samples_of,
-    tolerance_key,
 )
 from graph_net.results import Output, Stage, Symptom
 from graph_net.score import Fault, columns, load, sample_of, score
@@ -128,7 +127,7 @@ def test_upstreams_log_has_its_samples(real_files: Path, extent: str) -> None:
 @pytest.mark.parametrize("failure", [None, *KINDS])
 def test_a_record_comes_back_from_its_log(failure: tuple[Stage, Symptom] | None) -> None:
     written = record("timm/resnet18", failure, t=-5.5)
-    (read,) = samples_of(log_lines(written, "samples/timm/resnet18", Words()))
+    (read,) = samples_of(log_lines(written, "samples/timm/resnet18", LogHeader()))
     want, got = sample_of(written), sample_of_log(read)
     assert want is not None
     assert got.fault is want.fault
@@ -141,7 +140,7 @@ def test_a_record_comes_back_from_its_log(failure: tuple[Stage, Symptom] | None)
 
 def test_a_level_between_two_is_written_at_the_upper_one() -> None:
     outputs = tuple(Output("float32", (), t, 0.1, 0.1, t_of=(t,) * 4) for t in (-64.0, -3.0, -1.2))
-    (read,) = samples_of(log_lines(record("m", outputs=outputs), "m", Words()))
+    (read,) = samples_of(log_lines(record("m", outputs=outputs), "m", LogHeader()))
     assert read.t == -1.0
 
 
@@ -151,7 +150,7 @@ def test_a_message_that_looks_like_a_log_starts_no_sample() -> None:
     failed = record("m", (Stage.COMPILE, Symptom.EXCEPTION))
     assert failed.failure is not None
     said = replace(failed.failure, message=f"{START} {EAGER} {COMPILED} Error: x")
-    lines = log_lines(replace(failed, failure=said), "m", Words())
+    lines = log_lines(replace(failed, failure=said), "m", LogHeader())
     assert [found.status for found in samples_of(lines)] == [LogStatus.COMPILE]
 
 

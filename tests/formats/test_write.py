@@ -201,7 +201,9 @@ def test_long_lines_are_broken_as_black_breaks_them() -> None:
 def test_a_name_that_the_source_needs_is_written_longer(tmp_path: Path, name: str) -> None:
     placed = Node("y", "torch.zeros", (2,), (("device", RunDevice()),))
     graph = graph_of(Node(name, "method:abs", (LX,)), placed, output=(Ref(name), Ref("y")))
-    with pytest.raises(GraphError, match=rf"needs that name itself \(node {name}\)"):
+    with pytest.raises(
+        GraphError, match=rf"uses this name itself; rename the value \(node {name}\)"
+    ):
         model_source(graph)
     again = read_back(graph, tmp_path)
     assert [node.name for node in again.nodes] == [f"{name}_", "y"]

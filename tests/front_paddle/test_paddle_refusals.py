@@ -129,7 +129,7 @@ def test_an_undescribed_argument_is_refused(tmp_path: Path) -> None:
 
 def test_metadata_that_calls_is_refused(tmp_path: Path) -> None:
     inputs = samples.meta("data_0", "[4]", "float32", "data = print(1)")
-    with pytest.raises(GraphError, match="no literal"):
+    with pytest.raises(GraphError, match="not a literal"):
         read_sample(samples.write(tmp_path / "calls", body("return data_0"), "", inputs))
 
 

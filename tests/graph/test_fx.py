@@ -99,7 +99,7 @@ def test_state_of_a_module_becomes_inputs() -> None:
 
 def test_a_call_of_a_module_is_refused_with_the_way_out() -> None:
     traced = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2)))
-    with pytest.raises(GraphError, match=r"trace it with torch\.export or Dynamo"):
+    with pytest.raises(GraphError, match=r"trace with torch\.export or Dynamo"):
         from_fx(traced, [torch.ones(1, 2)])
 
 

@@ -234,5 +234,7 @@ def test_a_size_without_a_value_is_refused_where_bytes_come_in() -> None:
 def test_a_graph_at_level_aten_calls_atens_operators_only() -> None:
     x = Input("x", TensorSpec((2,), "float32"), Normal(0.0, 1.0))
     node = Node("y", "torch.relu", (Ref("x"),))
-    with pytest.raises(GraphError, match=r"torch\.relu is no ATen operator.*node y, field target"):
+    with pytest.raises(
+        GraphError, match=r"torch\.relu is not an ATen operator.*node y, field target"
+    ):
         Graph((x,), (node,), Ref("y"), Level.ATEN)

@@ -176,7 +176,7 @@ def test_limits_hold(limits: GraphLimits) -> None:
 
 
 def test_texts_have_a_limit() -> None:
-    with pytest.raises(GraphError, match="length"):
+    with pytest.raises(GraphError, match="at most 4 characters"):
         from_json(to_json(SMALL), GraphLimits(text=4))
 
 

@@ -55,7 +55,7 @@ def test_a_range_outside_the_tensor_is_refused(start: int, stop: int) -> None:
         (Uniform, (0.0, math.inf), "must be finite"),
         (Uniform, (0.0, 1j), "high must be a real number"),
         (Integers, (1, 0), "low 1 is above high 0"),
-        (Integers, (0.0, 1), "must be whole numbers"),
+        (Integers, (0.0, 1), "must be integers"),
         (Bernoulli, (1.5,), "between 0 and 1"),
         (Bernoulli, (math.nan,), "between 0 and 1"),
         (Constant, ("1",), "must be a number"),

@@ -10,7 +10,7 @@ import pytest
 
 from graph_net.api.query import query
 from graph_net.cli.main import main
-from graph_net.formats.graphnet.log import Words, log_lines
+from graph_net.formats.graphnet.log import LogHeader, log_lines
 from graph_net.results import (
     BLAMELESS,
     Failure,
@@ -133,7 +133,7 @@ def test_a_directory_without_records_says_how_to_make_some(tmp_path: Path) -> No
 def test_a_log_blames_nobody_for_what_is_nobodys_fault(symptom: Symptom) -> None:
     stage = Stage.VERIFY if symptom is Symptom.NONDETERMINISTIC else Stage.MEASURE
     one = dataclasses.replace(about("a"), failure=Failure(stage, symptom, "why"))
-    lines = list(log_lines(one, "a", Words()))
+    lines = list(log_lines(one, "a", LogHeader()))
     if symptom is Symptom.TOO_NOISY:
         assert any("status: success" in line for line in lines)
     else:

@@ -43,19 +43,19 @@ class Cinn(Compiler):
         if changed:
             reasons = [f"its static programs do not change an input, here {n}" for n in changed]
             raise Unsupported(reasons, "graph-net")
-        from graph_net.graph.paddle_execute import nested, prepared
+        from graph_net.graph.paddle_execute import nest_outputs, prepare
 
         paddle = load_paddle()
         computed = {node.name for node in job.graph.nodes}
         results = tuple(dict.fromkeys(r for r in refs(job.graph.output) if r.name in computed))
         # The calls are to be recorded as they are made: there is no source to translate.
-        calls = paddle.jit.not_to_static(prepared(replace(job.graph, output=ListValue(results))))
+        calls = paddle.jit.not_to_static(prepare(replace(job.graph, output=ListValue(results))))
 
         def program(inputs: Any) -> Any:
             return calls(inputs)
 
         static = paddle.jit.to_static(program, full_graph=True, backend="CINN")
-        nest = nested(job.graph)
+        nest = nest_outputs(job.graph)
         names = [*(entry.name for entry in job.graph.inputs), *(ref.name for ref in results)]
 
         def run(inputs: Sequence[Any]) -> Any:

@@ -19,9 +19,9 @@ class Eager(Compiler):
     def compile(self, job: Job) -> Runner:
         """The graph as generated Python that calls PyTorch, or as calls of Paddle's operators."""
         if job.graph.level is Level.PADDLE:
-            from graph_net.graph.paddle_execute import prepared
+            from graph_net.graph.paddle_execute import prepare
 
-            return prepared(job.graph)
+            return prepare(job.graph)
         from graph_net.graph.fx import to_fx
 
         forward = to_fx(job.graph, job.device).forward

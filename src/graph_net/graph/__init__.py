@@ -1,7 +1,7 @@
-"""The noun Graph: the data, its bytes, its hashes, its FX form, its tensors.
+"""Graph: the data, its bytes, its hashes, its FX form, its tensors.
 
-What needs torch (running, FX) lives in modules that are imported when asked for:
-``graph_net.graph.execute``, ``graph_net.graph.fx``, ``graph_net.graph.tensors``.
+What needs torch (running, FX) is not imported here: ``graph_net.graph.execute``,
+``graph_net.graph.fx``, ``graph_net.graph.tensors``.
 """
 
 from graph_net.graph.binary import from_bytes, to_bytes
@@ -10,15 +10,7 @@ from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
 from graph_net.graph.json_codec import from_json, to_json
 from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
-from graph_net.graph.recipe import (
-    Bernoulli,
-    Constant,
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import (
     DictValue,

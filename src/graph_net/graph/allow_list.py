@@ -3,7 +3,7 @@
 ``operators/aten.txt`` and its neighbours ship with the package and are made by
 ``python -m tools.allow_list``. A plug-in adds operators under the entry-point group
 ``graph_net.operators``: the name is the namespace, the value an attribute of a module that holds
-overloads as text, ``["nms.default", ...]``. A plug-in is loaded when a graph names its namespace.
+overloads as text, ``["nms.default", ...]``. A plug-in is loaded when a graph uses its namespace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OVERLOAD = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 @lru_cache(maxsize=_CACHED)
 def allowed_overloads(namespace: str) -> frozenset[str]:
-    """The overloads (``add.Tensor``) of a namespace that a graph may call."""
+    """Return the overloads (``add.Tensor``) of a namespace that a graph may call."""
     if _NAMESPACE.fullmatch(namespace) is None:
         return frozenset()
     return frozenset(_shipped(namespace)) | frozenset(_plugged_in(namespace))
@@ -32,12 +32,12 @@ def allowed_overloads(namespace: str) -> frozenset[str]:
 
 @lru_cache(maxsize=_CACHED)
 def listed_packets(namespace: str) -> frozenset[str]:
-    """The packets (``add``) of a namespace of which some overload is listed."""
+    """Return the packets (``add``) of a namespace with at least one listed overload."""
     return frozenset(name.partition(".")[0] for name in allowed_overloads(namespace))
 
 
 def overloads_in(text: str) -> Iterator[str]:
-    """The overloads that a list file names: ``packet: overload overload`` on each line."""
+    """Yield the overloads that a list file names: ``packet: overload overload`` per line."""
     for line in text.splitlines():
         packet, _, overloads = line.partition(":")
         if not line.startswith("#"):
@@ -52,7 +52,7 @@ def _shipped(namespace: str) -> Iterator[str]:
 
 @cache
 def _files() -> frozenset[str]:
-    """What is shipped; a graph that names many namespaces looks for no files."""
+    """Return the names of the shipped lists, so that unknown namespaces cost no file access."""
     return frozenset(file.name for file in files("graph_net.graph").joinpath("operators").iterdir())
 
 

@@ -1,8 +1,8 @@
-"""Arguments of an operator against its schema, before the call.
+"""Type checks of an operator's arguments against its schema, before the call.
 
-``torch.ops`` takes a whole number where a schema says ScalarType, and a kernel that trusts it
-crashes. A schema is compiled once into one check per argument; a check is a single ``isinstance``
-or ``type`` lookup in the common case.
+``torch.ops`` takes an integer where a schema says ScalarType, and a kernel that trusts it crashes.
+A schema is compiled once into one check per argument; a check is a single ``isinstance`` or
+``type`` lookup in the common case.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from graph_net.graph.values import DTYPES, QUANTISED
 Check = Callable[[Any], bool]
 
 _NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
-_LONGEST_TEXT = 4096
-_MOST_ITEMS = 65_536
+_MAX_TEXT = 4096
+_MAX_ITEMS = 65_536
 
 
 def _is_int(value: Any) -> bool:
@@ -43,12 +43,12 @@ def _is_number(value: Any) -> bool:
     if type(value) is int:
         return -(2**63) <= value < 2**64
     if isinstance(value, torch.Tensor):
-        return value.dim() == 0  # torch reads a single element where a number is due
+        return value.dim() == 0  # torch reads a single element as a number
     return isinstance(value, _NUMBERS)
 
 
 def _is_tensor(value: Any) -> bool:
-    # A number in the place of a tensor is one that torch wraps; a traced graph holds such.
+    # torch wraps a number passed for a tensor; traced graphs contain such calls.
     return isinstance(value, torch.Tensor) or _is_number(value)
 
 
@@ -59,7 +59,7 @@ _CHECKS: dict[str, Check] = {
     "float": _is_float,
     "bool": _is_bool,
     "number": _is_number,
-    "str": lambda value: isinstance(value, str) and len(value) <= _LONGEST_TEXT,
+    "str": lambda value: isinstance(value, str) and len(value) <= _MAX_TEXT,
     "ScalarType": lambda value: isinstance(value, torch.dtype) and value in _DTYPES,
     "Layout": lambda value: value is torch.strided,
     "MemoryFormat": lambda value: isinstance(value, torch.memory_format),
@@ -68,15 +68,11 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-def _optional(check: Check) -> Check:
-    return lambda value: value is None or check(value)
-
-
-def _each(check: Check) -> Check:
+def _list_of(check: Check) -> Check:
     def holds(value: Any) -> bool:
         if not isinstance(value, (list, tuple)):
             return check(value)  # torch repeats a single number where a schema says int[2]
-        return len(value) <= _MOST_ITEMS and all(
+        return len(value) <= _MAX_ITEMS and all(
             check(item) or isinstance(item, fx.Node) for item in value
         )
 
@@ -85,16 +81,17 @@ def _each(check: Check) -> Check:
 
 def _check_for(kind: str) -> Check:
     if kind.startswith("Optional["):
-        return _optional(_check_for(kind[9:-1]))
+        check = _check_for(kind[9:-1])
+        return lambda value: value is None or check(value)
     if kind.startswith("List["):
-        return _each(_check_for(kind[5:-1]))
-    # A type of another library, which its own list answers for.
+        return _list_of(_check_for(kind[5:-1]))
+    # A type of another library, whose own list vouches for it.
     return _CHECKS.get(kind, lambda value: True)
 
 
 @lru_cache(maxsize=8192)
-def _compiled(overload: OpOverload) -> tuple[tuple[tuple[str, Check], ...], dict[str, Check]]:
-    """The checks of the positional arguments in order, and of all by name."""
+def _compile_schema(overload: OpOverload) -> tuple[tuple[tuple[str, Check], ...], dict[str, Check]]:
+    """Return the checks of the positional arguments in order, and of all arguments by name."""
     arguments = overload._schema.arguments
     pairs = [(argument.name, _check_for(str(argument.real_type))) for argument in arguments]
     positional = [pair for pair, a in zip(pairs, arguments, strict=True) if not a.kwarg_only]
@@ -102,17 +99,17 @@ def _compiled(overload: OpOverload) -> tuple[tuple[tuple[str, Check], ...], dict
 
 
 def check_arguments(overload: OpOverload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Raise RefusedCall unless each argument is what the schema says.
+    """Raise RefusedCall unless each argument has the type of the schema.
 
     An ``fx.Node`` stands for a value that is not known yet and passes.
     """
-    positional, named = _compiled(overload)
+    positional, named = _compile_schema(overload)
     for (name, check), value in zip(positional, args, strict=False):
         if not check(value) and not isinstance(value, fx.Node):
             raise _refusal(overload, name, value)
     for name, value in kwargs.items():
-        known = named.get(name)
-        if known is not None and not known(value) and not isinstance(value, fx.Node):
+        keyword_check = named.get(name)
+        if keyword_check and not keyword_check(value) and not isinstance(value, fx.Node):
             raise _refusal(overload, name, value)
 
 

@@ -1,4 +1,4 @@
-"""Graphs out of compact bytes that may be hostile."""
+"""The reader of the binary form, from bytes that may be hostile."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Node, Provenance, Symbol
 from graph_net.graph.limits import GraphLimits
-from graph_net.graph.recipe import (
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import Ref, Value, map_refs
 
@@ -37,6 +31,8 @@ T = TypeVar("T")
 
 
 class GraphReader(Reader):
+    """Reads one graph; an error names the node and the field it occurred in."""
+
     def __init__(self, data: bytes, limits: GraphLimits) -> None:
         super().__init__(data, limits)
         self.exprs: dict[int, Expr] = {}
@@ -44,7 +40,7 @@ class GraphReader(Reader):
         self.field = "texts"
 
     def graph(self) -> Graph:
-        self.place = len(MAGIC)
+        self.position = len(MAGIC)
         try:
             graph = self._graph()
         except GraphError as error:
@@ -65,7 +61,7 @@ class GraphReader(Reader):
         self._at("symbols")
         symbols = tuple([self._symbol() for _ in range(self.count(4))])
         self._at("constraints")
-        constraints = tuple([self._expr(self.whole()) for _ in range(self.count())])
+        constraints = tuple([self._expr(self.varint()) for _ in range(self.count())])
         self._at("result")
         self.specs = [None, *[self._spec() for _ in range(self.count())]]
         self._at("inputs")
@@ -74,12 +70,12 @@ class GraphReader(Reader):
         nodes = self._nodes([entry.name for entry in inputs])
         self._at("output")
         output = map_refs(self.value(), self._resolver(len(nodes)))
-        if self.place != len(self.data):
+        if self.position != len(self.data):
             raise GraphError("bytes follow the end of the graph")
         return Graph(inputs, nodes, output, level, symbols, constraints, provenance)
 
     def _expr(self, index: int) -> Expr:
-        # Each text is parsed once: a few bytes must not ask for the same work a million times.
+        # Each text is parsed once: a few bytes must not cost the same work a million times.
         if index not in self.exprs:
             if index >= len(self.texts):
                 raise GraphError("an expression is not in the table")
@@ -89,33 +85,33 @@ class GraphReader(Reader):
     def _choice(self, options: tuple[T, ...]) -> T:
         index = self.byte()
         if index >= len(options):
-            raise GraphError(f"option {index} of {len(options)}")
+            raise GraphError(f"option {index}; there are {len(options)}")
         return options[index]
 
     def _provenance(self) -> Provenance:
-        words = {field: self.text() for field in LONG_FIELDS}
+        fields = {field: self.text() for field in LONG_FIELDS}
         tags = tuple([self.text() for _ in range(self.count())])
         options = tuple([(self.text(), self.value()) for _ in range(self.count(2))])
-        return Provenance(**words, tags=tags, options=options)
+        return Provenance(**fields, tags=tags, options=options)
 
     def _symbol(self) -> Symbol:
         name, example, low, high = self.text(), self.value(), self.value(), self.value()
         if type(example) is not int or any(type(n) not in (int, type(None)) for n in (low, high)):
-            raise GraphError("bounds that are no whole numbers", node=name[:80], field="symbols")
+            raise GraphError("bounds that are not integers", node=name[:80], field="symbols")
         return Symbol(name, example, low, high)  # type: ignore[arg-type]
 
     def _dims(self) -> tuple[Dim, ...]:
         dims: list[Dim] = []
         for _ in range(self.count()):
-            code = self.whole()
+            code = self.varint()
             dims.append(self._expr(code >> 1) if code & 1 else code >> 1)
         self.spend(len(dims))
         return tuple(dims)
 
     def _spec(self, depth: int = 0) -> Result:
         if depth > self.limits.depth:
-            raise LimitExceeded("a specification is nested too deeply", field="result")
-        kind = self.whole()
+            raise LimitExceeded("a spec is nested too deeply", field="result")
+        kind = self.varint()
         if kind in (1, 2):
             dtype, shape = self.text(), self._dims()
             stride = None
@@ -124,17 +120,17 @@ class GraphReader(Reader):
             return TensorSpec(shape, dtype, stride)
         if kind in (3, 4):
             name = self.text()
-            return ScalarSpec(name, self._expr(self.whole()) if kind == 4 else None)
+            return ScalarSpec(name, self._expr(self.varint()) if kind == 4 else None)
         if kind == 5:
             return tuple([self._spec(depth + 1) for _ in range(self.count())])
         if kind:
-            raise GraphError(f"unknown specification {kind}", field="result")
+            raise GraphError(f"unknown spec {kind}", field="result")
         return None
 
     def _spec_at(self) -> Result:
-        index = self.whole()
+        index = self.varint()
         if index >= len(self.specs):
-            raise GraphError("a specification is not in the table", field="result")
+            raise GraphError("a spec is not in the table", field="result")
         return self.specs[index]
 
     def _inputs(self) -> tuple[Input, ...]:
@@ -149,7 +145,7 @@ class GraphReader(Reader):
             values = previous.setdefault(template, [0] * (len(parts) - 1))
             name = parts[0]
             for slot, part in enumerate(parts[1:]):
-                values[slot] += self.signed()
+                values[slot] += self.signed_varint()
                 name += f"{values[slot]}{part}"
             names.append(name)
             self.spend(len(parts) + (len(name) >> NAME_SHIFT))
@@ -163,7 +159,7 @@ class GraphReader(Reader):
             names, flags, specs, extra, self._recipes(names), strict=True
         ):
             if flag >> 2 >= len(ROLES) or not isinstance(spec, (TensorSpec, ScalarSpec)):
-                raise GraphError("no role or no specification", node=name[:80], field="inputs")
+                raise GraphError("an unknown role, or no spec", node=name[:80], field="inputs")
             inputs.append(Input(name, spec, recipe, ROLES[flag >> 2], local, original))
         return tuple(inputs)
 
@@ -185,11 +181,11 @@ class GraphReader(Reader):
         return recipes
 
     def _normal_column(self, count: int) -> list[object]:
-        present, known = self.numbers(), iter(self.numbers())
+        present, values = self.numbers(), iter(self.numbers())
         if present and len(present) != count:
             raise GraphError("a column of statistics has the wrong length", field="recipe")
         try:
-            return [next(known) if not present or present[i] else None for i in range(count)]
+            return [next(values) if not present or present[i] else None for i in range(count)]
         except StopIteration:
             raise GraphError("a column of statistics is too short", field="recipe") from None
 
@@ -206,18 +202,18 @@ class GraphReader(Reader):
     # -- nodes --------------------------------------------------------------------------------
 
     def reference(self) -> Value:
-        # A placeholder: what it stands for depends on where the record is used.
-        return Ref(str(self.whole()))
+        # A placeholder: its meaning depends on where the record is used.
+        return Ref(str(self.varint()))
 
     def _nodes(self, inputs: list[str]) -> tuple[Node, ...]:
         self.input_names, self.node_names, self.cursor = inputs, list[str](), 0
-        records = [self._record(place) for place in range(self.count(5))]
+        records = [self._record(index) for index in range(self.count(5))]
         self._at("nodes")
         sequence: list[int] = []
         for _ in range(self.count()):
-            code = self.whole()
+            code = self.varint()
             if code & 1:
-                distance, length = self.whole(), code >> 1
+                distance, length = self.varint(), code >> 1
                 if not 0 < distance <= len(sequence):
                     raise GraphError("a repeated block starts before the first node", field="nodes")
                 if len(sequence) + length > self.limits.nodes:
@@ -238,11 +234,11 @@ class GraphReader(Reader):
             nodes.append(self._expand(template, number, suffixes))
         return tuple(nodes)
 
-    def _record(self, place: int) -> tuple[Node, int, int]:
-        """A call, how its name is numbered, and how much one more of it costs."""
-        self._at("target", f"record {place}")
+    def _record(self, index: int) -> tuple[Node, int, int]:
+        """Read a call; return it with the number in its name and its cost in atoms."""
+        self._at("target", f"record {index}")
         before = self.atoms
-        target, base, number = self.text(), self.text(), self.whole()
+        target, base, number = self.text(), self.text(), self.varint()
         self._at("args", base)
         args = tuple([self.value() for _ in range(self.count())])
         self.field = "kwargs"
@@ -254,17 +250,11 @@ class GraphReader(Reader):
     def _expand(self, template: Node, code: int, suffixes: NameSuffixGuess) -> Node:
         base = template.name
         number = suffixes.guess(base) if code == 0 else None if code == 1 else code - 2
-        suffixes.saw(base, number)
-        self._at("args", join_suffix(base, number))
-        resolve = self._resolver(len(self.node_names))
-        node = Node(
-            join_suffix(base, number),
-            template.target,
-            tuple([map_refs(value, resolve) for value in template.args]),
-            tuple([(key, map_refs(value, resolve)) for key, value in template.kwargs]),
-            template.result,
-        )
-        self.node_names.append(node.name)
+        suffixes.record(base, number)
+        name = join_suffix(base, number)
+        self._at("args", name)
+        node = template.with_refs(self._resolver(len(self.node_names)), name)
+        self.node_names.append(name)
         return node
 
     def _resolver(self, here: int) -> Callable[[Ref], Ref]:

@@ -1,4 +1,4 @@
-"""Graphs into compact bytes; ``graph_net.graph.binary`` says how they are laid out."""
+"""The writer of the binary form, which ``graph_net.graph.binary`` describes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,15 @@ from graph_net.graph.byte_tags import REF
 from graph_net.graph.byte_writer import ByteWriter
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Node, Provenance
-from graph_net.graph.recipe import (
-    Bernoulli,
-    Constant,
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.repeats import Copy, find_repeats
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import Ref
 
 
 class GraphWriter(ByteWriter):
+    """Writes one graph; references become distances, so that equal layers give equal bytes."""
+
     def __init__(self, graph: Graph) -> None:
         super().__init__()
         self.graph = graph
@@ -64,36 +58,34 @@ class GraphWriter(ByteWriter):
         if ref.name in self.inputs:
             index = self.inputs[ref.name]
             delta, self.cursor = index - self.cursor, index
-            self.whole((delta << 1 if delta >= 0 else (-delta << 1) - 1) * 3 + INPUT)
+            self.varint((delta << 1 if delta >= 0 else (-delta << 1) - 1) * 3 + INPUT)
             return
         index = self.positions[ref.name]
         if index in self.far:
-            self.whole(index * 3 + FAR)
+            self.varint(index * 3 + FAR)
         else:
-            self.whole((self.here - index) * 3 + NEAR)
+            self.varint((self.here - index) * 3 + NEAR)
 
     def write(self) -> None:
         graph = self.graph
         self.data.append(LEVELS.index(graph.level))
         self._provenance(graph.provenance)
-        self.whole(len(graph.symbols))
+        self.varint(len(graph.symbols))
         for symbol in graph.symbols:
             self.text(symbol.name)
             for number in (symbol.example, symbol.low, symbol.high):
                 self.value(number)
-        self.whole(len(graph.constraints))
-        for constraint in graph.constraints:
-            self.text(constraint.text)
-        tail = self.branch_for_nodes()
-        self._specs()
+        self.each([constraint.text for constraint in graph.constraints], self.text)
+        tail = self._node_bytes()
+        self.each(self.specs, self._spec)
         self._inputs()
         self.data += tail
 
-    def branch_for_nodes(self) -> bytearray:
-        """The nodes, written first because they fill the table of specifications."""
+    def _node_bytes(self) -> bytearray:
+        """Return the bytes of the nodes, written first because they fill the table of specs."""
         for entry in self.graph.inputs:
             self._spec_index(entry.spec)
-        kept, self.data = self.data, bytearray()
+        head, self.data = self.data, bytearray()
         records: dict[bytes, int] = {}
         sequence: list[Hashable] = []
         suffixes = NameSuffixGuess()
@@ -102,13 +94,13 @@ class GraphWriter(ByteWriter):
             record = self._record(node, suffixes)
             sequence.append(records.setdefault(record, len(records)))
         self.data = bytearray()
-        self.whole(len(records))
+        self.varint(len(records))
         for record in records:
             self.data += record
-        self._sequence(find_repeats(sequence))
+        self.each(find_repeats(sequence), self._record_or_copy)
         self.here = len(self.graph.nodes)
         self.value(self.graph.output)
-        tail, self.data = self.data, kept
+        tail, self.data = self.data, head
         return tail
 
     def _record(self, node: Node, suffixes: NameSuffixGuess) -> bytes:
@@ -117,26 +109,19 @@ class GraphWriter(ByteWriter):
         base, number = split_suffix(node.name)
         self.text(base)
         guess = suffixes.guess(base)
-        self.whole(0 if guess == number else 1 if number is None else number + 2)
-        suffixes.saw(base, number)
-        self.whole(len(node.args))
-        for argument in node.args:
-            self.value(argument)
-        self.whole(len(node.kwargs))
-        for key, argument in node.kwargs:
-            self.text(key)
-            self.value(argument)
-        self.whole(self._spec_index(node.result))
+        self.varint(0 if guess == number else 1 if number is None else number + 2)
+        suffixes.record(base, number)
+        self.each(node.args, self.value)
+        self.each(node.kwargs, self.pair)
+        self.varint(self._spec_index(node.result))
         return bytes(self.data)
 
-    def _sequence(self, items: list[Hashable | Copy]) -> None:
-        self.whole(len(items))
-        for item in items:
-            if isinstance(item, Copy):
-                self.whole(item.length << 1 | 1)
-                self.whole(item.distance)
-            else:
-                self.whole(item << 1)  # type: ignore[operator]
+    def _record_or_copy(self, item: Hashable | Copy) -> None:
+        if isinstance(item, Copy):
+            self.varint(item.length << 1 | 1)
+            self.varint(item.distance)
+        else:
+            self.varint(item << 1)  # type: ignore[operator]
 
     def _spec_index(self, spec: Result) -> int:
         return 0 if spec is None else self.specs.setdefault(spec, len(self.specs) + 1)
@@ -144,61 +129,46 @@ class GraphWriter(ByteWriter):
     def _provenance(self, provenance: Provenance) -> None:
         for field in LONG_FIELDS:
             self.text(getattr(provenance, field))
-        self.whole(len(provenance.tags))
-        for tag in provenance.tags:
-            self.text(tag)
-        self.whole(len(provenance.options))
-        for key, value in provenance.options:
-            self.text(key)
-            self.value(value)
+        self.each(provenance.tags, self.text)
+        self.each(provenance.options, self.pair)
 
-    def _dims(self, dims: tuple[Dim, ...]) -> None:
-        self.whole(len(dims))
-        for dim in dims:
-            if isinstance(dim, Expr):
-                self.whole(self.texts.setdefault(dim.text, len(self.texts)) << 1 | 1)
-            else:
-                self.whole(dim << 1)
-
-    def _specs(self) -> None:
-        self.whole(len(self.specs))
-        for spec in self.specs:
-            self._spec(spec)
+    def _dim(self, dim: Dim) -> None:
+        if isinstance(dim, Expr):
+            self.varint(self.texts.setdefault(dim.text, len(self.texts)) << 1 | 1)
+        else:
+            self.varint(dim << 1)
 
     def _spec(self, spec: Result) -> None:
         if spec is None:
-            self.whole(0)
+            self.varint(0)
         elif isinstance(spec, TensorSpec):
-            self.whole(1 if spec.stride is None else 2)
+            self.varint(1 if spec.stride is None else 2)
             self.text(spec.dtype)
-            self._dims(spec.shape)
+            self.each(spec.shape, self._dim)
             if spec.stride is not None:
                 for dim in spec.stride:
-                    self._dims((dim,))
+                    self.each((dim,), self._dim)
         elif isinstance(spec, ScalarSpec):
-            self.whole(3 if spec.expr is None else 4)
+            self.varint(3 if spec.expr is None else 4)
             self.text(spec.kind)
             if spec.expr is not None:
                 self.text(spec.expr.text)
         else:
-            self.whole(5)
-            self.whole(len(spec))
-            for item in spec:
-                self._spec(item)
+            self.varint(5)
+            self.each(spec, self._spec)
 
     def _inputs(self) -> None:
         entries = self.graph.inputs
-        self.whole(len(entries))
+        self.varint(len(entries))
         numbers = ByteWriter()
         previous: dict[str, list[int]] = {}
         for entry in entries:
             parts = NUMBER.split(entry.name)
             template = "#".join(parts[0::2])
             values = [int(part) for part in parts[1::2]]
-            for value, before in zip(
-                values, previous.get(template, [0] * len(values)), strict=True
-            ):
-                numbers.signed(value - before)
+            before = previous.get(template, [0] * len(values))
+            for old, new in zip(before, values, strict=True):
+                numbers.signed_varint(new - old)
             previous[template] = values
             self.text(template)
         self.data += numbers.data
@@ -206,7 +176,7 @@ class GraphWriter(ByteWriter):
             flags = (entry.local is not None) | (entry.original is not None) << 1
             self.data.append(ROLES.index(entry.role) << 2 | flags)
         for entry in entries:
-            self.whole(self._spec_index(entry.spec))
+            self.varint(self._spec_index(entry.spec))
         for entry in entries:
             for text in (entry.local, entry.original):
                 if text is not None:
@@ -219,11 +189,11 @@ class GraphWriter(ByteWriter):
         normals = [recipe for recipe in recipes if isinstance(recipe, Normal)]
         for field in ("mean", "std", "low", "high"):
             column = [getattr(recipe, field) for recipe in normals]
-            known = [value for value in column if value is not None]
+            present = [value for value in column if value is not None]
             self.numbers(
-                [value is not None for value in column] if len(known) < len(column) else []
+                [value is not None for value in column] if len(present) < len(column) else []
             )
-            self.numbers(known)
+            self.numbers(present)
         for recipe in recipes:
             match recipe:
                 case Uniform(low, high) | Integers(low, high):

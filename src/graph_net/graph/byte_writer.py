@@ -1,38 +1,11 @@
-"""Numbers, texts and values written as bytes, the alphabet of the binary form."""
+"""Numbers, texts and values as bytes: the primitives of the binary form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
-from graph_net.graph.byte_tags import (
-    BOOLS,
-    COMPLEX,
-    DECIMAL,
-    DECIMALS,
-    DEVICE,
-    DEVICE_TYPE,
-    DICT,
-    DOUBLE,
-    DTYPE,
-    ELLIPSIS,
-    FALSE,
-    INT,
-    INTS,
-    LIST,
-    MAX_DECIMALS,
-    MIXED,
-    NONE,
-    RAW,
-    RAWS,
-    REF,
-    SLICE,
-    SMALL,
-    SMALL_LOW,
-    TEXT,
-    TORCH,
-    TRUE,
-    TUPLE,
-)
+from graph_net.graph import byte_tags as tags
 from graph_net.graph.values import (
     DictValue,
     Dtype,
@@ -44,143 +17,145 @@ from graph_net.graph.values import (
     Value,
 )
 
+T = TypeVar("T")
+
 
 def decimal_form(value: float, places: int) -> int | None:
-    """The whole number m with ``m / 10**places == value`` exactly, if there is a short one."""
+    """Return the integer m with ``m / 10**places == value`` exactly, or None if m is long."""
     scaled = value * float(10**places)
     if not abs(scaled) < 1 << 46:
         return None
-    whole = round(scaled)
-    if whole / float(10**places) != value or (whole == 0 and str(value)[0] == "-"):
+    number = round(scaled)
+    if number / float(10**places) != value or (number == 0 and str(value)[0] == "-"):
         return None
-    return whole
+    return number
 
 
 class ByteWriter:
-    """Collects bytes; texts go to a table and are written once."""
+    """Collects bytes; texts go into a table and are written once."""
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.texts: dict[str, int] = {}
 
-    def branch(self) -> ByteWriter:
-        """A writer of its own bytes that shares the table of texts."""
-        other = ByteWriter()
-        other.texts = self.texts
-        return other
-
-    def whole(self, number: int) -> None:
-        """A non-negative whole number: seven bits a byte, lowest first."""
+    def varint(self, number: int) -> None:
+        """Write a non-negative integer: seven bits per byte, lowest first."""
         while number > 127:
             self.data.append(number & 127 | 128)
             number >>= 7
         self.data.append(number)
 
-    def signed(self, number: int) -> None:
-        """A whole number; small magnitudes are short."""
-        self.whole(number << 1 if number >= 0 else (-number << 1) - 1)
+    def signed_varint(self, number: int) -> None:
+        """Write an integer; small magnitudes take few bytes."""
+        self.varint(number << 1 if number >= 0 else (-number << 1) - 1)
+
+    def each(self, items: Collection[T], write: Callable[[T], None]) -> None:
+        """Write a count, then every item."""
+        self.varint(len(items))
+        for item in items:
+            write(item)
+
+    def pair(self, pair: tuple[str, Value]) -> None:
+        """Write a key and its value."""
+        self.text(pair[0])
+        self.value(pair[1])
 
     def text(self, text: str) -> None:
-        """A text, by its place in the table."""
-        self.whole(self.texts.setdefault(text, len(self.texts)))
+        """Write a text as its index in the table."""
+        self.varint(self.texts.setdefault(text, len(self.texts)))
 
     def double(self, value: float) -> None:
-        """Eight bytes of a float."""
-        self.data += DOUBLE.pack(value)
+        """Write a float as eight bytes."""
+        self.data += tags.DOUBLE.pack(value)
 
     def value(self, value: Value) -> None:
-        """Any argument that holds no reference."""
+        """Write any value."""
         data = self.data
         if value is None:
-            data.append(NONE)
+            data.append(tags.NONE)
         elif isinstance(value, bool):
-            data.append(TRUE if value else FALSE)
+            data.append(tags.TRUE if value else tags.FALSE)
         elif isinstance(value, int):
             self._int(value)
         elif isinstance(value, float):
             self._float(value)
         elif isinstance(value, str):
-            data.append(TEXT)
+            data.append(tags.TEXT)
             self.text(value)
         elif isinstance(value, Ref):
             self.reference(value)
         elif isinstance(value, (tuple, ListValue)):
             items = value if isinstance(value, tuple) else value.items
-            data.append(TUPLE if isinstance(value, tuple) else LIST)
-            self.whole(len(items))
-            for item in items:
-                self.value(item)
+            data.append(tags.TUPLE if isinstance(value, tuple) else tags.LIST)
+            self.each(items, self.value)
         elif isinstance(value, Slice):
-            data.append(SLICE)
+            data.append(tags.SLICE)
             for part in (value.start, value.stop, value.step):
                 self.value(part)
         elif isinstance(value, DictValue):
-            data.append(DICT)
-            self.whole(len(value.items))
-            for key, item in value.items:
-                self.text(key)
-                self.value(item)
+            data.append(tags.DICT)
+            self.each(value.items, self.pair)
         elif isinstance(value, (Dtype, TorchConstant)):
-            data.append(DTYPE if isinstance(value, Dtype) else TORCH)
+            data.append(tags.DTYPE if isinstance(value, Dtype) else tags.TORCH)
             self.text(value.name)
         elif isinstance(value, RunDevice):
-            data.append(DEVICE_TYPE if value.as_text else DEVICE)
+            data.append(tags.DEVICE_TYPE if value.as_text else tags.DEVICE)
         elif isinstance(value, complex):
-            data.append(COMPLEX)
+            data.append(tags.COMPLEX)
             self.double(value.real)
             self.double(value.imag)
         else:
-            data.append(ELLIPSIS)
+            data.append(tags.ELLIPSIS)
 
     def reference(self, ref: Ref) -> None:
-        """A reference; what it looks like is the business of whoever knows the graph."""
-        self.data.append(REF)
+        """Write a reference by name; a writer that knows the graph overrides this."""
+        self.data.append(tags.REF)
         self.text(ref.name)
 
     def numbers(self, numbers: Sequence[bool | int | float | complex]) -> None:
-        """A list of numbers, in the shortest of a few forms."""
+        """Write a list of numbers in the shortest of a few forms."""
         kinds = {number.__class__ for number in numbers}
-        self.whole(len(numbers))
+        self.varint(len(numbers))
         if kinds <= {int}:
-            self.data.append(INTS)
+            self.data.append(tags.INTS)
             for number in numbers:
-                self.signed(number)  # type: ignore[arg-type]
+                self.signed_varint(number)  # type: ignore[arg-type]
         elif kinds == {bool}:
-            self.data.append(BOOLS)
+            self.data.append(tags.BOOLS)
             self.data += bytes(numbers)  # type: ignore[arg-type]
         elif kinds == {float}:
             self._floats(numbers)  # type: ignore[arg-type]
         else:
-            self.data.append(MIXED)
+            self.data.append(tags.MIXED)
             for number in numbers:
                 self.value(number)
 
     def _floats(self, numbers: Sequence[float]) -> None:
-        for places in (3, 6, MAX_DECIMALS):
-            wholes = [decimal_form(number, places) for number in numbers]
-            if None not in wholes:
-                self.data += bytes((DECIMALS, places))
-                for whole in wholes:
-                    self.signed(whole)  # type: ignore[arg-type]
+        for places in (3, 6, tags.MAX_DECIMALS):
+            integers = [decimal_form(number, places) for number in numbers]
+            if None not in integers:
+                self.data += bytes((tags.DECIMALS, places))
+                for integer in integers:
+                    self.signed_varint(integer)  # type: ignore[arg-type]
                 return
-        self.data.append(RAWS)
+        self.data.append(tags.RAWS)
         for number in numbers:
             self.double(number)
 
     def _int(self, value: int) -> None:
-        if SMALL_LOW <= value < SMALL_LOW + 256 - SMALL:
-            self.data.append(value - SMALL_LOW + SMALL)
+        if tags.SMALL_LOW <= value < tags.SMALL_LOW + 256 - tags.SMALL:
+            self.data.append(value - tags.SMALL_LOW + tags.SMALL)
         else:
-            self.data.append(INT)
-            self.signed(value)
+            self.data.append(tags.INT)
+            self.signed_varint(value)
 
     def _float(self, value: float) -> None:
-        for places in range(MAX_DECIMALS + 1):
-            whole = decimal_form(value, places)
-            if whole is not None:
-                self.data.append(DECIMAL)
+        for places in range(tags.MAX_DECIMALS + 1):
+            integer = decimal_form(value, places)
+            if integer is not None:
+                self.data.append(tags.DECIMAL)
                 self.data.append(places)
-                self.signed(whole)
+                self.signed_varint(integer)
                 return
-        self.data.append(RAW)
+        self.data.append(tags.RAW)
         self.double(value)

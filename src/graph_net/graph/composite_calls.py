@@ -1,7 +1,7 @@
-"""Operators made of others, which count before the first of those is reached.
+"""Checks of composite operators that loop before they reach their first kernel.
 
-Recurrent layers have a state and a set of weights for each layer they are told of; powers and
-combinations loop as often as one number says.
+Recurrent layers take a state and a set of weights per layer; powers and combinations loop as often
+as one number says.
 """
 
 from __future__ import annotations
@@ -21,27 +21,25 @@ RECURRENT = frozenset(
     for prefix, suffix in (("torch", ""), ("aten", ""), ("aten", ".input"))
 )
 _NAMES = "input hx params has_biases num_layers dropout train bidirectional batch_first".split()
-
-
 _COUNTS = {"matrix_power": ("n", 1 << 20), "linalg_matrix_power": ("n", 1 << 20),
            "combinations": ("r", 32)}  # fmt: skip
-"""The number that such a call loops by, its second argument, and the most it may be."""
+"""The argument (the second) that sets how often such a call loops, and its limit."""
 
 
 def check_composite(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Raise RefusedCall unless a call of an operator made of others is bounded."""
+    """Raise RefusedCall unless a call of a composite operator is bounded."""
     if target in RECURRENT:
         check_recurrent(target, args, kwargs)
-    counted = _COUNTS.get(base_name(target))
-    if counted is not None:
-        name, most = counted
+    count = _COUNTS.get(base_name(target))
+    if count is not None:
+        name, most = count
         number = args[1] if len(args) > 1 else kwargs.get(name, 0)
         if isinstance(number, int) and abs(number) > most:
             raise RefusedCall(f"{target} of {name} = {number}; {most} is the most")
 
 
 def check_recurrent(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Raise RefusedCall unless there is a state and a set of weights for each layer."""
+    """Raise RefusedCall unless each layer has a state and a set of weights."""
     bound = dict(zip(_NAMES, args, strict=False)) | dict(kwargs)
     if not isinstance(bound.get("params"), (list, tuple)):
         raise RefusedCall(f"{target} of a packed sequence, whose lengths torch does not check")
@@ -54,10 +52,10 @@ def check_recurrent(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any
     if not isinstance(states, (list, tuple)) or len(states) != (2 if lstm else 1):
         raise RefusedCall(f"{target} takes {'two states' if lstm else 'one state'}")
     for state in states:
-        known = isinstance(state, torch.Tensor) and state.dim() == 3 and state.shape[0] == layers
-        if not known and not isinstance(state, fx.Node):
+        fits = isinstance(state, torch.Tensor) and state.dim() == 3 and state.shape[0] == layers
+        if not fits and not isinstance(state, fx.Node):
             raise RefusedCall(f"{target} takes a state of three dimensions for {layers} layers")
     weights = (4 if bound.get("has_biases") else 2) * layers
-    # An LSTM may have one matrix more for each layer, which projects its state.
+    # An LSTM may have one more matrix per layer, which projects its state.
     if len(bound["params"]) not in (weights, weights + layers if lstm else weights):
         raise RefusedCall(f"{target} of {layers} layers with {len(bound['params'])} weights")

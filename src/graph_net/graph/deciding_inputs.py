@@ -1,7 +1,7 @@
-"""Which inputs decide, by their values, what a graph computes: sizes, branches, Python numbers.
+"""Inputs whose values decide what a graph computes: sizes, branches, Python numbers.
 
-Other values in these inputs give results of other sizes, and compiled code may have to be compiled
-again. The rules go by name, and what is not sure counts as deciding.
+Other values in these inputs give results of other sizes, and may force a recompilation. Rules go
+by name; in doubt an input counts as deciding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.graph.values import Value, refs
 
 _DECIDING = names(Trait.VALUE_DEPENDENT)
-"""``int``, ``bool`` and ``float`` are the builtins here; methods of these names only convert."""
+"""``int``, ``bool`` and ``float`` are the builtins; methods of these names only convert."""
 _BY_THE_REST = names(Trait.VALUE_DEPENDENT_ON_REST)
 _CONVERSIONS = ("method:int", "method:bool", "method:float")
 _INDEXING = names(Trait.INDEXING)
@@ -24,13 +24,13 @@ _FORM = frozenset({"shape", "dtype", "device", "ndim", "layout"})
 
 
 def deciding_inputs(graph: Graph) -> frozenset[str]:
-    """Names of the inputs whose values decide sizes or branches."""
-    wanted = {ref.name for node in graph.nodes for value in _decided_by(graph, node)
-              for ref in refs(value)}  # fmt: skip
+    """Return the names of the inputs whose values decide sizes or branches."""
+    deciding = (value for node in graph.nodes for value in _decided_by(graph, node))
+    wanted = {ref.name for value in deciding for ref in refs(value)}
     if not wanted:
         return frozenset()
     if any(mutated_arguments(node) for node in graph.nodes):
-        # What a value holds then depends on calls that it does not name.
+        # Then a value may depend on calls that it does not refer to.
         return frozenset(entry.name for entry in graph.inputs)
     for node in reversed(graph.nodes):
         if node.name in wanted and not _reads_form(node):
@@ -39,7 +39,7 @@ def deciding_inputs(graph: Graph) -> frozenset[str]:
 
 
 def _decided_by(graph: Graph, node: Node) -> Iterator[Value]:
-    """The arguments whose values decide what a call gives."""
+    """Yield the arguments whose values decide the result's form."""
     base = base_name(node.target)
     if base in _INDEXING:
         for ref in refs(node.args[1:]):
@@ -64,6 +64,6 @@ def _decided_by(graph: Graph, node: Node) -> Iterator[Value]:
 
 
 def _reads_form(node: Node) -> bool:
-    """Whether a call reads sizes and types alone, not values."""
+    """Return whether a call reads only sizes and types, not values."""
     base = base_name(node.target)
     return base in _SIZES or (base == "getattr" and any(arg in _FORM for arg in node.args[1:]))

@@ -1,15 +1,11 @@
-"""Devices named in a call become the device of the run: a graph itself has none."""
+"""Replacement of the devices that calls name by the device of the run."""
 
 from __future__ import annotations
 
 from graph_net.graph.operators import ENTER_AUTOCAST, Trait, names
 from graph_net.graph.values import Dtype, RunDevice, Value
 
-_DEVICE_WORDS = frozenset(
-    """
-cpu cuda xpu mps npu hpu xla mlu musa maca meta
-""".split()
-)
+_DEVICE_TYPES = frozenset("cpu cuda xpu mps npu hpu xla mlu musa maca meta".split())
 _TENSOR_TYPES = {
     "FloatTensor": "float32",
     "DoubleTensor": "float64",
@@ -30,12 +26,12 @@ Kwargs = tuple[tuple[str, Value], ...]
 
 
 def names_device(value: Value) -> bool:
-    """Whether a string names a device, such as ``cuda:0``."""
-    return isinstance(value, str) and value.partition(":")[0] in _DEVICE_WORDS
+    """Return whether a string names a device, such as ``cuda:0``."""
+    return isinstance(value, str) and value.partition(":")[0] in _DEVICE_TYPES
 
 
 def makes_tensor(target: str) -> bool:
-    """Whether a call makes a tensor out of nothing, on the CPU unless it is told where."""
+    """Return whether a call creates a tensor, on the CPU unless a device is passed."""
     if target.startswith("method:"):
         return False
     parts = target.split(".")
@@ -43,20 +39,20 @@ def makes_tensor(target: str) -> bool:
 
 
 def without_devices(target: str, args: Args, kwargs: Kwargs) -> tuple[str, Args, Kwargs]:
-    """The same call with every device it names replaced by ``RunDevice``."""
+    """Return the call with every device it names replaced by ``RunDevice``."""
     if kwargs and any(key == "device" for key, _ in kwargs):
         kwargs = tuple(
             (key, RunDevice() if key == "device" and isinstance(value, (str, int)) else value)
             for key, value in kwargs
         )
     if target in _MOVES:
-        return _moved(target, args, kwargs)
+        return _replace_move(target, args, kwargs)
     if target == ENTER_AUTOCAST and args and isinstance(args[0], str):
         return target, (RunDevice(as_text=True), *args[1:]), kwargs
     return target, args, kwargs
 
 
-def _moved(target: str, args: Args, kwargs: Kwargs) -> tuple[str, Args, Kwargs]:
+def _replace_move(target: str, args: Args, kwargs: Kwargs) -> tuple[str, Args, Kwargs]:
     if target in ("method:cpu", "method:cuda"):
         return "method:to", (args[0], RunDevice()), ()
     if len(args) > 1:

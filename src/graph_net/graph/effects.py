@@ -1,10 +1,9 @@
-"""Which calls depend on one another beyond their arguments: mutation, random numbers, autocast.
+"""Dependences between calls beyond their arguments: mutation, random numbers, autocast.
 
-Two nodes may change places only if neither reads what the other writes. Arguments show most of
-that; the rest is here: a call that changes a tensor in place comes after the calls that read its
-storage before, and before those that read it later. The rules go by name, so that they are the
-same on every torch version, and where it is unknown whether a result shares its argument's
-storage they assume it does.
+Two nodes may be reordered only if neither reads what the other writes. Arguments show most of
+that; the rest is here: a call that changes a tensor in place stays after the calls that read its
+storage before it, and before those that read it later. Rules go by name, so that they are the
+same on every torch version; where a result may share its argument's storage, they assume it does.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _RUNNING_STATISTICS = names(Trait.RUNNING_STATISTICS)
 
 
 def mutated_arguments(node: Node) -> tuple[Value, ...]:
-    """The arguments that a call changes in place."""
+    """Return the arguments that a call changes in place."""
     if node.target.startswith(paddle_rules.PREFIX):
         return paddle_rules.mutated(node)
     base = base_name(node.target)
@@ -58,44 +57,40 @@ def mutated_arguments(node: Node) -> tuple[Value, ...]:
 
 
 def _self_keyword(node: Node) -> tuple[Value, ...]:
-    """What a call works on where it is given by keyword."""
+    """Return the tensor that a call works on where it is passed by keyword."""
     return tuple(value for key, value in node.kwargs if key in ("input", "self"))
 
 
 def argument(node: Node, position: int, name: str) -> Value:
-    """An argument by position or keyword, None where it is not given."""
+    """Return an argument by position or keyword, or None if it is absent."""
     if position < len(node.args):
         return node.args[position]
     return next((value for key, value in node.kwargs if key == name), None)
 
 
 def draws_random(node: Node) -> bool:
-    """Whether a call takes numbers from the random generator."""
+    """Return whether a call draws from the random generator."""
     if node.target.startswith(paddle_rules.PREFIX):
         return paddle_rules.draws_random(node)
     base = base_name(node.target)
     if base in _RANDOM:
         return True
     if base in _DROPOUTS:
-        return argument(node, 2, "train" if "functional" not in node.target else "training") in (
-            True,
-            None,
-        )
+        keyword = "training" if "functional" in node.target else "train"
+        return argument(node, 2, keyword) in (True, None)
     if base == "scaled_dot_product_attention":
         return argument(node, 4, "dropout_p") not in (None, 0, 0.0)
     return base == "rrelu" and argument(node, 3, "training") is True
 
 
 def changes_autocast(node: Node) -> bool:
-    """Whether a call switches automatic casting on (or off again, after it was on)."""
+    """Return whether a call switches autocast on."""
     return node.target == ENTER_AUTOCAST and argument(node, 2, "enabled") is not False
 
 
 def effect_edges(graph: Graph) -> dict[int, tuple[int, ...]]:
-    """For each node with such dependences, the positions of the nodes it must come after."""
-    writes = {
-        i: changed for i, node in enumerate(graph.nodes) if (changed := mutated_arguments(node))
-    }
+    """Return, for each node with such dependences, the positions of the nodes it must follow."""
+    writes = _writes(graph)
     random = [i for i, node in enumerate(graph.nodes) if draws_random(node)]
     casts = any(changes_autocast(node) for node in graph.nodes)
     if not writes and len(random) < 2 and not casts:
@@ -110,6 +105,12 @@ def effect_edges(graph: Graph) -> dict[int, tuple[int, ...]]:
     return {i: tuple(dict.fromkeys(before)) for i, before in edges.items() if before}
 
 
+def _writes(graph: Graph) -> dict[int, tuple[Value, ...]]:
+    """Return the arguments that each mutating node changes, by position."""
+    changed = {i: mutated_arguments(node) for i, node in enumerate(graph.nodes)}
+    return {i: values for i, values in changed.items() if values}
+
+
 def _storage_edges(
     graph: Graph, writes: dict[int, tuple[Value, ...]], edges: defaultdict[int, list[int]]
 ) -> None:
@@ -119,30 +120,28 @@ def _storage_edges(
     for i, node in enumerate(graph.nodes):
         written = {storage[ref.name] for value in writes.get(i, ()) for ref in refs(value)}
         touched = dict.fromkeys(storage[ref.name] for ref in node.refs)
-        for place in touched:
-            if place in writer:
-                edges[i].append(writer[place])
-            if place in written:
-                edges[i].extend(readers.pop(place, ()))
-                writer[place] = i
+        for memory in touched:
+            if memory in writer:
+                edges[i].append(writer[memory])
+            if memory in written:
+                edges[i].extend(readers.pop(memory, ()))
+                writer[memory] = i
             else:
-                readers[place].append(i)
+                readers[memory].append(i)
 
 
 def changed_values(graph: Graph) -> frozenset[str]:
-    """Names of the values whose storage some call may change: they are not what they were made."""
-    writes = {
-        i: changed for i, node in enumerate(graph.nodes) if (changed := mutated_arguments(node))
-    }
+    """Return the names of the values whose storage a later call may overwrite."""
+    writes = _writes(graph)
     if not writes:
         return frozenset()
     storage = storages(graph, writes)
-    places = {storage[ref.name] for values in writes.values() for ref in refs(values)}
-    return frozenset(name for name, place in storage.items() if place in places)
+    written = {storage[ref.name] for values in writes.values() for ref in refs(values)}
+    return frozenset(name for name, memory in storage.items() if memory in written)
 
 
 def storages(graph: Graph, writes: dict[int, tuple[Value, ...]]) -> dict[str, str]:
-    """For each value a representative of those that may share its storage."""
+    """Return, for each value, a representative of those that may share its storage."""
     parent = {entry.name: entry.name for entry in graph.inputs}
 
     def root(name: str) -> str:

@@ -1,12 +1,12 @@
-"""The one exception that reading, building or running a Graph raises on bad input."""
+"""The exceptions that reading, constructing or running a Graph raises on bad input."""
 
 from __future__ import annotations
 
 
 class GraphError(ValueError):
-    """A graph, or the bytes of one, is not acceptable.
+    """A graph, or the bytes of one, is invalid.
 
-    ``node`` and ``field`` name the place where it went wrong, ``line`` the line of a source file.
+    ``node`` and ``field`` locate the error, ``line`` is the line of a source file.
     """
 
     def __init__(
@@ -17,8 +17,8 @@ class GraphError(ValueError):
         field: str | None = None,
         line: int | None = None,
     ) -> None:
-        places = (("line", line), ("node", node), ("field", field))
-        where = ", ".join(f"{kind} {value}" for kind, value in places if value is not None)
+        parts = (("line", line), ("node", node), ("field", field))
+        where = ", ".join(f"{kind} {value}" for kind, value in parts if value is not None)
         super().__init__(f"{message} ({where})" if where else message)
         self.reason = message
         self.node = node
@@ -35,4 +35,4 @@ class LimitExceeded(GraphError):
 
 
 class RefusedCall(GraphError):
-    """A call has arguments that it must not be made with."""
+    """A call has arguments that are unsafe to call it with."""

@@ -1,4 +1,4 @@
-"""Running a Graph eagerly: its tensors made from recipes, its calls made one after another."""
+"""Eager execution of a Graph: tensors from recipes, calls one after another."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from graph_net.graph.tensors import draw
 def make_input(
     graph: Graph, entry: Input, device: torch.device | str = "cpu", seed: int = 0
 ) -> Any:
-    """The tensor (or number) of one input."""
+    """Return the tensor (or number) of one input."""
     if isinstance(entry.spec, ScalarSpec):
         if not isinstance(entry.recipe, Constant):
-            raise GraphError("a number needs a constant recipe", node=entry.name, field="recipe")
+            raise GraphError("a number takes a constant recipe", node=entry.name, field="recipe")
         return entry.recipe.value
     sizes = entry.spec.sizes(graph.bindings)
     try:
@@ -39,16 +39,16 @@ def make_input(
     if strides is None:
         return tensor
     if 0 in strides:
-        # An expanded tensor: one value in the place of many.
-        kept = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)
-        narrow = torch.empty_strided(tensor[kept].shape, strides, dtype=tensor.dtype, device=device)
-        return narrow.copy_(tensor[kept]).expand(sizes)
+        # An expanded tensor stores one value for many.
+        stored = tensor[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)]
+        narrow = torch.empty_strided(stored.shape, strides, dtype=tensor.dtype, device=device)
+        return narrow.copy_(stored).expand(sizes)
     laid_out = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=device)
     return laid_out.copy_(tensor)
 
 
 def make_inputs(graph: Graph, device: torch.device | str = "cpu", seed: int = 0) -> list[Any]:
-    """Fresh tensors for every input, in order; the same values each time and everywhere."""
+    """Return fresh tensors for all inputs, in order; the values are the same on every machine."""
     return [make_input(graph, entry, device, seed) for entry in graph.inputs]
 
 
@@ -59,19 +59,19 @@ def run(
     device: torch.device | str = "cpu",
     seed: int = 0,
 ) -> Any:
-    """The graph's outputs, nested as it returns them.
+    """Run a graph and return its outputs, nested as it returns them.
 
-    ``inputs`` (positional, as ``make_inputs`` gives them) may be changed by graphs that mutate.
+    ``inputs`` (positional, as ``make_inputs`` returns them) may be changed by graphs that mutate.
     Calls that draw random numbers start from ``seed``.
     """
     device = torch.device(device)
     values = make_inputs(graph, device, seed) if inputs is None else inputs
     devices = [device] if device.type == "cuda" else []
     with ExitStack() as stack:
-        # A graph may hold `torch._C._set_grad_enabled`, or fail between entering autocast and
-        # leaving it; what it leaves behind is undone.
+        # A graph may call `torch._C._set_grad_enabled`, or fail between entering autocast and
+        # leaving it; both are undone.
         stack.callback(torch._C._set_grad_enabled, torch.is_grad_enabled())
-        stack.enter_context(autocast_as_it_was())
+        stack.enter_context(restore_autocast())
         stack.enter_context(torch.random.fork_rng(devices=devices))
         stack.enter_context(torch.inference_mode())
         torch.manual_seed(seed)
@@ -79,8 +79,8 @@ def run(
 
 
 @contextmanager
-def autocast_as_it_was() -> Iterator[None]:
-    """Undo what a graph does to autocast and leaves behind."""
+def restore_autocast() -> Iterator[None]:
+    """Restore the autocast state on exit, whatever a graph did to it."""
     before = [
         (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind))
         for kind in ("cpu", "cuda")
@@ -100,7 +100,7 @@ def autocast_as_it_was() -> Iterator[None]:
 
 
 def _autocast_depth() -> int:
-    """How many autocasts are entered; torch tells it only when it changes."""
+    """Return the autocast nesting depth, which torch reports only when it changes."""
     torch.autocast_increment_nesting()
     return int(torch.autocast_decrement_nesting())
 
@@ -111,13 +111,16 @@ def interpret(
     device: torch.device,
     known: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Make the calls in whatever mode is in force; values in ``known`` are not computed."""
+    """Make the calls in the current mode and return the outputs.
+
+    Values in ``known`` are not computed.
+    """
     if len(inputs) != len(graph.inputs):
         raise GraphError(f"{len(inputs)} inputs given; the graph takes {len(graph.inputs)}")
     known = known or {}
     values = {e.name: value for e, value in zip(graph.inputs, inputs, strict=True)}
     releases = last_uses(graph)
-    with watched_kernels(), _modes_left() as entered:
+    with watched_kernels(), _leave_modes() as entered:
         for node, release in zip(graph.nodes, releases, strict=True):
             if node.name in known:
                 values[node.name] = known[node.name]
@@ -137,8 +140,8 @@ def interpret(
 
 
 @contextmanager
-def _modes_left() -> Iterator[list[Any]]:
-    """Leave the modes that a graph has entered; one left later takes the guard's place with it."""
+def _leave_modes() -> Iterator[list[Any]]:
+    """Exit the modes that a graph has entered; one exited later would remove the guard."""
     entered: list[Any] = []
     try:
         yield entered
@@ -148,7 +151,7 @@ def _modes_left() -> Iterator[list[Any]]:
 
 
 def call_node(node: Node, values: Mapping[str, Any], device: torch.device) -> Any:
-    """What one call gives, its references looked up in ``values``."""
+    """Make one call, its references looked up in ``values``, and return its result."""
     try:
         args, kwargs = arguments(node, values.__getitem__, device)
         return guarded_call(node.target, args, kwargs)
@@ -157,7 +160,7 @@ def call_node(node: Node, values: Mapping[str, Any], device: torch.device) -> An
 
 
 def digest(outputs: Any) -> str:
-    """A hash of all output values, bit for bit."""
+    """Return a hash of all output values, bit for bit."""
     state = hashlib.sha256()
     for leaf in flat_outputs(outputs):
         if isinstance(leaf, torch.Tensor):
@@ -170,17 +173,16 @@ def digest(outputs: Any) -> str:
 
 
 def fake_inputs(graph: Graph, mode: Any, device: torch.device | str = "cpu") -> list[Any]:
-    """Tensors without values, of the right shape and dtype, made in a FakeTensorMode."""
-    made: list[Any] = []
+    """Return tensors without data, of the right shape and dtype, made in a FakeTensorMode."""
     with mode:
-        for entry in graph.inputs:
-            if isinstance(entry.spec, ScalarSpec):
-                made.append(make_input(graph, entry))
-                continue
-            sizes, strides = entry.spec.sizes(graph.bindings), entry.spec.strides(graph.bindings)
-            dtype = torch_dtype(entry.spec.dtype)
-            if strides is None:
-                made.append(torch.empty(sizes, dtype=dtype, device=device))
-            else:
-                made.append(torch.empty_strided(sizes, strides, dtype=dtype, device=device))
-    return made
+        return [_empty_input(graph, entry, device) for entry in graph.inputs]
+
+
+def _empty_input(graph: Graph, entry: Input, device: torch.device | str) -> Any:
+    if isinstance(entry.spec, ScalarSpec):
+        return make_input(graph, entry)
+    sizes, strides = entry.spec.sizes(graph.bindings), entry.spec.strides(graph.bindings)
+    dtype = torch_dtype(entry.spec.dtype)
+    if strides is None:
+        return torch.empty(sizes, dtype=dtype, device=device)
+    return torch.empty_strided(sizes, strides, dtype=dtype, device=device)

@@ -1,4 +1,4 @@
-"""What a graph costs: floating-point operations, counted without computing anything."""
+"""Floating-point operations of a graph, counted without computing anything."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from graph_net.printable import error_line
 
 @dataclass(frozen=True, slots=True)
 class FlopCount:
-    """Operations of matrix products, convolutions and attention; None where they are unknown."""
+    """Operations of matrix products, convolutions and attention; None if they are unknown."""
 
     total: int | None
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """A run without values: operations by operator, and tensors that have shapes alone."""
+class FakeRun:
+    """A run on fake tensors: operations by operator, inputs and outputs."""
 
     operations: dict[str, int]
     inputs: list[Any]
@@ -33,17 +33,17 @@ class Counted:
 
 
 def count_flops(graph: Graph) -> FlopCount:
-    """The operations of one run, by running it on tensors that have no values."""
+    """Count the operations of one run, on tensors without data."""
     try:
-        found = counted_run(graph)
+        result = count_run(graph)
     except Exception as error:
         # A size or a branch that depends on values stops a run without values.
         return FlopCount(None, error_line(error, 120))
-    return FlopCount(sum(found.operations.values()))
+    return FlopCount(sum(result.operations.values()))
 
 
-def counted_run(graph: Graph) -> Counted:
-    """Run a graph on tensors that have no values; raises where values decide what is computed."""
+def count_run(graph: Graph) -> FakeRun:
+    """Run a graph on fake tensors; raise where values decide what is computed."""
     mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
     inputs = fake_inputs(graph, mode)
     counter = FlopCounterMode(display=False)
@@ -53,4 +53,4 @@ def counted_run(graph: Graph) -> Counted:
         str(operator): int(number)
         for operator, number in counter.get_flop_counts().get("Global", {}).items()
     }
-    return Counted(operations, inputs, outputs)
+    return FakeRun(operations, inputs, outputs)

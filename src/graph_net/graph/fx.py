@@ -30,7 +30,7 @@ from graph_net.graph.targets import check_target
 from graph_net.graph.values import Ref
 
 META = "graph_net"
-"""Where a GraphModule made from a Graph keeps what FX itself has no place for."""
+"""The ``meta`` key under which a GraphModule made from a Graph keeps what FX cannot express."""
 LITERAL_ELEMENTS = 64
 MAX_CONSTANT_ELEMENTS = 65_536
 
@@ -39,18 +39,19 @@ MAX_CONSTANT_ELEMENTS = 65_536
 
 
 def to_fx(graph: Graph, device: torch.device | str = "cpu") -> fx.GraphModule:
-    """A GraphModule whose placeholders are the graph's inputs, in order.
+    """Return a GraphModule whose placeholders are the graph's inputs, in order.
 
-    Constants that a call must not be made with are refused here, before a compiler sees them; what
-    depends on values is checked where the graph is run.
+    Calls with unsafe constants are refused here, before a compiler sees them; what depends on
+    values is checked when the graph is run.
     """
     device = torch.device(device)
-    made = fx.Graph()
+    fx_graph = fx.Graph()
     nodes: dict[str, fx.Node] = {}
     for entry in graph.inputs:
         local = entry.local or default_local(entry.name)
-        node = made.create_node("placeholder", entry.name, name=local, type_expr=_annotation(entry))
-        nodes[entry.name] = node
+        nodes[entry.name] = fx_graph.create_node(
+            "placeholder", entry.name, name=local, type_expr=_annotation(entry)
+        )
     for call in graph.nodes:
         function = resolve(call.target)
         try:
@@ -59,23 +60,22 @@ def to_fx(graph: Graph, device: torch.device | str = "cpu") -> fx.GraphModule:
         except RefusedCall as error:
             raise RefusedCall(error.reason, node=call.name, field="args") from error
         if call.target.startswith("method:"):
-            node = made.create_node("call_method", call.target[7:], args, kwargs, call.name)
+            node = fx_graph.create_node("call_method", call.target[7:], args, kwargs, call.name)
         else:
-            node = made.create_node("call_function", function, args, kwargs, call.name)
+            node = fx_graph.create_node("call_function", function, args, kwargs, call.name)
         if call.result is not None:
             node.meta[META] = call.result
         nodes[call.name] = node
-    made.output(to_python(graph.output, nodes.__getitem__, device))
-    module = fx.GraphModule(torch.nn.Module(), made)
+    fx_graph.output(to_python(graph.output, nodes.__getitem__, device))
+    module = fx.GraphModule(torch.nn.Module(), fx_graph)
     module.meta[META] = graph
     return module
 
 
 def _annotation(entry: Input) -> Any:
     if isinstance(entry.spec, ScalarSpec):
-        return {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}[
-            entry.spec.kind
-        ]
+        kinds = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
+        return kinds[entry.spec.kind]
     return torch.nn.parameter.Parameter if entry.role is Role.PARAMETER else torch.Tensor
 
 
@@ -91,12 +91,12 @@ def from_fx(
     provenance: Provenance | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Graph:
-    """The Graph of a GraphModule.
+    """Return the Graph of a GraphModule.
 
-    Specifications come from ``example_inputs``, else from the tensors FX passes leave in the
-    nodes' ``meta``, else from the Graph that the module was made from. Parameters, buffers and
-    constants that the module holds become inputs after its placeholders. ``symbols`` renames
-    what torch calls a symbol.
+    Specs come from ``example_inputs``, else from the tensors FX passes leave in the nodes'
+    ``meta``, else from the Graph that the module was made from. Parameters, buffers and constants
+    of the module become inputs after its placeholders. ``symbols`` maps torch's names of symbols
+    to other names.
     """
     reader = _FxReader(module, example_inputs, level, roles or {}, provenance)
     reader.symbols.names = symbols or {}
@@ -112,12 +112,12 @@ class _FxReader:
         roles: Mapping[str, Role],
         provenance: Provenance | None,
     ) -> None:
-        self.module = module
+        self.module, self.roles = module, roles
         self.examples = None if examples is None else iter(examples)
-        self.origin = module.meta.get(META)
-        self.level = self.origin.level if isinstance(self.origin, Graph) else level
-        self.roles = roles
-        self.provenance = provenance
+        origin = module.meta.get(META)
+        self.origin = origin if isinstance(origin, Graph) else None
+        self.level = self.origin.level if self.origin else level
+        self.provenance = provenance or (self.origin.provenance if self.origin else Provenance())
         self.symbols = SymbolTable()
         self.names: dict[fx.Node, str] = {}
         self.states: dict[str, Input] = {}
@@ -137,13 +137,13 @@ class _FxReader:
                 output = from_python(node.args[0], self._ref)
             else:
                 raise GraphError(
-                    f"calls the module {node.target!r}; trace it with torch.export or Dynamo, "
-                    "which look inside",
+                    f"calls the module {node.target!r}; trace with torch.export or Dynamo, "
+                    "which inline modules",
                     node=node.name,
                 )
-        origin = self.origin if isinstance(self.origin, Graph) else None
+        origin = self.origin
         symbols = {symbol.name: symbol for symbol in (origin.symbols if origin else ())}
-        symbols |= self.symbols.found
+        symbols |= self.symbols.symbols
         return Graph(
             inputs=(*self.inputs, *self.states.values()),
             nodes=tuple(self.nodes),
@@ -151,7 +151,7 @@ class _FxReader:
             level=self.level,
             symbols=tuple(symbols.values()),
             constraints=origin.constraints if origin else (),
-            provenance=self.provenance or (origin.provenance if origin else Provenance()),
+            provenance=self.provenance,
         )
 
     def _ref(self, value: Any) -> Ref | None:
@@ -160,14 +160,14 @@ class _FxReader:
     def _placeholder(self, node: fx.Node) -> None:
         name = str(node.target)
         self.names[node] = name
-        known = self.origin.index.get(name) if isinstance(self.origin, Graph) else None
-        if self.examples is None and isinstance(known, Input):
-            self.inputs.append(known)
+        original = self.origin.index.get(name) if self.origin else None
+        if self.examples is None and isinstance(original, Input):
+            self.inputs.append(original)
             return
         example = next(self.examples, None) if self.examples is not None else _meta_value(node)
         if example is None:
             raise GraphError(
-                "nothing tells the shape of this placeholder; pass example_inputs", node=name
+                "the shape of this placeholder is unknown; pass example_inputs", node=name
             )
         local = node.name if node.name != default_local(name) else None
         role = self.roles.get(name)
@@ -181,7 +181,7 @@ class _FxReader:
         for part in target.split("."):
             value = getattr(value, part, None)
         if not isinstance(value, torch.Tensor):
-            raise GraphError(f"reads {target!r}, which is no tensor", node=node.name)
+            raise GraphError(f"reads {target!r}, which is not a tensor", node=node.name)
         if target not in self.states:
             role = Role.CONSTANT
             if target in dict(self.module.named_parameters()):
@@ -220,34 +220,27 @@ def _meta_value(node: fx.Node) -> Any:
 
 
 def input_of(
-    name: str,
-    value: Any,
-    symbols: SymbolTable,
-    role: Role | None = None,
-    local: str | None = None,
+    name: str, value: Any, symbols: SymbolTable, role: Role | None = None, local: str | None = None
 ) -> Input:
-    """An Input that describes a tensor or number, with a recipe made from its values if it has."""
+    """Return an Input that describes a tensor or number, its recipe taken from the values."""
     spec = spec_of(value, symbols)
     if isinstance(spec, ScalarSpec):
-        example = (
-            spec.expr.value({s.name: s.example for s in symbols.found.values()})
-            if spec.expr is not None
-            else value
-        )
-        return Input(name, spec, Constant(example), role or Role.INPUT, local)
+        if spec.expr is not None:
+            value = spec.expr.value({s.name: s.example for s in symbols.symbols.values()})
+        return Input(name, spec, Constant(value), role or Role.INPUT, local)
     if not isinstance(spec, TensorSpec):
         raise GraphError(f"an input of type {type(value).__name__} cannot be stored", node=name)
     return Input(name, spec, recipe_of(value), role or Role.INPUT, local)
 
 
 def recipe_of(tensor: torch.Tensor) -> Recipe:
-    """A recipe that imitates a tensor: its literal values if few, else its statistics.
+    """Return a recipe that imitates a tensor: its values if they are few, else statistics.
 
-    A mask of infinities has no statistics: its values are kept while they are not too many, and
-    beyond that its finite ones decide.
+    A mask with infinities has no statistics: its values are kept if they are not too many, else
+    the finite ones give the statistics.
     """
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.device.type == "meta":
-        # A fake tensor has no values to look at.
+        # A fake tensor has no values.
         if tensor.dtype == torch.bool:
             return Bernoulli()
         floating = tensor.is_floating_point() or tensor.is_complex()
@@ -272,7 +265,7 @@ def recipe_of(tensor: torch.Tensor) -> Recipe:
 
 
 def constant_of(tensor: torch.Tensor) -> Literal:
-    """A recipe that keeps a tensor's values exactly."""
+    """Return a recipe that keeps a tensor's values exactly."""
     if tensor.numel() > MAX_CONSTANT_ELEMENTS:
         raise GraphError(
             f"a constant of {tensor.numel()} elements; at most {MAX_CONSTANT_ELEMENTS} are stored"

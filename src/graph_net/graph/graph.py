@@ -1,4 +1,4 @@
-"""The noun Graph: what is computed, as data."""
+"""Graph: a computation as data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graph_net.graph.values import Ref, Value, map_refs, refs
 
 
 class Level(Enum):
-    """Which operators a graph is made of."""
+    """The operator set that a graph is written in."""
 
     TORCH = "torch"
     ATEN = "aten"
@@ -23,7 +23,7 @@ class Level(Enum):
 
 
 class Role(Enum):
-    """What an input is to the model it came from."""
+    """The role of an input in the model it came from."""
 
     INPUT = "input"
     PARAMETER = "parameter"
@@ -32,12 +32,12 @@ class Role(Enum):
 
 
 def default_local(name: str) -> str:
-    """What FX calls the placeholder of an argument unless that is taken."""
+    """Return the name that FX gives an argument's placeholder unless it is taken."""
     return name.lower() if name.startswith("L_") else name
 
 
 def role_by_name(name: str, is_parameter: bool = False) -> Role:
-    """What an argument is to its model, from the name Dynamo gave it."""
+    """Return the role of an argument in its model, from the name Dynamo gave it."""
     if is_parameter or "_parameters_" in name:
         return Role.PARAMETER
     return Role.BUFFER if "_buffers_" in name else Role.INPUT
@@ -47,8 +47,8 @@ def role_by_name(name: str, is_parameter: bool = False) -> Role:
 class Input:
     """One argument of the graph: its specification and the recipe of its values.
 
-    ``local`` is the name FX gives the placeholder where it is not the usual one; ``original``
-    the name the value had in the model.
+    ``local`` is the name of the FX placeholder if it is not the default; ``original`` the name
+    that the value had in the model.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One call: a target from the allow-list, its arguments, and what is known of its result."""
+    """One call: a target from the allow-list, its arguments, and the spec of its result."""
 
     name: str
     target: str
@@ -77,9 +77,9 @@ class Node:
             yield from refs(value)
 
     def with_refs(self, change: Callable[[Ref], Value], name: str | None = None) -> Node:
-        """Return this call reading what ``change`` gives for each value, perhaps renamed."""
-        args = tuple(map_refs(value, change) for value in self.args)
-        kwargs = tuple((key, map_refs(value, change)) for key, value in self.kwargs)
+        """Return this call with every reference replaced by ``change`` of it, perhaps renamed."""
+        args = tuple([map_refs(value, change) for value in self.args])
+        kwargs = tuple([(key, map_refs(value, change)) for key, value in self.kwargs])
         return Node(name or self.name, self.target, args, kwargs, self.result)
 
 
@@ -95,7 +95,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a graph came from. ``options`` holds whatever else the source recorded."""
+    """The origin of a graph; ``options`` holds whatever else the source recorded."""
 
     library: str = ""
     model: str = ""
@@ -110,16 +110,16 @@ class Provenance:
         object.__setattr__(self, "options", tuple(sorted(self.options, key=lambda o: o[0])))
 
     def option(self, key: str, default: Value = None) -> Value:
-        """One recorded option."""
+        """Return one recorded option."""
         return dict(self.options).get(key, default)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A computation: inputs, calls in an order that can be executed, and a nested output.
+    """A computation: inputs, calls in executable order, and a nested output.
 
-    Building one checks it: names are unique identifiers, targets are on the allow-list, every
-    reference points backwards, sizes use declared symbols. A Graph that exists is well formed.
+    The constructor checks that names are unique identifiers, targets are on the allow-list, every
+    reference points backwards and sizes use declared symbols: a Graph that exists is well formed.
     """
 
     inputs: tuple[Input, ...]
@@ -170,7 +170,7 @@ class Graph:
 
     @property
     def parameters(self) -> int:
-        """How many elements its parameters have together."""
+        """Number of elements of all parameters."""
         return sum(
             entry.spec.elements(self.bindings)
             for entry in self.inputs
@@ -179,7 +179,7 @@ class Graph:
 
     @property
     def tensor_bytes(self) -> int:
-        """How many bytes all its inputs take together."""
+        """Size of all inputs in bytes."""
         return sum(
             entry.spec.bytes(self.bindings)
             for entry in self.inputs
@@ -187,5 +187,5 @@ class Graph:
         )
 
     def with_provenance(self, **changes: object) -> Graph:
-        """The same computation with other words on where it came from."""
+        """Return the same computation with these fields of its provenance replaced."""
         return replace(self, provenance=replace(self.provenance, **changes))  # type: ignore[arg-type]

@@ -1,12 +1,12 @@
-"""The door between a graph and torch: every call of an eager run passes here.
+"""The gate between a graph and torch: every call of an eager run passes here.
 
-Two checks stand in it. Arguments are compared with the schema (or, for Python's own functions,
-bounded) before the call. Then, while the call runs, each kernel that it reaches is shown to the
-rules of ``kernel_rules``, whichever function, method or composite operator led there.
+There are two checks. Before the call, arguments are compared with the schema (or, for Python's own
+functions, bounded). While it runs, each kernel it reaches is checked by the rules of
+``kernel_rules``, whichever function, method or composite operator led there.
 
-Under fake tensors or a tracer no kernel runs, and only the first check is made, except that torch
-computes with literals all the same; such a call is rehearsed. A compiled program is out of reach of
-the second check: what is measured has passed an eager run with the same values first.
+Under fake tensors or a tracer no kernel runs, so only the first check is made; but torch still
+computes with literals, and such a call is rehearsed. The second check does not reach compiled
+programs: what is measured has passed an eager run with the same values first.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _PLAIN = ("operator.", "builtins.", "math.")
 
 
 def guarded_call(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What a target gives for these arguments, or RefusedCall."""
+    """Call a target and return the result; raise RefusedCall if the arguments are unsafe."""
     function = resolve(target)
     if isinstance(function, OpOverloadPacket):
-        function = _chosen(function, args, kwargs)
+        function = _choose_overload(function, args, kwargs)
     check_call(target, function, args, kwargs)
     if _is_fake():
         _rehearse(function, args, kwargs)
@@ -51,7 +51,7 @@ def guarded_call(target: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
 def check_call(
     target: str, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
-    """Raise RefusedCall unless a call may be made, as far as its arguments tell."""
+    """Raise RefusedCall if the arguments of a call are unsafe, as far as they are known."""
     check_composite(target, args, kwargs)
     if isinstance(function, OpOverload):
         check_arguments(function, args, kwargs)
@@ -63,7 +63,7 @@ def check_call(
 
 @contextmanager
 def watched_kernels() -> Iterator[KernelGuard | None]:
-    """Show every kernel that is called inside to its rules; under fake tensors none is."""
+    """Check every kernel called inside by its rules; under fake tensors no kernel is called."""
     current = _get_current_dispatch_mode()
     if _is_fake():
         yield None
@@ -79,24 +79,24 @@ def _is_fake() -> bool:
 
 
 def _rehearse(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Make a call on copies of the literals that fake tensors stand for, if all of them do."""
+    """Make a call on copies of the literals behind fake tensors, if all tensors have one."""
     leaves = tree_leaves((args, kwargs))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if not tensors or any(getattr(tensor, "constant", None) is None for tensor in tensors):
         return
-    # Heavy to import, and loaded long since where tensors are fake.
+    # Heavy to import, and already loaded where tensors are fake.
     from torch._subclasses.fake_tensor import unset_fake_temporarily
     from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
     with disable_proxy_modes_tracing(), unset_fake_temporarily(), torch.random.fork_rng(devices=[]):
-        given = tree_map_only(torch.Tensor, _copy_of_constant, (args, dict(kwargs)))
+        copies = tree_map_only(torch.Tensor, _copy_of_constant, (args, dict(kwargs)))
         try:
             with KernelGuard():
-                function(*given[0], **given[1])
+                function(*copies[0], **copies[1])
         except RefusedCall:
             raise
         except Exception:
-            return  # the call itself will tell
+            return  # the call itself will raise it
 
 
 def _copy_of_constant(tensor: Any) -> torch.Tensor:
@@ -104,16 +104,16 @@ def _copy_of_constant(tensor: Any) -> torch.Tensor:
 
 
 class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Checks the arguments of each kernel by the rules for it, then calls it."""
+    """A dispatch mode that checks the arguments of each kernel by its rules, then calls it."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.casting: tuple[str, ...] = ()
-        """Devices with autocast on, which torch switches off while a mode works."""
+        """Devices with autocast on, which torch switches off inside a dispatch mode."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Nothing is compiled under a guard; keeping Dynamo out would first import it (1 s)."""
+        """Return False: no code is compiled under a guard, and True would import Dynamo (1 s)."""
         return False
 
     def __torch_dispatch__(
@@ -133,7 +133,7 @@ class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def _cast_inside(self, func: OpOverload) -> Iterator[None]:
-        """Autocast for the parts of an operator that it has not cast as a whole."""
+        """Enable autocast for the parts of an operator that is not cast as a whole."""
         before = self.casting
         self.casting = tuple(kind for kind in before if not _has_kernel(func, _CASTING[kind]))
         for kind in self.casting:
@@ -157,14 +157,14 @@ def _has_kernel(overload: OpOverload, key: str) -> bool:
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
 
 
-def _chosen(
+def _choose_overload(
     packet: OpOverloadPacket, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> OpOverload:
-    """The overload that torch chooses for these arguments, if it is on the list."""
+    """Return the overload that torch picks for these arguments; raise if it is not allowed."""
     name = packet._qualified_op_name
     overload = getattr(packet, torch._C._jit_resolve_packet(name, *args, **kwargs) or "default")
     target = name_of(overload)
     if target is None:
-        raise UnknownTarget(f"{overload} has no name", field="target")
+        raise UnknownTarget(f"{overload} has no name on the allow-list", field="target")
     check_target(target)
     return overload  # type: ignore[no-any-return]

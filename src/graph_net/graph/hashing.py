@@ -1,12 +1,12 @@
 """Hashes of a Graph: ``structure`` and ``id``, and between them ``code``.
 
 All ignore names and the order of independent nodes; ``structure`` also ignores sizes (shapes of
-inputs, sizes among the arguments) and dtypes, ``code`` those of inputs alone. Inputs count by
-position, so that ``x - y`` and ``y - x`` differ. The hash of a node is taken twice: upwards from
-what it computes, then downwards from who uses it, so that one value used twice differs from two
-equal values. Each edge is looked at a constant number of times: the cost is linear.
+inputs, sizes among the arguments) and dtypes, ``code`` only those of inputs. Inputs count by
+position, so that ``x - y`` and ``y - x`` differ. A node is hashed twice: upwards from what it
+computes, then downwards from its users, so that one value used twice differs from two equal
+values. Each edge is visited a constant number of times: the cost is linear.
 
-The text that is hashed is spelled here and nowhere else; it depends on neither Python's nor
+The text that is hashed is defined here and nowhere else; it depends on neither Python's nor
 torch's version. Changing it changes every stored hash: HASH_VERSION goes into each.
 """
 
@@ -33,37 +33,38 @@ from graph_net.graph.values import (
 )
 
 HASH_VERSION = 1
+_VERSION = str(HASH_VERSION).encode()
 DIGEST_BYTES = 16
 Token = bytes
 
 
 def structure_hash(graph: Graph) -> str:
-    """What is computed, at any size and dtype."""
-    return _digest(b"structure", str(HASH_VERSION).encode(), *_shape(graph, blind=True)).hex()
+    """Return the hash of what is computed, whatever the sizes and dtypes."""
+    return _digest(b"structure", _VERSION, *_graph_tokens(graph, blind=True)).hex()
 
 
 def id_hash(graph: Graph) -> str:
-    """What is computed, at these sizes and dtypes."""
+    """Return the hash of what is computed at these sizes and dtypes."""
     parts = [_spec_token(graph, i) for i in range(len(graph.inputs))]
-    return _digest(b"id", str(HASH_VERSION).encode(), *_shape(graph, blind=False), *parts).hex()
+    return _digest(b"id", _VERSION, *_graph_tokens(graph, blind=False), *parts).hex()
 
 
 def code_hash(graph: Graph) -> str:
-    """What GraphNet counts as one graph: operators, wiring and every literal among the arguments.
+    """Return the hash by which GraphNet identifies a graph: operators, wiring, literal arguments.
 
-    Shapes and dtypes of inputs do not count, sizes that the code itself writes do. Graphs with
-    one code have one structure.
+    Shapes and dtypes of inputs do not count, sizes written in the code do. Graphs of equal code
+    have equal structure.
     """
-    return _digest(b"code", str(HASH_VERSION).encode(), *_shape(graph, blind=False)).hex()
+    return _digest(b"code", _VERSION, *_graph_tokens(graph, blind=False)).hex()
 
 
 def call_token(node: Node, *, sizes: bool = False) -> Token:
-    """A hash of one call by itself: target and attributes, with or without sizes and dtypes.
+    """Return the hash of one call: target and attributes, optionally with sizes and dtypes.
 
-    What it reads does not count, only where it reads something.
+    Which values it reads does not count, only at which positions.
     """
-    words = _node_tokens(node, lambda ref: b"", blind=not sizes)
-    return _digest(*words, repr(node.result).encode()) if sizes else _digest(*words)
+    tokens = _node_tokens(node, lambda ref: b"", blind=not sizes)
+    return _digest(*tokens, repr(node.result).encode()) if sizes else _digest(*tokens)
 
 
 def _digest(*parts: bytes) -> Token:
@@ -83,8 +84,8 @@ def _spec_token(graph: Graph, position: int) -> bytes:
     return f"{entry.spec.dtype}{list(sizes)}{'' if strides is None else list(strides)}".encode()
 
 
-def _shape(graph: Graph, blind: bool) -> list[bytes]:
-    """Tokens of the whole graph: its nodes as a multiset, its inputs and output in order."""
+def _graph_tokens(graph: Graph, blind: bool) -> list[bytes]:
+    """Return the tokens of a graph: its nodes as a multiset, its inputs and output in order."""
     nodes = graph.nodes
     effects = effect_edges(graph)
     above: dict[str, Token] = {entry.name: b"input%d" % i for i, entry in enumerate(graph.inputs)}
@@ -98,14 +99,14 @@ def _shape(graph: Graph, blind: bool) -> list[bytes]:
             order[0] += 1
             return above[ref.name]
 
-        words = _node_tokens(node, token, blind)
+        parts = _node_tokens(node, token, blind)
         before = effects.get(i)
         if before:
-            words.append(b"after")
-            words.extend(sorted(ups[j] for j in before))
+            parts.append(b"after")
+            parts.extend(sorted(ups[j] for j in before))
             for j in before:
                 uses[nodes[j].name].append((i, b"effect"))
-        up = _digest(*words)
+        up = _digest(*parts)
         ups.append(up)
         above[node.name] = up
 
@@ -119,9 +120,8 @@ def _shape(graph: Graph, blind: bool) -> list[bytes]:
     full: list[Token] = [b""] * len(nodes)
 
     def below(name: str) -> list[bytes]:
-        found = [full[i] + place for i, place in uses.get(name, ())]
-        found.sort()
-        return [*found, b"returned", *sorted(returned.get(name, ()))]
+        users = sorted(full[i] + position for i, position in uses.get(name, ()))
+        return [*users, b"returned", *sorted(returned.get(name, ()))]
 
     for i in range(len(nodes) - 1, -1, -1):
         full[i] = _digest(ups[i], *below(nodes[i].name))
@@ -134,13 +134,13 @@ def _shape(graph: Graph, blind: bool) -> list[bytes]:
 
 def _node_tokens(node: Node, token: Callable[[Ref], bytes], blind: bool) -> list[bytes]:
     start, stop = size_positions(node.target) if blind else (0, 0)
-    words = [node.target.encode()]
+    tokens = [node.target.encode()]
     for position, value in enumerate(node.args):
-        words.append(_value_token(value, token, blind, start <= position < stop))
+        tokens.append(_value_token(value, token, blind, start <= position < stop))
     for key, value in sorted(node.kwargs):
-        words.append(b"k" + key.encode())
-        words.append(_value_token(value, token, blind, blind and is_size_keyword(key)))
-    return words
+        tokens.append(b"k" + key.encode())
+        tokens.append(_value_token(value, token, blind, blind and is_size_keyword(key)))
+    return tokens
 
 
 def _value_token(
@@ -156,14 +156,14 @@ def _value_token(
         return b"#" if size and value >= 0 else b"i%d" % value
     if isinstance(value, (tuple, ListValue)):
         items = value if isinstance(value, tuple) else value.items
-        return _joined([_value_token(item, token, blind, size) for item in items])
+        return _join([_value_token(item, token, blind, size) for item in items])
     if isinstance(value, float):
         return b"f" + value.hex().encode()
     if isinstance(value, str):
         return b"s" + value.encode()
     if isinstance(value, Slice):
         bounds = [_value_token(v, token, blind, blind) for v in (value.start, value.stop)]
-        return b":" + _joined([*bounds, _value_token(value.step, token, blind)])
+        return b":" + _join([*bounds, _value_token(value.step, token, blind)])
     if isinstance(value, Dtype):
         return b"dtype" if blind else b"d" + value.name.encode()
     if isinstance(value, TorchConstant):
@@ -172,7 +172,7 @@ def _value_token(
         return b"device"
     if isinstance(value, DictValue):
         pairs = ((key.encode(), item) for key, item in value.items)
-        return b"{" + _joined(
+        return b"{" + _join(
             [part for key, item in pairs for part in (key, _value_token(item, token, blind, size))]
         )
     if isinstance(value, complex):
@@ -180,5 +180,5 @@ def _value_token(
     return b"..."
 
 
-def _joined(tokens: list[bytes]) -> bytes:
+def _join(tokens: list[bytes]) -> bytes:
     return b"(" + b"".join(b"%d:%b" % (len(token), token) for token in tokens) + b")"

@@ -1,4 +1,4 @@
-"""Graphs out of parsed JSON that may be hostile."""
+"""The reader of the JSON form, from parsed JSON that may be hostile."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import Dim, Expr
 from graph_net.graph.graph import Graph, Input, Level, Node, Provenance, Role, Symbol
 from graph_net.graph.limits import GraphLimits
-from graph_net.graph.recipe import (
-    Bernoulli,
-    Constant,
-    Integers,
-    Literal,
-    Normal,
-    Recipe,
-    Uniform,
-)
+from graph_net.graph.recipe import Bernoulli, Constant, Integers, Literal, Normal, Recipe, Uniform
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.graph.values import (
     DTYPES,
@@ -50,7 +42,7 @@ RECIPE_NAMES = {cls: name for name, cls in RECIPES.items()}
 
 
 class JsonReader:
-    """Turns parsed JSON into a Graph and checks every field on the way."""
+    """Turns parsed JSON into a Graph, checking every field."""
 
     def __init__(self, limits: GraphLimits) -> None:
         self.limits = limits
@@ -59,7 +51,7 @@ class JsonReader:
     def graph(self, tree: Any) -> Graph:
         head = self.fields(tree, "graph", Graph, extra=("format", "version"))
         if head.get("format") != FORMAT or head.get("version") != VERSION:
-            raise GraphError(f"no {FORMAT} of version {VERSION}", field="format")
+            raise GraphError(f"not a {FORMAT} of version {VERSION}", field="format")
         return Graph(
             inputs=self.each(self.input, head, "inputs", self.limits.inputs),
             nodes=self.each(self.node, head, "nodes", self.limits.nodes),
@@ -77,8 +69,8 @@ class JsonReader:
     ) -> Mapping[str, Any]:
         if not isinstance(tree, dict):
             raise GraphError(f"{type(tree).__name__} where an object is expected", field=where)
-        known = {f.name for f in fields(cls)} | set(extra)
-        unknown = [str(key)[:40] for key in tree if key not in known]
+        names = {f.name for f in fields(cls)} | set(extra)
+        unknown = [str(key)[:40] for key in tree if key not in names]
         if unknown:
             raise GraphError(f"unknown field {unknown[0]!r}", field=where)
         return tree
@@ -94,20 +86,20 @@ class JsonReader:
     def each(
         self, read: Callable[[Any], T], tree: Mapping[str, Any], key: str, most: int
     ) -> tuple[T, ...]:
-        """The entries of an array; an error names the one it is in, or its place."""
-        found = []
-        for place, item in enumerate(self.array(tree, key, most)):
+        """Read the entries of an array; an error names the entry, or its index."""
+        entries = []
+        for index, item in enumerate(self.array(tree, key, most)):
             try:
-                found.append(read(item))
+                entries.append(read(item))
             except GraphError as error:
                 name = item.get("name") if isinstance(item, dict) else None
-                named = name[:80] if isinstance(name, str) else f"number {place}"
-                raise type(error)(error.reason, node=named, field=error.field or key) from error
-        return tuple(found)
+                label = name[:80] if isinstance(name, str) else f"number {index}"
+                raise type(error)(error.reason, node=label, field=error.field or key) from error
+        return tuple(entries)
 
     def text(self, tree: Any, where: str) -> str:
         if not isinstance(tree, str) or len(tree) > self.limits.text:
-            raise GraphError("not a text of acceptable length", field=where)
+            raise GraphError(f"not a text of at most {self.limits.text} characters", field=where)
         return tree
 
     def expr(self, tree: Any, where: str) -> Expr:
@@ -118,77 +110,73 @@ class JsonReader:
 
     def integer(self, tree: Any, where: str) -> int:
         if type(tree) is not int or tree.bit_length() > INT_BITS:
-            raise GraphError("not a whole number of 64 bits", field=where)
+            raise GraphError("not a 64-bit integer", field=where)
         return tree
 
     def enum(self, cls: Any, tree: Any, where: str) -> Any:
-        known = [item.value for item in cls]
-        if not isinstance(tree, str) or tree not in known:
-            word = tree[:40] if isinstance(tree, str) else type(tree).__name__
-            raise GraphError(f"{word!r} is none of {', '.join(known)}", field=where)
+        names = [item.value for item in cls]
+        if not isinstance(tree, str) or tree not in names:
+            name = tree[:40] if isinstance(tree, str) else type(tree).__name__
+            raise GraphError(f"{name!r} is not one of {', '.join(names)}", field=where)
         return cls(tree)
 
-    def pairs(self, tree: Any, where: str) -> tuple[tuple[str, Value], ...]:
-        if not isinstance(tree, list):
+    def pairs(self, tree: Any, where: str, depth: int = 0) -> tuple[tuple[str, Value], ...]:
+        is_list = isinstance(tree, list)
+        if not is_list or not all(isinstance(pair, list) and len(pair) == 2 for pair in tree):
             raise GraphError("not an array of pairs", field=where)
-        found = []
-        for pair in tree:
-            if not isinstance(pair, list) or len(pair) != 2:
-                raise GraphError("not an array of pairs", field=where)
-            found.append((self.text(pair[0], where), self.value(pair[1], where)))
-        return tuple(found)
+        return tuple([(self.text(k, where), self.value(v, where, depth)) for k, v in tree])
 
     def provenance(self, tree: Any) -> Provenance:
-        given = dict(self.fields(tree, "provenance", Provenance))
-        tags = tuple(self.text(t, "tags") for t in self.array(given, "tags", 10_000))
-        options = self.pairs(given.pop("options", []), "options")
-        given.pop("tags", None)
-        words = {key: self.text(value, key) for key, value in given.items()}
-        return Provenance(**words, tags=tags, options=options)
+        members = dict(self.fields(tree, "provenance", Provenance))
+        tags = tuple(self.text(t, "tags") for t in self.array(members, "tags", 10_000))
+        options = self.pairs(members.pop("options", []), "options")
+        members.pop("tags", None)
+        texts = {key: self.text(value, key) for key, value in members.items()}
+        return Provenance(**texts, tags=tags, options=options)
 
     def symbol(self, tree: Any) -> Symbol:
-        given = self.fields(tree, "symbols", Symbol)
-        numbers = {key: self.integer(value, key) for key, value in given.items() if key != "name"}
+        members = self.fields(tree, "symbols", Symbol)
+        numbers = {key: self.integer(value, key) for key, value in members.items() if key != "name"}
         if "example" not in numbers:
             raise GraphError("a symbol without an example value", field="symbols")
-        return Symbol(self.text(given.get("name"), "symbols"), **numbers)
+        return Symbol(self.text(members.get("name"), "symbols"), **numbers)
 
     def input(self, tree: Any) -> Input:
-        given = self.fields(tree, "inputs", Input)
-        spec = self.result(given.get("spec"))
+        members = self.fields(tree, "inputs", Input)
+        spec = self.result(members.get("spec"))
         if not isinstance(spec, (TensorSpec, ScalarSpec)):
             raise GraphError("neither a tensor nor a number", field="spec")
         return Input(
-            self.text(given.get("name"), "name"),
+            self.text(members.get("name"), "name"),
             spec,
-            self.recipe(given.get("recipe")),
-            self.enum(Role, given.get("role", "input"), "role"),
-            self.text(given["local"], "local") if "local" in given else None,
-            self.text(given["original"], "original") if "original" in given else None,
+            self.recipe(members.get("recipe")),
+            self.enum(Role, members.get("role", "input"), "role"),
+            self.text(members["local"], "local") if "local" in members else None,
+            self.text(members["original"], "original") if "original" in members else None,
         )
 
     def node(self, tree: Any) -> Node:
-        given = self.fields(tree, "nodes", Node)
+        members = self.fields(tree, "nodes", Node)
         return Node(
-            self.text(given.get("name"), "name"),
-            self.text(given.get("target"), "target"),
-            tuple([self.value(v, "args") for v in self.array(given, "args", self.limits.atoms)]),
-            self.pairs(given.get("kwargs", []), "kwargs"),
-            self.result(given.get("result")),
+            self.text(members.get("name"), "name"),
+            self.text(members.get("target"), "target"),
+            tuple([self.value(v, "args") for v in self.array(members, "args", self.limits.atoms)]),
+            self.pairs(members.get("kwargs", []), "kwargs"),
+            self.result(members.get("result")),
         )
 
     def recipe(self, tree: Any) -> Recipe:
         kind = tree.get("kind") if isinstance(tree, dict) else None
         if not isinstance(kind, str) or kind not in RECIPES:
-            raise GraphError(f"no recipe; the kinds are {', '.join(RECIPES)}", field="recipe")
+            raise GraphError(f"not a recipe; the kinds are {', '.join(RECIPES)}", field="recipe")
         cls = RECIPES[kind]
-        given = self.fields(tree, "recipe", cls, extra=("kind",))
+        members = self.fields(tree, "recipe", cls, extra=("kind",))
         values: dict[str, Any] = {}
-        for key, item in given.items():
+        for key, item in members.items():
             if key == "kind":
                 continue
             if key == "values":
-                literal = self.array(given, key, self.limits.literal)
+                literal = self.array(members, key, self.limits.literal)
                 values[key] = tuple(self.number(number, "recipe") for number in literal)
             else:
                 values[key] = None if item is None else self.number(item, "recipe")
@@ -222,16 +210,16 @@ class JsonReader:
             self.spend(len(tree), "result")
             return tuple(self.result(item, depth + 1) for item in tree)
         if not isinstance(tree, dict):
-            raise GraphError("no specification", field="result")
+            raise GraphError("not a spec", field="result")
         if "scalar" in tree and not tree.keys() - {"scalar", "expr"}:
             expr = tree.get("expr")
             kind = self.text(tree["scalar"], "result")
             return ScalarSpec(kind, None if expr is None else self.expr(expr, "expr"))
-        given: Mapping[str, Any] = self.fields(tree, "result", TensorSpec)
-        stride = given.get("stride")
+        members: Mapping[str, Any] = self.fields(tree, "result", TensorSpec)
+        stride = members.get("stride")
         return TensorSpec(
-            self.dims(given.get("shape"), "shape"),
-            self.text(given.get("dtype"), "dtype"),
+            self.dims(members.get("shape"), "shape"),
+            self.text(members.get("dtype"), "dtype"),
             None if stride is None else self.dims(stride, "stride"),
         )
 
@@ -255,7 +243,7 @@ class JsonReader:
         if isinstance(tree, list):
             return ListValue(tuple(self.value(item, where, depth + 1) for item in tree))
         if not isinstance(tree, dict) or len(tree) != 1:
-            raise GraphError("no value", field=where)
+            raise GraphError("not a value", field=where)
         ((kind, item),) = tree.items()
         return self.tagged(str(kind), item, where, depth)
 
@@ -269,12 +257,7 @@ class JsonReader:
                 parts = (self.value(part, where, depth + 1) for part in (start, stop, step))
                 return Slice(*parts)
             case "dict", list():
-                pairs = [(p[0], p[1]) for p in item if isinstance(p, list) and len(p) == 2]
-                if len(pairs) != len(item):
-                    raise GraphError("not an array of pairs", field=where)
-                return DictValue(
-                    tuple((self.text(k, where), self.value(v, where, depth + 1)) for k, v in pairs)
-                )
+                return DictValue(self.pairs(item, where, depth + 1))
             case "dtype", str() if item in DTYPES:
                 return Dtype(item)
             case "torch", str() if item in TORCH_CONSTANTS:
@@ -289,4 +272,4 @@ class JsonReader:
                     return complex(a, b)
             case "ellipsis", True:
                 return ...
-        raise GraphError(f"no value: {kind[:40]!r}", field=where)
+        raise GraphError(f"not a value: {kind[:40]!r}", field=where)

@@ -1,4 +1,4 @@
-"""What the rules for kernels are made of: bytes, ranges, shapes.
+"""The building blocks of kernel rules: bytes, ranges, shapes.
 
 A rule takes a call's arguments by their names in the schema and raises RefusedCall.
 """
@@ -18,10 +18,10 @@ Bound = Mapping[str, Any]
 Rule = Callable[[Bound], None]
 
 
-def refuse_unless(holds: bool, words: str) -> None:
-    """Raise RefusedCall with these words unless something holds."""
+def refuse_unless(holds: bool, message: str) -> None:
+    """Raise RefusedCall with this message unless a condition holds."""
     if not holds:
-        raise RefusedCall(words)
+        raise RefusedCall(message)
 
 
 def check_range(name: str, index: Any, end: int, start: int = 0) -> None:
@@ -30,7 +30,7 @@ def check_range(name: str, index: Any, end: int, start: int = 0) -> None:
         return
     refuse_unless(
         not index.is_floating_point() and not index.is_complex(),
-        f"{name} of dtype {index.dtype}; indices are whole numbers",
+        f"{name} of dtype {index.dtype}; indices are integers",
     )
     low, high = int(index.min()), int(index.max())
     refuse_unless(
@@ -38,39 +38,44 @@ def check_range(name: str, index: Any, end: int, start: int = 0) -> None:
     )
 
 
-def same_shape(*names: str) -> Rule:
-    """A rule that tensors under these names have one shape; absent ones are left out."""
+def same_shape_rule(*names: str) -> Rule:
+    """Return a rule that the tensors under these names have one shape; absent ones are ignored."""
 
     def rule(bound: Bound) -> None:
-        given = [(name, bound[name]) for name in names if isinstance(bound.get(name), torch.Tensor)]
-        for name, tensor in given[1:]:
-            first = given[0][1]
-            refuse_unless(
-                tensor.shape == first.shape,
-                f"{name} of shape {tuple(tensor.shape)} beside {given[0][0]} of "
-                f"{tuple(first.shape)}",
-            )
+        present = [name for name in names if isinstance(bound.get(name), torch.Tensor)]
+        for name in present[1:]:
+            first, shape = tuple(bound[present[0]].shape), tuple(bound[name].shape)
+            refuse_unless(shape == first, f"{name} of shape {shape} beside {present[0]} of {first}")
 
     return rule
 
 
 def check_elements(bound: Bound, names: tuple[str, ...], count: int) -> None:
-    """Raise unless each tensor given under these names has as many elements as are read."""
+    """Raise unless each tensor under these names has as many elements as are read."""
     for name in names:
         tensor = bound.get(name)
         if isinstance(tensor, torch.Tensor):
             refuse_unless(
-                tensor.numel() == count,
-                f"{name} of {tensor.numel()} elements; {count} are read",
+                tensor.numel() == count, f"{name} of {tensor.numel()} elements; {count} are read"
             )
 
 
+def check_shape(bound: Bound, names: tuple[str, ...], shape: Iterable[int]) -> None:
+    """Raise unless each tensor under these names has the shape that is read."""
+    expected = tuple(shape)
+    for name in names:
+        tensor = bound.get(name)
+        if isinstance(tensor, torch.Tensor):
+            actual = tuple(tensor.shape)
+            refuse_unless(actual == expected, f"{name} of shape {actual}; {expected} is read")
+
+
 def check_bytes(sizes: Iterable[Any], item_bytes: int) -> None:
-    """Raise unless a tensor of these sizes is one that a call may make."""
+    """Raise unless a call may create a tensor of these sizes."""
     sizes = [int(size) for size in sizes]
-    made = math.prod(max(size, 0) for size in sizes) * item_bytes
-    if made > DEFAULT_LIMITS.call_bytes:
+    total = math.prod(max(size, 0) for size in sizes) * item_bytes
+    if total > DEFAULT_LIMITS.call_bytes:
         raise RefusedCall(
-            f"a tensor of sizes {str(sizes)[:80]}, {made} bytes; "
-            f"a call may make {DEFAULT_LIMITS.call_bytes}"
+            f"a tensor of sizes {str(sizes)[:80]}, {total} bytes; "
+            f"a call may create {DEFAULT_LIMITS.call_bytes}"
         )

@@ -1,7 +1,7 @@
-"""Rules for kernels that take a layout for granted: that elements lie apart, or inside the storage.
+"""Rules for kernels that assume that elements do not overlap, or lie inside the storage.
 
-A tensor made by ``expand`` or ``as_strided`` has more elements than memory. Most kernels walk it by
-its strides; those named here walk it as if it were dense, and run past its end.
+A tensor made by ``expand`` or ``as_strided`` has more elements than memory. Most kernels follow its
+strides; those named here treat it as dense_rule and run past its end.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from graph_net.graph.kernel_checks import Bound, Rule, refuse_unless
 from graph_net.graph.operators import Trait, names
 
 _OVERLAP_SAFE = names(Trait.OVERLAP_SAFE)
-"""They change a shape and no element; and ``index_put_`` follows the strides of an expanded tensor,
-with a warning."""
+"""They change a shape but no element, or (``index_put_``) follow strides, with a warning."""
 
 
 def span(sizes: Iterable[int], strides: Iterable[int]) -> int:
-    """Elements of memory between the first and the last of a tensor, both included."""
+    """Return the extent of a tensor in memory, in elements, first and last included."""
     pairs = list(zip(sizes, strides, strict=True))
     if any(size == 0 for size, _ in pairs):
         return 0
@@ -29,26 +28,26 @@ def span(sizes: Iterable[int], strides: Iterable[int]) -> int:
 
 
 def overlaps(tensor: torch.Tensor) -> bool:
-    """Whether a tensor has more elements than the memory it spans."""
+    """Return whether a tensor has more elements than the memory it spans."""
     return tensor.numel() > 1 and span(tensor.shape, tensor.stride()) < tensor.numel()
 
 
-def dense(*names: str) -> Rule:
-    """A rule that the tensors under these names do not overlap themselves."""
+def dense_rule(*names: str) -> Rule:
+    """Return a rule that the tensors under these names do not overlap themselves."""
 
     def rule(bound: Bound) -> None:
         for name in names:
             tensor = bound.get(name)
             refuse_unless(
                 not isinstance(tensor, torch.Tensor) or not overlaps(tensor),
-                f"{name} with elements that share memory; the kernel reads as if they did not",
+                f"{name} with elements that share memory; the kernel takes it to be dense",
             )
 
     return rule
 
 
 def written_rule(overload: OpOverload) -> Rule | None:
-    """A rule that what an operator writes does not overlap itself, if it writes anything."""
+    """Return a rule that the tensors an operator writes do not overlap; None if it writes none."""
     if overload._schema.name.partition("::")[2] in _OVERLAP_SAFE:
         return None
     written = [
@@ -56,25 +55,25 @@ def written_rule(overload: OpOverload) -> Rule | None:
         for argument in overload._schema.arguments
         if argument.alias_info is not None and argument.alias_info.is_write
     ]
-    return dense(*written) if written else None
+    return dense_rule(*written) if written else None
 
 
-def _aliased(bound: Bound) -> None:
-    owner = bound["self"]
+def _check_alias(bound: Bound) -> None:
+    x = bound["self"]
     sizes, strides = ([int(number) for number in bound[name]] for name in ("size", "stride"))
     refuse_unless(
         len(sizes) == len(strides) and min((*sizes, *strides), default=0) >= 0,
         f"an alias of sizes {sizes} and strides {strides}",
     )
-    room = owner.untyped_storage().nbytes() // owner.element_size() - owner.storage_offset()
+    room = x.untyped_storage().nbytes() // x.element_size() - x.storage_offset()
     refuse_unless(
-        math.prod(sizes) == owner.numel() and span(sizes, strides) <= room,
-        f"an alias of sizes {sizes} and strides {strides} for {owner.numel()} elements",
+        math.prod(sizes) == x.numel() and span(sizes, strides) <= room,
+        f"an alias of sizes {sizes} and strides {strides} for {x.numel()} elements",
     )
 
 
-def _rows_apart(*names: str) -> Rule:
-    """A rule for kernels that read each row as a dense vector, whatever the strides before it."""
+def _rows_rule(*names: str) -> Rule:
+    """Return a rule for kernels that read each row as a dense vector, whatever its strides."""
 
     def rule(bound: Bound) -> None:
         for name in names:
@@ -87,32 +86,30 @@ def _rows_apart(*names: str) -> Rule:
     return rule
 
 
-def _median(bound: Bound) -> None:
-    owner, dim = bound["self"], bound.get("dim")
-    if isinstance(dim, int) and -owner.dim() <= dim < owner.dim():
-        refuse_unless(
-            owner.shape[dim] < 2 or owner.stride(dim) > 0, "a median along an expanded dimension"
-        )
+def _check_median(bound: Bound) -> None:
+    x, dim = bound["self"], bound.get("dim")
+    if isinstance(dim, int) and -x.dim() <= dim < x.dim():
+        refuse_unless(x.shape[dim] < 2 or x.stride(dim) > 0, "a median along an expanded dimension")
 
 
 _GROUP_NORM = ("grad_out", "input", "mean", "rstd", "weight", "bias")
 _BAG = ("indices", "offsets", "per_sample_weights")
 LAYOUT_RULES: dict[str, Rule] = {
-    "_reshape_alias": _aliased,
-    **dict.fromkeys(("median", "nanmedian"), _median),
-    **dict.fromkeys(("native_group_norm", "native_group_norm_backward"), dense(*_GROUP_NORM)),
-    "native_layer_norm_backward": dense("mean", "rstd"),
-    "_weight_norm_interface": dense("v", "g"),
-    "_weight_norm_interface_backward": dense("grad_w"),
-    **dict.fromkeys(names(Trait.EMBEDDING_BAG), dense(*_BAG)),
+    "_reshape_alias": _check_alias,
+    **dict.fromkeys(("median", "nanmedian"), _check_median),
+    **dict.fromkeys(("native_group_norm", "native_group_norm_backward"), dense_rule(*_GROUP_NORM)),
+    "native_layer_norm_backward": dense_rule("mean", "rstd"),
+    "_weight_norm_interface": dense_rule("v", "g"),
+    "_weight_norm_interface_backward": dense_rule("grad_w"),
+    **dict.fromkeys(names(Trait.EMBEDDING_BAG), dense_rule(*_BAG)),
     **dict.fromkeys(
         (f"{kind}_backward" for kind in ("adaptive_max_pool2d", "adaptive_max_pool3d",
          "max_pool2d_with_indices", "max_pool3d_with_indices")),
-        dense("indices"),
+        dense_rule("indices"),
     ),
-    "_scaled_dot_product_flash_attention_for_cpu": _rows_apart("query", "key", "value"),
-    "_scaled_dot_product_flash_attention_for_cpu_backward": _rows_apart(
+    "_scaled_dot_product_flash_attention_for_cpu": _rows_rule("query", "key", "value"),
+    "_scaled_dot_product_flash_attention_for_cpu_backward": _rows_rule(
         "query", "key", "value", "out"
     ),
 }  # fmt: skip
-"""Rules for what a kernel takes for granted about memory, by packet."""
+"""Rules for what a kernel assumes about memory, by packet."""

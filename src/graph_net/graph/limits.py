@@ -1,4 +1,4 @@
-"""How much a graph that comes from outside may cost to read."""
+"""Bounds on what an untrusted graph may cost to read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GraphLimits:
-    """Bounds on untrusted graphs; the defaults leave an order of magnitude above real ones.
+    """Bounds on untrusted graphs; the defaults are an order of magnitude above real ones.
 
     The largest public GraphNet sample has 9,957 statements and 3,246 arguments; the largest
-    TpuGraphs graph here has 21,918 nodes. ``tokens`` is what one piece of source may have before it
-    is parsed: the longest ``model.py`` of the shipped corpus has 794,169.
+    TpuGraphs graph here has 21,918 nodes. ``tokens`` bounds one piece of source before it is
+    parsed: the longest ``model.py`` of the shipped corpus has 794,169.
     """
 
     bytes: int = 64 << 20

@@ -1,4 +1,4 @@
-"""What runs of any framework share: nested outputs, and when a value is done with."""
+"""Helpers for runs of any framework: flat outputs, and the last use of each value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graph_net.graph.values import refs
 
 
 def flat_outputs(outputs: Any) -> list[Any]:
-    """Tensors and numbers of a nested output, left to right."""
+    """Return the tensors and numbers of a nested output, left to right."""
     if isinstance(outputs, (list, tuple)):
         return [leaf for item in outputs for leaf in flat_outputs(item)]
     if isinstance(outputs, dict):
@@ -18,13 +18,13 @@ def flat_outputs(outputs: Any) -> list[Any]:
 
 
 def last_uses(graph: Graph) -> list[list[str]]:
-    """For each node the values that nobody reads after it."""
-    kept = {ref.name for ref in refs(graph.output)}
+    """Return, for each node, the values that nothing reads after it."""
+    read_later = {ref.name for ref in refs(graph.output)}
     released: list[list[str]] = [[] for _ in graph.nodes]
     for position in range(len(graph.nodes) - 1, -1, -1):
         node = graph.nodes[position]
         for name in (node.name, *(ref.name for ref in node.refs)):
-            if name not in kept:
-                kept.add(name)
+            if name not in read_later:
+                read_later.add(name)
                 released[position].append(name)
     return released

@@ -1,4 +1,4 @@
-"""Running a level-``paddle`` Graph: its tensors made from recipes, its calls made one by one."""
+"""Execution of a level-``paddle`` Graph: tensors from recipes, calls one after another."""
 
 from __future__ import annotations
 
@@ -20,36 +20,37 @@ _Maker = Callable[[Mapping[str, Any]], Any]
 
 
 def run(graph: Graph, inputs: Sequence[Any] | None = None, *, seed: int = 0) -> Any:
-    """The graph's outputs, nested as it returns them, on Paddle's current device.
+    """Run a graph on Paddle's current device and return its outputs, nested as it returns them.
 
-    ``inputs`` (positional, as ``make_inputs`` gives them) may be changed by graphs that mutate.
+    ``inputs`` (positional, as ``make_inputs`` returns them) may be changed by graphs that mutate.
     Calls that draw random numbers start from ``seed``.
     """
     if graph.level is not Level.PADDLE:
         why = f"a graph of level {graph.level.value}; graph_net.graph.execute.run runs it"
         raise GraphError(why, field="level")
     paddle = load_paddle()
-    given = make_inputs(graph, seed) if inputs is None else inputs
-    if len(given) != len(graph.inputs):
-        raise GraphError(f"{len(given)} values for {len(graph.inputs)} inputs")
+    values = make_inputs(graph, seed) if inputs is None else inputs
+    if len(values) != len(graph.inputs):
+        raise GraphError(f"{len(values)} inputs given; the graph takes {len(graph.inputs)}")
     state = paddle.get_rng_state()
     try:
         paddle.seed(seed)
         with paddle.no_grad():
-            return prepared(graph)(given)
+            return prepare(graph)(values)
     finally:
         paddle.set_rng_state(state)
 
 
-def prepared(graph: Graph) -> Callable[[Sequence[Any]], Any]:
-    """A function that makes the graph's calls in whatever mode is in force.
+def prepare(graph: Graph) -> Callable[[Sequence[Any]], Any]:
+    """Return a function that makes the graph's calls in whatever mode is in force.
 
-    What can be looked up before is: what is timed are the calls, as in generated Python.
+    Everything that can be is looked up beforehand: only the calls are timed, as in generated
+    Python.
     """
     paddle = load_paddle()
-    calls = [_prepared_call(node, paddle) for node in graph.nodes]
+    calls = [_prepare_call(node, paddle) for node in graph.nodes]
     releases = last_uses(graph)
-    output = nested(graph)
+    output = nest_outputs(graph)
     names = [entry.name for entry in graph.inputs]
 
     def call(inputs: Sequence[Any]) -> Any:
@@ -67,12 +68,12 @@ def prepared(graph: Graph) -> Callable[[Sequence[Any]], Any]:
     return call
 
 
-def nested(graph: Graph) -> Callable[[Mapping[str, Any]], Any]:
-    """A function that gives values, by name, the form of the graph's output."""
+def nest_outputs(graph: Graph) -> Callable[[Mapping[str, Any]], Any]:
+    """Return a function that nests values, given by name, as the graph's output."""
     return _maker(graph.output, load_paddle(), False)
 
 
-def _prepared_call(node: Node, paddle: Any) -> _Maker:
+def _prepare_call(node: Node, paddle: Any) -> _Maker:
     is_operator = node.target.startswith(OPS)
     args = [_maker(value, paddle, is_operator) for value in node.args]
     kwargs = {key: _maker(value, paddle, is_operator) for key, value in node.kwargs}
@@ -80,40 +81,40 @@ def _prepared_call(node: Node, paddle: Any) -> _Maker:
     function = _output_of if is_output else resolve(node.target, paddle)
 
     def call(values: Mapping[str, Any]) -> Any:
-        given = {key: make(values) for key, make in kwargs.items()}
-        return function(*[make(values) for make in args], **given)
+        named = {key: make(values) for key, make in kwargs.items()}
+        return function(*[make(values) for make in args], **named)
 
     return call
 
 
 def _output_of(outputs: Any, position: int) -> Any:
     if not isinstance(outputs, (list, tuple)):
-        # Eager calls leave out what only a backward pass reads; what is left is the first.
+        # Eager calls omit outputs that only a backward pass reads, and return the first bare.
         outputs = (outputs,)
     return outputs[position] if position < len(outputs) else None
 
 
 def resolve(target: str, paddle: Any) -> Callable[..., Any]:
-    """What a target of the allow-list names."""
+    """Return the function that a target of the allow-list names."""
     check_paddle_target(target)
     if target == "builtins.getattr":
         return getattr
     if target == DETACH:
         return operator.methodcaller("detach")  # of tensors, and of a program's values
     root, *path = target.split(".")
-    found: Any = operator if root == "operator" else paddle
+    function: Any = operator if root == "operator" else paddle
     for part in path:
-        found = getattr(found, part, None)
-    if not callable(found):
+        function = getattr(function, part, None)
+    if not callable(function):
         raise UnknownTarget(
             f"Paddle {paddle.__version__} has no {target!r}; the graph needs another version",
             field="target",
         )
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def _maker(value: Value, paddle: Any, is_operator: bool) -> _Maker:
-    """A function that gives an argument as Paddle takes it, from the values known by then."""
+    """Return a function that builds an argument for Paddle from the values computed so far."""
     if isinstance(value, Ref):
         return operator.itemgetter(value.name)
     if isinstance(value, (tuple, ListValue)):
@@ -142,7 +143,7 @@ def _plain(value: Value, paddle: Any, is_operator: bool) -> Any:
 
 
 def make_inputs(graph: Graph, seed: int = 0) -> list[Any]:
-    """Fresh tensors for every input, in order; the same values each time and everywhere."""
+    """Return fresh tensors for all inputs, in order; the values are the same on every machine."""
     return [_make_input(graph, entry, seed) for entry in graph.inputs]
 
 
@@ -153,7 +154,7 @@ def _make_input(graph: Graph, entry: Input, seed: int) -> Any:
     if not isinstance(entry.spec, TensorSpec):
         raise GraphError("Paddle graphs take tensors only", node=entry.name, field="spec")
     sizes, dtype = entry.spec.sizes(graph.bindings), entry.spec.dtype
-    # numpy lacks the short floats: they are drawn wide, which rounds to the same values.
+    # numpy lacks the short floats: they are drawn as float32, which rounds to the same values.
     short = dtype.startswith(("bfloat", "float8"))
     try:
         drawn = draw(entry.recipe, sizes, "float32" if short else dtype, name=entry.name, seed=seed)
@@ -163,13 +164,12 @@ def _make_input(graph: Graph, entry: Input, seed: int) -> Any:
 
 
 def digest(outputs: Any) -> str:
-    """A hash of all output values, bit for bit."""
+    """Return a hash of all output values, bit for bit."""
     state = hashlib.sha256()
     for leaf in flat_outputs(outputs):
         if hasattr(leaf, "numpy"):
-            array = leaf.numpy()
             state.update(f"{leaf.dtype}{tuple(leaf.shape)}".encode())
-            state.update(array.tobytes())
+            state.update(leaf.numpy().tobytes())
         else:
             state.update(repr(leaf).encode())
     return state.hexdigest()

@@ -1,4 +1,4 @@
-"""Paddle itself, asked for where it is used."""
+"""The import of Paddle, made where it is used."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ INSTALL = 'pip install "graph-net[paddle]"'
 
 
 def load_paddle() -> Any:
-    """The module ``paddle``; ImportError with the command that installs it where it is missing.
+    """Return the module ``paddle``; raise ImportError with the install command if it is missing.
 
-    Its advice on compiling extensions is for who writes them.
+    Its warning on compiling extensions is suppressed.
     """
     try:
         with warnings.catch_warnings():

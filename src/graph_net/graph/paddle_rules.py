@@ -1,7 +1,6 @@
-"""Which Paddle calls change tensors, draw random numbers or take sizes, by name.
+"""Rules by name for Paddle calls that mutate tensors, draw random numbers or take sizes.
 
-``effects.py`` and ``sizes.py`` ask here for targets that begin with ``paddle.``; the reasons are
-theirs.
+``effects.py`` and ``sizes.py`` use them for targets that begin with ``paddle.``.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ _SIZES = positions(Trait.SIZES, PREFIX)
 
 
 def base(target: str) -> str:
-    """``relu_`` of ``paddle._C_ops.relu_``."""
+    """Return ``relu_`` for ``paddle._C_ops.relu_``."""
     return target.rpartition(".")[2]
 
 
 def argument(node: Node, name: str) -> Value:
-    """An argument of an operator by its name, None where it is not given."""
+    """Return an argument of an operator by name, or None if it is absent."""
     names = signature(node.target)
     if name in names and names.index(name) < len(node.args):
         return node.args[names.index(name)]
@@ -36,22 +35,22 @@ def argument(node: Node, name: str) -> Value:
 
 
 def mutated(node: Node) -> tuple[Value, ...]:
-    """The arguments that a Paddle call changes in place."""
-    word = base(node.target)
-    if word == "batch_norm" and argument(node, "is_test") is not True:
+    """Return the arguments that a Paddle call changes in place."""
+    name = base(node.target)
+    if name == "batch_norm" and argument(node, "is_test") is not True:
         return argument(node, "mean"), argument(node, "variance")
-    return node.args[:1] if word.endswith("_") else ()
+    return node.args[:1] if name.endswith("_") else ()
 
 
 def draws_random(node: Node) -> bool:
-    """Whether a Paddle call takes numbers from the random generator."""
-    word = base(node.target)
-    if word in _RANDOM_UNLESS_TEST:
+    """Return whether a Paddle call draws from the random generator."""
+    name = base(node.target)
+    if name in _RANDOM_UNLESS_TEST:
         return argument(node, "is_test") is not True
-    return word in _RANDOM
+    return name in _RANDOM
 
 
 def size_positions(target: str) -> tuple[int, int]:
-    """The range of positional arguments that are sizes."""
+    """Return the range of positional arguments that are sizes."""
     start, count = _SIZES.get(base(target), (0, 0))
     return start, start + count

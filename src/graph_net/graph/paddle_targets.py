@@ -1,4 +1,4 @@
-"""What a level-``paddle`` graph may call, by name; nothing here imports Paddle.
+"""The calls that a level-``paddle`` graph may make, by name, without importing Paddle.
 
 =============================  =================================================================
 ``paddle._C_ops.conv2d``         an operator of ``paddle_targets.txt``, called as Paddle's eager
@@ -10,8 +10,8 @@
 ``paddle.Tensor.detach``         the same values under another name, without a gradient
 =============================  =================================================================
 
-Among the arguments of an operator the text ``"cpu"`` stands for Paddle's ``CPUPlace``, where a
-number is read by the host; every other place is the device of the run.
+Among the arguments of an operator the text ``"cpu"`` stands for Paddle's ``CPUPlace``, where the
+host reads a number; every other place is the device of the run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPS = "paddle._C_ops."
 CPU = "cpu"
 """How a graph spells Paddle's CPUPlace."""
 DETACH = "paddle.Tensor.detach"
-"""The one method that samples call, where a program has ``pd_op.share_data_``."""
+"""The only method that samples call, where a program has ``pd_op.share_data_``."""
 OPERATORS = frozenset(
     """
 add sub mul truediv floordiv mod pow matmul and_ or_ xor neg invert eq ne lt le gt ge getitem
@@ -33,16 +33,15 @@ add sub mul truediv floordiv mod pow matmul and_ or_ xor neg invert eq ne lt le 
 )
 ATTRIBUTES = frozenset(["dtype", "shape"])
 
-
 LIST = 0
-"""Stands for the number of outputs of a call that gives a list of them."""
+"""The output count of a call that returns a list."""
 
 
 @cache
 def _signatures() -> dict[str, tuple[tuple[str, ...], int]]:
-    """Of every allowed name its arguments (of operators), and how many outputs it gives."""
+    """Return, for every allowed name, its operator's arguments and its number of outputs."""
     text = files("graph_net.graph").joinpath("paddle_targets.txt").read_text("utf-8")
-    found: dict[str, tuple[tuple[str, ...], int]] = {
+    signatures: dict[str, tuple[tuple[str, ...], int]] = {
         **{f"operator.{name}": ((), 1) for name in OPERATORS},
         "builtins.getattr": ((), 1),
         DETACH: (("x",), 1),
@@ -53,25 +52,25 @@ def _signatures() -> dict[str, tuple[tuple[str, ...], int]]:
             names, _, result = rest.partition(")")
             count = result.removeprefix(" -> ")
             outputs = int(count) if count.isdigit() else LIST if count or not rest else 1
-            found[name] = (tuple(names.split(", ")) if names else (), outputs)
-    return found
+            signatures[name] = (tuple(names.split(", ")) if names else (), outputs)
+    return signatures
 
 
 def signature(target: str) -> tuple[str, ...]:
-    """The names of an operator's arguments in the order of a call."""
+    """Return the names of an operator's arguments in call order."""
     return _signatures().get(target, ((), 1))[0]
 
 
 def output_count(target: str) -> int:
-    """How many outputs a call gives, or ``LIST``.
+    """Return how many outputs a call has, or ``LIST``.
 
-    In a program there may be more: eager mode leaves out those that only a backward pass reads.
+    A program may have more: eager mode omits those that only a backward pass reads.
     """
     return _signatures().get(target, ((), 1))[1]
 
 
 def is_paddle_target(target: str) -> bool:
-    """Whether a level-``paddle`` graph may call this target."""
+    """Return whether a level-``paddle`` graph may call this target."""
     return target in _signatures()
 
 

@@ -1,8 +1,8 @@
 """Calls of Python's own functions on numbers and tuples, bounded before they are made.
 
-``operator.pow(7, 2**40)`` and ``operator.mul("a", 2**40)`` are answered by Python itself, which
-knows no limit. Whole numbers stay below ``MOST_BITS`` bits, containers below ``MOST_ITEMS`` items,
-and texts are compared but not computed with. Tensors pass: torch answers for them.
+``operator.pow(7, 2**40)`` and ``operator.mul("a", 2**40)`` are computed by Python itself, which
+sets no limit. Integers stay below ``MAX_BITS`` bits, containers below ``MAX_ITEMS`` items, and
+texts are compared but not computed with. Tensors pass: torch checks them.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from torch import fx
 
 from graph_net.graph.errors import RefusedCall
 
-MOST_BITS = 256
-MOST_ITEMS = 65_536
-MOST_DIGITS = 400
+MAX_BITS = 256
+MAX_ITEMS = 65_536
+MAX_DIGITS = 400
 """More decimal digits than a float has; ``round`` computes a power of ten that long."""
 _NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 _COMPARISONS = frozenset({"eq", "ne", "is_", "is_not", "getattr", "not_", "truth", "len"})
-_NO_NUMBERS = ("inf", "-inf", "nan")
+_FLOAT_TEXTS = ("inf", "-inf", "nan")
 """Texts that a source writes a float with."""
-_ADDING_UP = frozenset({"sum", "prod"})
+_REDUCTIONS = frozenset({"sum", "prod"})
 _ITERATORS = frozenset({"max", "min", "sum", "tuple", "list", "prod"})
 
 
 def check_plain(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Raise RefusedCall unless a call of ``operator.``, ``builtins.`` or ``math.`` is bounded."""
     values = (*args, *kwargs.values())
-    if name == "float" and len(args) == 1 and args[0] in _NO_NUMBERS:
+    if name == "float" and len(args) == 1 and args[0] in _FLOAT_TEXTS:
         return
     if name not in _COMPARISONS and any(isinstance(value, str) for value in values):
         raise RefusedCall(f"{name} of a text; a graph computes with tensors and numbers")
     rule = _RULES.get(name)
     if rule is not None and not any(isinstance(v, (torch.Tensor, fx.Node)) for v in values):
         rule(name, *args, **kwargs)
-    if name in _ADDING_UP:
-        _numbers_only(name, values)
+    if name in _REDUCTIONS:
+        _check_numbers(name, values)
     if name in _ITERATORS:
         for value in args:
-            if isinstance(value, torch.Tensor) and value.dim() and value.shape[0] > MOST_ITEMS:
+            if isinstance(value, torch.Tensor) and value.dim() and value.shape[0] > MAX_ITEMS:
                 raise RefusedCall(f"{name} of a tensor with {value.shape[0]} rows, one by one")
             if isinstance(value, str):
                 raise RefusedCall(f"{name} of a text")
 
 
-def _numbers_only(name: str, values: tuple[Any, ...]) -> None:
-    """Sums of tuples and products with texts grow as no product of numbers does."""
+def _check_numbers(name: str, values: tuple[Any, ...]) -> None:
+    """Raise unless a sum or product is of numbers: one of tuples or texts grows without bound."""
     for value in values:
         items = value if isinstance(value, (tuple, list)) else (value,)
         if value is not values[0] and isinstance(value, (tuple, list)):
             raise RefusedCall(f"{name} that starts from a {type(value).__name__}")
         if any(isinstance(item, (str, tuple, list)) for item in items):
-            raise RefusedCall(f"{name} of something else than numbers")
+            raise RefusedCall(f"{name} of something other than numbers")
 
 
 def check_method(name: str, args: tuple[Any, ...]) -> None:
@@ -69,7 +69,7 @@ def check_method(name: str, args: tuple[Any, ...]) -> None:
     if isinstance(owner, _NUMBERS) and name in _NUMBER_METHODS:
         check_plain(_NUMBER_METHODS[name], args, {})
         return
-    raise RefusedCall(f"the method {name} of a {type(owner).__name__}; tensors have methods here")
+    raise RefusedCall(f"the method {name} of a {type(owner).__name__}, which is not a tensor")
 
 
 _NUMBER_METHODS = {
@@ -82,53 +82,53 @@ def _bits(value: Any) -> int:
     return value.bit_length() if isinstance(value, int) else 0
 
 
-def _bounded(bits: int, name: str) -> None:
-    if bits > MOST_BITS:
-        raise RefusedCall(f"{name} would make a whole number of {bits} bits; {MOST_BITS} are many")
+def _check_bits(bits: int, name: str) -> None:
+    if bits > MAX_BITS:
+        raise RefusedCall(f"{name} would give an integer of {bits} bits; the limit is {MAX_BITS}")
 
 
-def _power(name: str, base: Any, exponent: Any, *rest: Any) -> None:
+def _check_power(name: str, base: Any, exponent: Any, *rest: Any) -> None:
     if isinstance(base, int) and isinstance(exponent, int):
-        _bounded(_bits(base) * max(exponent, 0) if abs(base) > 1 else 1, name)
+        _check_bits(_bits(base) * max(exponent, 0) if abs(base) > 1 else 1, name)
 
 
-def _shift(name: str, value: Any, by: Any, *rest: Any) -> None:
+def _check_shift(name: str, value: Any, by: Any, *rest: Any) -> None:
     if isinstance(value, int) and isinstance(by, int) and by > 0:
-        _bounded(_bits(value) + by, name)
+        _check_bits(_bits(value) + by, name)
 
 
-def _product(name: str, left: Any, right: Any, *rest: Any) -> None:
-    _bounded(_bits(left) + _bits(right), name)
+def _check_product(name: str, left: Any, right: Any, *rest: Any) -> None:
+    _check_bits(_bits(left) + _bits(right), name)
     for items, times in ((left, right), (right, left)):
         if isinstance(items, (tuple, list)) and isinstance(times, int):
-            _few(len(items) * times, name)
+            _check_items(len(items) * times, name)
 
 
-def _joined(name: str, left: Any, right: Any, *rest: Any) -> None:
+def _check_join(name: str, left: Any, right: Any, *rest: Any) -> None:
     if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
-        _few(len(left) + len(right), name)
+        _check_items(len(left) + len(right), name)
 
 
-def _few(items: int, name: str) -> None:
-    if items > MOST_ITEMS:
-        raise RefusedCall(f"{name} would make {items} items; at most {MOST_ITEMS} are held")
+def _check_items(items: int, name: str) -> None:
+    if items > MAX_ITEMS:
+        raise RefusedCall(f"{name} would give {items} items; the limit is {MAX_ITEMS}")
 
 
-def _product_of_all(name: str, values: Any, *rest: Any, start: Any = 1) -> None:
+def _check_product_of_all(name: str, values: Any, *rest: Any, start: Any = 1) -> None:
     if isinstance(values, (tuple, list)):
-        _bounded(sum(_bits(value) for value in values) + _bits(start), name)
+        _check_bits(sum(_bits(value) for value in values) + _bits(start), name)
 
 
-def _rounded(name: str, value: Any, ndigits: Any = None) -> None:
-    if isinstance(ndigits, int) and abs(ndigits) > MOST_DIGITS:
-        raise RefusedCall(f"round to {ndigits} digits")
+def _check_round(name: str, value: Any, ndigits: Any = None) -> None:
+    if isinstance(ndigits, int) and abs(ndigits) > MAX_DIGITS:
+        raise RefusedCall(f"round to {ndigits} digits; the limit is {MAX_DIGITS}")
 
 
 _RULES: dict[str, Callable[..., None]] = {
-    **dict.fromkeys(("pow", "ipow"), _power),
-    **dict.fromkeys(("lshift", "ilshift"), _shift),
-    **dict.fromkeys(("mul", "imul"), _product),
-    **dict.fromkeys(("add", "iadd", "concat"), _joined),
-    "prod": _product_of_all,
-    "round": _rounded,
+    **dict.fromkeys(("pow", "ipow"), _check_power),
+    **dict.fromkeys(("lshift", "ilshift"), _check_shift),
+    **dict.fromkeys(("mul", "imul"), _check_product),
+    **dict.fromkeys(("add", "iadd", "concat"), _check_join),
+    "prod": _check_product_of_all,
+    "round": _check_round,
 }

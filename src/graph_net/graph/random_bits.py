@@ -1,10 +1,10 @@
-"""Random bits by counter, and the values made of them, written once for numpy and torch.
+"""A counter-based random generator and its distributions, written once for numpy and torch.
 
-Word i of a stream depends on the stream and on i alone, so any part of a tensor can be drawn
+Word i of a stream depends only on the stream and on i, so any part of a tensor can be drawn
 without the rest. A `Workspace` holds the library that computes: numpy on the CPU, torch on any
-device. What they compute are integer operations, table look-ups and single float32 operations,
-each of which is exact or rounded in one way only (IEEE 754). Nothing is left to a mathematical
-library or to the fusing of operations, so the values agree to the last bit.
+device. Both perform only integer operations, table look-ups and single float32 operations, each
+of which is exact or rounded in one way (IEEE 754). Nothing depends on a mathematical library or on
+fused operations, so the values agree to the last bit.
 """
 
 import functools
@@ -22,7 +22,7 @@ Array: TypeAlias = Any
 """A numpy array or a torch tensor, whichever library the workspace holds."""
 
 BLOCK_WORDS = 1024
-"""Words that are made together: the smallest part of a stream that can be drawn."""
+"""Words per block, the smallest part of a stream that can be drawn."""
 LANES = 1 << 16
 LARGEST_NORMAL = 6.2
 """No value that `normal` draws is farther from the mean, in units of std."""
@@ -35,7 +35,7 @@ _ROUNDS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
 
 def _signed(word: int) -> int:
-    """The number whose two's complement has the low 64 bits of word."""
+    """Return the number whose two's complement has the low 64 bits of word."""
     word &= _MASK_64
     return word - (1 << 64) if word >> 63 else word
 
@@ -49,7 +49,7 @@ class Stream:
 
 
 def stream(name: str, seed: int) -> Stream:
-    """The stream of a name under a seed, the same on every machine."""
+    """Return the stream of a name under a seed, the same on every machine."""
     text = f"{seed}\0{name}".encode("utf-8", "surrogatepass")
     digest = blake2b(text, digest_size=16, person=b"graph_net").digest()
     gamma = int.from_bytes(digest[8:], "little") | 1
@@ -60,32 +60,32 @@ def stream(name: str, seed: int) -> Stream:
 
 
 class Workspace:
-    """A stream, the library that computes its values, and memory used again for every chunk.
+    """A stream, the library that computes its values, and memory reused for every chunk.
 
-    Fresh memory for every chunk would cost page faults, more than the drawing itself.
+    Fresh memory for every chunk would cost more in page faults than the drawing itself.
     """
 
     def __init__(self, stream: Stream, lib: ModuleType, device: object, words: int) -> None:
         self.lib = lib
         self._stream = stream
-        self._place = {} if lib is np else {"device": device}
-        # The two names and defaults that differ. numpy's own mode makes a copy of the output.
+        self._device_option = {} if lib is np else {"device": device}
+        # The two names and defaults that differ. numpy's default mode copies the output.
         self.shift_right = np.right_shift if lib is np else lib.bitwise_right_shift
         self._take = functools.partial(np.take, mode="clip") if lib is np else lib.take
         self._arrays: dict[str, Array] = {}
-        counters = lib.arange(words, dtype=lib.int64, **self._place)
+        counters = lib.arange(words, dtype=lib.int64, **self._device_option)
         self._steps = counters * _signed(stream.gamma)
 
     def array(self, role: str, size: int, dtype: str) -> Array:
-        """The memory of this role, with whatever was left in it."""
-        kept = self._arrays.get(role)
-        if kept is None or len(kept) < size:
-            kept = self.lib.empty(size, dtype=getattr(self.lib, dtype), **self._place)
-            self._arrays[role] = kept
-        return kept[:size]
+        """Return the buffer of this role, with whatever was left in it."""
+        buffer = self._arrays.get(role)
+        if buffer is None or len(buffer) < size:
+            buffer = self.lib.empty(size, dtype=getattr(self.lib, dtype), **self._device_option)
+            self._arrays[role] = buffer
+        return buffer[:size]
 
     def words(self, block: int, blocks: int) -> Array:
-        """The words of some blocks, from this one on, as signed 64-bit integers."""
+        """Return the words of some blocks, from this one on, as signed 64-bit integers."""
         lib, count = self.lib, blocks * BLOCK_WORDS
         base = _signed(self._stream.key + block * BLOCK_WORDS * self._stream.gamma)
         word = self.array("words", count, "int64")
@@ -101,9 +101,9 @@ class Workspace:
         return word
 
     def lanes(self, words: Array, bits: int) -> Array:
-        """The words cut into numbers of 16 or 32 bits, lowest first, as 64-bit integers.
+        """Return the words cut into integers of 16 or 32 bits, lowest first, widened to 64.
 
-        The order is that of little-endian machines, the only ones this is meant for.
+        The order is that of little-endian machines, the only ones supported.
         """
         narrow = words.view(getattr(self.lib, f"uint{bits}"))
         lanes = self.array("lanes", len(narrow), "int64")
@@ -111,24 +111,24 @@ class Workspace:
         return lanes
 
     def quantiles(self, lanes: Array, scale: float) -> Array:
-        """The normal quantiles that lanes of 16 bits name, times scale."""
-        found = self.array("found", len(lanes), "float32")
+        """Return the normal quantiles that lanes of 16 bits index, times scale."""
+        out = self.array("quantiles", len(lanes), "float32")
         if self.lib is np and len(lanes) < LANES:
-            self._take(normal_quantiles(), lanes, out=found)
-            return np.multiply(found, np.float32(scale), out=found)
+            self._take(normal_quantiles(), lanes, out=out)
+            return np.multiply(out, np.float32(scale), out=out)
         # The same products, made once for the 65,536 entries instead of for every value.
         if "table" not in self._arrays:
             table = normal_quantiles() * np.float32(scale)
-            self._arrays["table"] = self.lib.asarray(table, **self._place)
-        self._take(self._arrays["table"], lanes, out=found)
-        return found
+            self._arrays["table"] = self.lib.asarray(table, **self._device_option)
+        self._take(self._arrays["table"], lanes, out=out)
+        return out
 
 
 @functools.cache
 def normal_quantiles() -> npt.NDArray[np.float32]:
-    """The 65,536 equally likely values that stand for a normal variable.
+    """Return the 65,536 equally likely values that stand for a normal variable.
 
-    They are rounded to a grid of 2**-20: no quantile lies so near to the middle between two grid
+    They are rounded to a grid of 2**-20: no quantile lies so close to the midpoint of two grid
     points that the last digit of a platform's logarithm could move it (a test measures this).
     """
     quantile = NormalDist().inv_cdf
@@ -138,16 +138,16 @@ def normal_quantiles() -> npt.NDArray[np.float32]:
 
 
 def normal(space: Workspace, words: Array, out: Array, mean: float, std: float) -> None:
-    """Four values a word, normal with this mean and std.
+    """Write four values per word, normal with this mean and std.
 
     With a and b drawn from the quantiles, a + b and a - b are two independent normal values.
-    The sums take millions of values where the table has 65,536, so ties are rare. The b of an
-    a lies half a block away, which leaves every operation on contiguous memory.
+    The sums take millions of values where the table has 65,536, so ties are rare. b lies half a
+    block after a, so that every operation is on contiguous memory.
     """
     lanes = space.lanes(words, 16)
-    found = space.quantiles(lanes, std * math.sqrt(0.5)).reshape(-1, 2, _HALF_BLOCK)
+    drawn = space.quantiles(lanes, std * math.sqrt(0.5)).reshape(-1, 2, _HALF_BLOCK)
     pairs = out.reshape(-1, 2, _HALF_BLOCK)
-    first, second = found[:, 0], found[:, 1]
+    first, second = drawn[:, 0], drawn[:, 1]
     if mean:
         space.lib.add(first, mean, out=first)
     space.lib.add(first, second, out=pairs[:, 0])
@@ -155,7 +155,7 @@ def normal(space: Workspace, words: Array, out: Array, mean: float, std: float) 
 
 
 def uniform(space: Workspace, words: Array, out: Array, low: float, step: float) -> None:
-    """Two values a word: low plus a whole number, below 2**24, of steps."""
+    """Write two values per word: low plus an integer below 2**24 times step."""
     lanes = space.lanes(words, 32)
     space.shift_right(lanes, 8, out=lanes)
     out[...] = lanes
@@ -164,7 +164,7 @@ def uniform(space: Workspace, words: Array, out: Array, low: float, step: float)
 
 
 def integers(space: Workspace, words: Array, out: Array, low: int, count: int) -> None:
-    """Two values a word: low plus a whole number below count, which is 2**24 at most."""
+    """Write two values per word: low plus an integer below count, which is 2**24 at most."""
     lanes = space.lanes(words, 32)
     space.lib.multiply(lanes, count, out=lanes)
     space.shift_right(lanes, 32, out=lanes)
@@ -172,7 +172,7 @@ def integers(space: Workspace, words: Array, out: Array, low: int, count: int) -
 
 
 def wide_integers(space: Workspace, words: Array, out: Array, low: int, count: int) -> None:
-    """One value a word: low plus a whole number below count, which is 2**64 at most."""
+    """Write one value per word: low plus an integer below count, which is 2**64 at most."""
     if count > _MASK_64:
         space.lib.add(words, _signed(low), out=out)
         return
@@ -186,5 +186,5 @@ def wide_integers(space: Workspace, words: Array, out: Array, low: int, count: i
 
 
 def chances(space: Workspace, words: Array, out: Array, p: float) -> None:
-    """Two truth values a word, each true with probability p."""
+    """Write two booleans per word, each true with probability p."""
     space.lib.less(space.lanes(words, 32), round(p * (1 << 32)), out=out)

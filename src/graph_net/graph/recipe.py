@@ -1,4 +1,4 @@
-"""Recipes: how a tensor's values are drawn, in a few numbers instead of gigabytes.
+"""Recipes: a tensor's values as a few numbers instead of gigabytes.
 
 A recipe is data. `graph_net.graph.tensors` turns one into values, given a name and a seed.
 """
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 Scalar: TypeAlias = int | float | bool | complex
 SHRINK = 0.2
-"""Normal values are drawn at this part of the recorded std, as GraphNet does, so that the
+"""Normal values are drawn with this fraction of the recorded std, as GraphNet does, so that the
 activations of deep graphs stay in range."""
 _FLOAT_BITS = 1023
 
@@ -24,7 +24,7 @@ def _check_real(recipe: object, *fields: str) -> None:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise _error(recipe, f"{field} must be a real number, not {value!r}")
         if isinstance(value, int) and value.bit_length() > _FLOAT_BITS:
-            raise _error(recipe, f"{field} is a whole number too large for a float")
+            raise _error(recipe, f"{field} is an integer too large for a float")
 
 
 def _check_order(recipe: object, low: float, high: float) -> None:
@@ -46,8 +46,8 @@ class Normal:
     high: float | None = None
 
     def __post_init__(self) -> None:
-        given = [field for field in self.__slots__ if getattr(self, field) is not None]
-        _check_real(self, *given)
+        present = [field for field in self.__slots__ if getattr(self, field) is not None]
+        _check_real(self, *present)
         if self.std is not None and self.std < 0:
             raise _error(self, f"std must not be negative, but is {self.std!r}")
         if self.low is not None and self.high is not None:
@@ -70,7 +70,7 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """Whole numbers from low to high, both included, each as likely as the others."""
+    """Integers from low to high, both included, equally likely."""
 
     low: int
     high: int
@@ -78,7 +78,7 @@ class Integers:
     def __post_init__(self) -> None:
         for value in (self.low, self.high):
             if isinstance(value, bool) or not isinstance(value, int):
-                raise _error(self, f"low and high must be whole numbers, not {value!r}")
+                raise _error(self, f"low and high must be integers, not {value!r}")
         _check_order(self, self.low, self.high)
 
 

@@ -1,4 +1,4 @@
-"""Runs that occur again: how repeated blocks are found and stored once."""
+"""Repeated runs in a sequence, so that a block is stored once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Copy:
 
 
 def find_repeats(items: Sequence[Hashable]) -> list[Hashable | Copy]:
-    """The items with every run that occurred before replaced by a Copy, in linear time.
+    """Return the items with every run that occurred before replaced by a Copy, in linear time.
 
     A block of p items that occurs n times in a row becomes its first occurrence and one
     ``Copy(p, (n - 1) * p)``.
     """
-    found: list[Hashable | Copy] = []
+    output: list[Hashable | Copy] = []
     latest: dict[Hashable, int] = {}
     position, total = 0, len(items)
     while position < total:
@@ -30,14 +30,14 @@ def find_repeats(items: Sequence[Hashable]) -> list[Hashable | Copy]:
         source = latest.get(key)
         latest[key] = position
         if source is None or len(key) < SHORTEST:
-            found.append(items[position])
+            output.append(items[position])
             position += 1
             continue
         length = SHORTEST
         while position + length < total and items[source + length] == items[position + length]:
             length += 1
-        found.append(Copy(position - source, length))
+        output.append(Copy(position - source, length))
         for inside in range(position + 1, position + length):
             latest[tuple(items[inside : inside + SHORTEST])] = inside
         position += length
-    return found
+    return output

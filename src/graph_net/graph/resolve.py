@@ -1,4 +1,4 @@
-"""From a target's name to what torch calls, through the allow-list and nothing else."""
+"""Resolution of a target's name to a torch function, through the allow-list only."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ _CACHED = 8192
 
 @lru_cache(maxsize=_CACHED)
 def resolve(target: str) -> Callable[..., Any]:
-    """The function, operator or method (as a function of its object) that a target names."""
+    """Return the function, operator or method (as a function of its object) a target names."""
     check_target(target)
     if is_overload(target):
         return resolve_overload(target)
     if target.startswith("method:"):
         return _method(target[7:])
     root, *path = target.split(".")
-    found: Any = torch if root == "torch" else _MODULES[root]
+    function: Any = torch if root == "torch" else _MODULES[root]
     for part in path:
-        found = getattr(found, part, None)
-    if not callable(found):
+        function = getattr(function, part, None)
+    if not callable(function):
         raise UnknownTarget(
             f"torch {torch.__version__} has no {target!r}; the graph needs another version",
             field="target",
         )
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def resolve_overload(target: str) -> OpOverload | OpOverloadPacket:
-    """The registered operator that ``aten.add.Tensor`` (or the packet ``aten.add``) names."""
+    """Return the operator that ``aten.add.Tensor`` (or the packet ``aten.add``) names."""
     namespace, name, *overload = target.split(".")
     space = getattr(torch.ops, namespace, None)
     packet = getattr(space, name, None) if isinstance(space, _OpNamespace) else None
-    found = packet
+    overload_or_packet = packet
     if isinstance(packet, OpOverloadPacket) and overload:
-        found = getattr(packet, overload[0], None)
-    if isinstance(found, (OpOverload, OpOverloadPacket)):
-        return found
+        overload_or_packet = getattr(packet, overload[0], None)
+    if isinstance(overload_or_packet, (OpOverload, OpOverloadPacket)):
+        return overload_or_packet
     raise UnknownTarget(
         f"no operator {target!r} is registered with torch {torch.__version__}; "
         "if another library defines it, import that library first",
@@ -66,7 +66,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 @lru_cache(maxsize=_CACHED)
 def name_of(function: Any) -> str | None:
-    """The target that names a function or operator, or None if the allow-list has none."""
+    """Return the target that names a function or operator, or None if none is allowed."""
     if isinstance(function, OpOverload):
         space, name = function._schema.name.split("::")
         return f"{space}.{name}.{function._overloadname}"
@@ -89,9 +89,9 @@ def name_of(function: Any) -> str | None:
 
 
 def torch_path(function: Any) -> str | None:
-    """Where torch keeps a function whose own module name does not say."""
+    """Return the public path of a torch function whose own module name does not give it."""
     name = getattr(function, "__name__", "")
-    places = {
+    modules = {
         "torch": torch,
         "torch.nn.functional": torch.nn.functional,
         "torch._C._nn": torch._C._nn,
@@ -99,8 +99,8 @@ def torch_path(function: Any) -> str | None:
         "torch.linalg": torch.linalg,
         "torch.special": torch.special,
     }
-    for path, module in places.items():
-        for word in (name, name.removeprefix(path.rpartition(".")[2] + "_")):
-            if getattr(module, word, None) is function:
-                return f"{path}.{word}"
+    for path, module in modules.items():
+        for attribute in (name, name.removeprefix(path.rpartition(".")[2] + "_")):
+            if getattr(module, attribute, None) is function:
+                return f"{path}.{attribute}"
     return None

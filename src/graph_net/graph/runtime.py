@@ -1,4 +1,4 @@
-"""Graph values and specifications as torch objects, and back."""
+"""Conversion of graph values and specs to torch objects and back."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ _REFUSED = LAYOUTS_REFUSED | QUANTISED
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """The dtype with this name."""
-    found = getattr(torch, name, None)
-    if not isinstance(found, torch.dtype):
+    """Return the dtype with this name."""
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
         raise GraphError(f"torch {torch.__version__} has no dtype {name!r}", field="dtype")
-    return found
+    return dtype
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """The name of a dtype."""
+    """Return the name of a dtype."""
     if dtype not in _DTYPE_NAMES:
         raise GraphError(f"dtype {dtype} cannot be stored", field="dtype")
     return _DTYPE_NAMES[dtype]
 
 
 def to_python(value: Value, ref: Callable[[str], Any], device: torch.device) -> Any:
-    """A value as the object torch expects, references looked up with ``ref``."""
+    """Return a value as the object torch expects, references looked up with ``ref``."""
     if isinstance(value, Ref):
         return ref(value.name)
     if isinstance(value, tuple):
@@ -77,9 +77,9 @@ def to_python(value: Value, ref: Callable[[str], Any], device: torch.device) -> 
 def arguments(
     node: Node, ref: Callable[[str], Any], device: torch.device
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call as torch expects them.
+    """Return the arguments of a call as torch expects them.
 
-    A graph captured on a CPU makes its tensors there without saying so; anywhere else it is said.
+    A graph captured on a CPU creates tensors there by default; elsewhere the device is passed.
     """
     args = tuple([to_python(value, ref, device) for value in node.args])
     kwargs = {key: to_python(value, ref, device) for key, value in node.kwargs}
@@ -89,10 +89,10 @@ def arguments(
 
 
 def from_python(value: Any, ref: Callable[[Any], Ref | None]) -> Value:
-    """A torch argument as a value; ``ref`` recognises what stands for another node."""
-    found = ref(value)
-    if found is not None:
-        return found
+    """Return a torch argument as a value; ``ref`` recognises what stands for a node."""
+    reference = ref(value)
+    if reference is not None:
+        return reference
     if value is None or value is ... or isinstance(value, (bool, int, complex, str)):
         return value
     if isinstance(value, float):
@@ -116,14 +116,14 @@ def from_python(value: Any, ref: Callable[[Any], Ref | None]) -> Value:
 
 @dataclass
 class SymbolTable:
-    """Collects the symbols that sizes use, with the values they had."""
+    """The symbols that sizes use, with the values they had."""
 
-    found: dict[str, Symbol] = field(default_factory=dict)
+    symbols: dict[str, Symbol] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    """What symbols are called, where it is not what torch calls them."""
+    """New names of symbols, by torch's names."""
 
     def dim(self, size: int | torch.SymInt) -> Dim:
-        """A size as a number or an expression."""
+        """Return a size as a number or an expression."""
         if not isinstance(size, torch.SymInt):
             return int(size)
         expr = size.node.expr
@@ -131,15 +131,15 @@ class SymbolTable:
             return int(expr)
         for symbol in expr.free_symbols:
             self._declare(symbol, size.node.shape_env)
-        return Expr(str(expr.xreplace({old: self._renamed(old) for old in expr.free_symbols})))
+        return Expr(str(expr.xreplace({old: self._rename(old) for old in expr.free_symbols})))
 
-    def _renamed(self, symbol: Any) -> Any:
+    def _rename(self, symbol: Any) -> Any:
         name = self.names.get(str(symbol))
         return symbol if name is None else type(symbol)(name, **symbol.assumptions0)
 
     def _declare(self, symbol: Any, env: Any) -> None:
         name = self.names.get(str(symbol), str(symbol))
-        if name in self.found:
+        if name in self.symbols:
             return
         # Renamed between torch 2.11 and 2.13, where the old name warns.
         new = hasattr(env, "backed_var_to_val")
@@ -150,7 +150,7 @@ class SymbolTable:
             low = int(bounds.lower) if bounds.lower.is_Integer else None
             high = int(bounds.upper) if bounds.upper.is_Integer else None
         example = values.get(symbol)
-        self.found[name] = Symbol(
+        self.symbols[name] = Symbol(
             name, int(example) if example is not None else max(low or 0, 1), low, high
         )
 
@@ -158,12 +158,12 @@ class SymbolTable:
 def _is_contiguous(tensor: torch.Tensor) -> bool:
     try:
         return tensor.is_contiguous()
-    except Exception:  # a size that only a run will tell decides it
+    except Exception:  # it depends on a size that is known only at run time
         return True
 
 
 def spec_of(value: Any, symbols: SymbolTable) -> Result:
-    """The specification of a tensor (fake ones included), number, or nest of them."""
+    """Return the spec of a tensor (fake ones included), a number, or a nest of them."""
     if isinstance(value, torch.Tensor):
         shape = tuple(symbols.dim(size) for size in value.shape)
         stride = None

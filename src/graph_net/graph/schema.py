@@ -1,4 +1,4 @@
-"""Traced operators in one form: arguments as the schema has them, nothing that computes nothing."""
+"""Normalisation of traced operators: arguments in schema form, no assertions, no dead code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASSERTIONS = names(Trait.ASSERTION)
 
 
 def tidy(module: fx.GraphModule) -> None:
-    """Drop assertions and what nobody reads; bring arguments into the schema's own form."""
+    """Drop assertions and dead code; normalise arguments."""
     for node in reversed(module.graph.nodes):
         if node.op != "call_function" or not isinstance(node.target, OpOverload):
             continue
@@ -29,8 +29,7 @@ def tidy(module: fx.GraphModule) -> None:
 def normalise_arguments(
     overload: OpOverload, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments in the order of the schema, without those that equal their defaults."""
-    given = dict(kwargs)
+    """Return the arguments in schema order, without those that equal their defaults."""
     positional: list[Any] = []
     named: dict[str, Any] = {}
     schema = overload._schema.arguments
@@ -38,8 +37,7 @@ def normalise_arguments(
         if position < len(args):
             value, present = args[position], True
         else:
-            present = argument.name in given
-            value = given.get(argument.name)
+            value, present = kwargs.get(argument.name), argument.name in kwargs
         if argument.kwarg_only:
             if present and not _is_default(argument, value):
                 named[argument.name] = value

@@ -1,4 +1,4 @@
-"""Which whole numbers among a call's arguments are sizes rather than attributes.
+"""Which integers among a call's arguments are sizes rather than attributes.
 
 ``view(1, 32, 768)`` and ``view(4, 64, 768)`` are one structure at two sizes; ``conv2d`` with
 stride 1 and with stride 2 are two structures.
@@ -19,7 +19,7 @@ repeats steps
 
 
 def size_positions(target: str) -> tuple[int, int]:
-    """The range of positional arguments that are sizes."""
+    """Return the range of positional arguments that are sizes."""
     if target.startswith(paddle_rules.PREFIX):
         return paddle_rules.size_positions(target)
     start, count = _FROM.get(base_name(target), (0, 0))
@@ -27,5 +27,5 @@ def size_positions(target: str) -> tuple[int, int]:
 
 
 def is_size_keyword(key: str) -> bool:
-    """Whether a keyword argument is a size."""
+    """Return whether a keyword argument is a size."""
     return key in _KEYWORDS

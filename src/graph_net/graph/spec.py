@@ -1,4 +1,4 @@
-"""What is known of a value before it exists: shape, dtype, stride."""
+"""Specs: what is known of a value before it is computed (shape, dtype, stride)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _check_dims(dims: tuple[Dim, ...], field: str) -> None:
             if not 0 <= dim < MAX_SIZE:
                 raise GraphError("a size is negative or too large", field=field)
         elif not isinstance(dim, Expr):
-            raise GraphError(f"a {type(dim).__name__} is no size", field=field)
+            raise GraphError(f"a {type(dim).__name__} is not a size", field=field)
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """Shape and dtype of a tensor; ``stride`` only where it is not the contiguous one."""
+    """Shape and dtype of a tensor; ``stride`` only if it is not contiguous."""
 
     shape: tuple[Dim, ...]
     dtype: str
@@ -45,30 +45,30 @@ class TensorSpec:
                 raise GraphError("stride and shape differ in length", field="stride")
 
     def sizes(self, bindings: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape as numbers."""
+        """Return the shape as numbers."""
         sizes = tuple(dim_value(dim, bindings) for dim in self.shape)
         if any(size < 0 for size in sizes):
             raise GraphError(f"shape {sizes} has a negative size", field="shape")
         return sizes
 
     def strides(self, bindings: Mapping[str, int]) -> tuple[int, ...] | None:
-        """The stride as numbers, or None for a contiguous tensor."""
+        """Return the stride as numbers, or None for a contiguous tensor."""
         if self.stride is None:
             return None
         return tuple(dim_value(dim, bindings) for dim in self.stride)
 
     def elements(self, bindings: Mapping[str, int]) -> int:
-        """How many elements it has."""
+        """Return the number of elements."""
         return prod(self.sizes(bindings))
 
     def bytes(self, bindings: Mapping[str, int]) -> int:
-        """How many bytes its elements take."""
+        """Return the size in bytes."""
         return self.elements(bindings) * item_bytes(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarSpec:
-    """A Python number that is computed or passed in, such as a SymInt; ``expr`` where known."""
+    """A Python number that is computed or passed in, such as a SymInt; ``expr`` if known."""
 
     kind: str = "int"
     expr: Expr | None = None

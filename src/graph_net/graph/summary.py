@@ -1,4 +1,4 @@
-"""A graph in a line, and as a table for a notebook."""
+"""A graph as one line of text, and as a table for a notebook."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from graph_net.printable import count_phrase, html_table, printable, short_bytes
 if TYPE_CHECKING:
     from graph_net.graph.graph import Graph, Input
 
-SHOWN = 8
-"""Inputs and operators that are listed."""
+MAX_LISTED = 8
+"""How many inputs and operators are listed."""
 
 
 def title_of(graph: Graph) -> str:
-    """Return its model, its level and its size."""
+    """Return the model, the level and the size of a graph."""
     origin = graph.provenance
     name = "/".join(filter(None, (origin.library, origin.model))) or "graph"
     parameters = f"{short_count(graph.parameters)} parameters"
@@ -28,24 +28,24 @@ def title_of(graph: Graph) -> str:
 def html_of(graph: Graph) -> str:
     """Return the facts of a graph as an HTML table."""
     calls = Counter(node.target for node in graph.nodes)
-    operators = [f"{target} × {count:,}" for target, count in calls.most_common(SHOWN)]
-    inputs = [_shape(graph, entry) for entry in graph.inputs if entry.role.value == "input"]
+    operators = [f"{target} × {count:,}" for target, count in calls.most_common(MAX_LISTED)]
+    inputs = [_describe(entry) for entry in graph.inputs if entry.role.value == "input"]
     rows = [
         ("id", graph.id),
         ("category", graph.provenance.category),
-        ("inputs", _listed(inputs, len(inputs))),
+        ("inputs", _join(inputs, len(inputs))),
         ("tensors", short_bytes(graph.tensor_bytes)),
-        ("operators", _listed(operators, len(calls))),
+        ("operators", _join(operators, len(calls))),
     ]
     return html_table(title_of(graph), ("", ""), rows)
 
 
-def _listed(words: list[str], count: int) -> str:
-    more = f", … {count - SHOWN:,} more" if count > SHOWN else ""
-    return ", ".join(words[:SHOWN]) + more
+def _join(items: list[str], count: int) -> str:
+    more = f", … {count - MAX_LISTED:,} more" if count > MAX_LISTED else ""
+    return ", ".join(items[:MAX_LISTED]) + more
 
 
-def _shape(graph: Graph, entry: Input) -> str:
+def _describe(entry: Input) -> str:
     if not isinstance(entry.spec, TensorSpec):
         return entry.name
     sizes = ", ".join(str(getattr(dim, "text", dim)) for dim in entry.spec.shape)

@@ -1,11 +1,11 @@
 """The allow-list: what a node may call, by name.
 
 A target is text in one of these forms. Nothing here imports torch: a name is checked when a
-graph is read, and looked up (``graph_net.graph.resolve``) only when it is run.
+graph is read, and resolved (``graph_net.graph.resolve``) only when it is run.
 
 =====================  =========================================================================
-``aten.linear.default``  an operator overload that its library's list holds (``graph.listed``), or
-                         the packet ``aten.linear``: those of its overloads that are listed
+``aten.linear.default``  an overload on its library's list (``graph.allow_list``), or the packet
+                         ``aten.linear``: those of its overloads that are listed
 ``torch.conv2d``         a torch function from ``allowed_targets.txt``
 ``method:view``          a tensor method from the same file
 ``operator.add``         a function of Python's ``operator`` module, in-place forms included
@@ -30,16 +30,8 @@ eq ne lt le gt ge getitem setitem index abs concat contains is_ is_not iadd isub
 ifloordiv imod ipow imatmul iand ior ixor ilshift irshift
 """.split()
 )
-BUILTINS = frozenset(
-    """
-getattr max min abs int float bool round sum len slice tuple list
-""".split()
-)
-MATH = frozenset(
-    """
-floor ceil sqrt trunc pow log exp log2 prod isqrt
-""".split()
-)
+BUILTINS = frozenset("getattr max min abs int float bool round sum len slice tuple list".split())
+MATH = frozenset("floor ceil sqrt trunc pow log exp log2 prod isqrt".split())
 ATTRIBUTES = frozenset(
     """
 shape dtype device ndim T mT H mH real imag layout data requires_grad is_cuda is_cpu is_meta
@@ -49,7 +41,7 @@ mantissa exponent smallest_normal resolution bits hist bin_edges solution
 """.split()
 )
 FUNCTION_ROOTS = frozenset("torch method operator builtins math paddle higher_order".split())
-"""First words of targets that are no namespaces of registered operators."""
+"""First components of targets that are not namespaces of registered operators."""
 
 VMAP_INTERNALS = re.compile(
     r"torch\.(_C\._functorch|_functorch\.predispatch|_functorch\.vmap|_functorch\.apis)\.\w+"
@@ -60,7 +52,7 @@ _ATEN_LEVEL_TORCH = re.compile(r"torch\.sym_\w+", re.ASCII)
 
 @cache
 def _tables() -> tuple[frozenset[str], dict[str, str]]:
-    """The allowed names, and the private names among them with their public twins."""
+    """Return the allowed names, and the public name of each private alias."""
     text = files("graph_net.graph").joinpath("allowed_targets.txt").read_text("utf-8")
     names: set[str] = {f"operator.{name}" for name in OPERATORS}
     names |= {f"builtins.{name}" for name in BUILTINS} | {f"math.{name}" for name in MATH}
@@ -77,13 +69,13 @@ def _tables() -> tuple[frozenset[str], dict[str, str]]:
 
 
 def allowed_functions() -> frozenset[str]:
-    """Every function and method that a graph may call, operators aside."""
+    """Return every function and method that a graph may call, operators aside."""
     return _tables()[0]
 
 
 @lru_cache(maxsize=8192)
 def canonical_target(name: str) -> str:
-    """The public spelling of a call target, whether or not it is allowed."""
+    """Return the public spelling of a call target, whether or not it is allowed."""
     _, aliases = _tables()
     name = aliases.get(name, name)
     return name.removeprefix("torch.ops.")
@@ -91,14 +83,14 @@ def canonical_target(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def is_overload(target: str) -> bool:
-    """Whether a target names a registered operator (``aten.add.Tensor``) rather than a function."""
+    """Return whether a target is a registered operator (``aten.add.Tensor``), not a function."""
     namespace = target.partition(".")[0]
     return namespace not in FUNCTION_ROOTS and _OVERLOAD.fullmatch(target) is not None
 
 
 @lru_cache(maxsize=8192)
 def is_allowed(target: str) -> bool:
-    """Whether a graph may call this target."""
+    """Return whether a graph may call this target."""
     if is_overload(target):
         namespace, _, name = target.partition(".")
         return name in (allowed_overloads(namespace) if "." in name else listed_packets(namespace))
@@ -107,7 +99,7 @@ def is_allowed(target: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_aten_level(target: str) -> bool:
-    """Whether a target may stand in a level-``aten`` graph: overloads and arithmetic on sizes."""
+    """Return whether a level-``aten`` graph may call this: overloads, arithmetic on sizes."""
     if is_overload(target):
         return target.count(".") == 2
     return target.startswith(("operator.", "builtins.", "math.")) or bool(

@@ -1,8 +1,8 @@
 """Tensors from recipes: the same values on every machine, in any order, in any subset.
 
 Values depend on the recipe, the dtype, the name and the seed; not on the device, the number of
-threads, or the part that is asked for. They are computed in float32 or int64 and then cast: a
-bfloat16 tensor is the float32 tensor of the same name, rounded.
+threads, or the range drawn. They are computed in float32 or int64 and then cast: a bfloat16 tensor
+is the float32 tensor of the same name, rounded.
 """
 
 import math
@@ -33,16 +33,16 @@ LIMIT = 100.0
 DEFAULT_STD = 0.1
 
 _CPU_BLOCKS = 16, 96
-"""Blocks a chunk, from a small tensor to a large one: the large chunk costs fewer calls a value,
-the small one less fresh memory. The scratch memory of both stays in cache."""
+"""Blocks per chunk, for a small and a large tensor: a large chunk costs fewer calls per value, a
+small one less fresh memory. The scratch memory of both stays in cache."""
 _DEVICE_BLOCKS = 4096
-"""Blocks a chunk on an accelerator: enough work for a launch, under 400 MB of scratch memory."""
-_MOST_THREADS = 8
-"""More threads than these wait for Python's lock as long as they compute."""
-_THREAD_CHUNKS = 8
-"""Chunks below which starting threads costs more than it saves."""
+"""Blocks per chunk on an accelerator: enough work per launch, under 400 MB of scratch memory."""
+_MAX_THREADS = 8
+"""Beyond this, threads wait for Python's lock as long as they compute."""
+_MIN_CHUNKS = 8
+"""With fewer chunks, starting threads costs more than it saves."""
 _SERIAL_COPY = 1 << 15
-"""Elements that torch copies in the calling thread, without waking its own pool of threads."""
+"""Elements that torch copies in the calling thread, without waking its thread pool."""
 _HUGE_PAGES = 1 << 22
 """Bytes from which numpy asks for huge pages, which halve the cost of touching new memory."""
 
@@ -56,13 +56,13 @@ def draw(
     seed: int = 0,
     device: str | torch.device = "cpu",
 ) -> torch.Tensor:
-    """A new contiguous tensor with the recipe's values for this name and seed."""
+    """Return a new contiguous tensor with the recipe's values for this name and seed."""
     if any(size < 0 for size in shape):
         raise ValueError(f"Tensor {name!r}: shape {shape} has a negative size.")
     count = math.prod(shape)
     if isinstance(recipe, Literal) and len(recipe.values) != count:
-        given = len(recipe.values)
-        raise ValueError(f"Tensor {name!r}: shape {shape} takes {count} values, not {given}.")
+        values = len(recipe.values)
+        raise ValueError(f"Tensor {name!r}: shape {shape} takes {count} values, not {values}.")
     flat = draw_range(recipe, 0, count, dtype, name=name, seed=seed, device=device)
     return flat.reshape(shape)
 
@@ -77,9 +77,9 @@ def draw_range(
     seed: int = 0,
     device: str | torch.device = "cpu",
 ) -> torch.Tensor:
-    """Elements start to stop of the flattened tensor that `draw` gives, without the others."""
+    """Return elements start to stop of the flattened tensor of `draw`, without the others."""
     if not 0 <= start <= stop:
-        raise ValueError(f"Tensor {name!r}: no range from {start} to {stop}.")
+        raise ValueError(f"Tensor {name!r}: {start} to {stop} is not a range.")
     if dtype not in DTYPES or dtype.startswith("q"):
         raise ValueError(f"Tensor {name!r}: no values can be drawn for dtype {dtype!r}.")
     target: torch.dtype = getattr(torch, dtype)
@@ -99,35 +99,37 @@ def draw_range(
 
 
 def simplify_recipe(recipe: Recipe, dtype: torch.dtype) -> Recipe:
-    """The recipe that is drawn from: a normal one without spread is a constant."""
+    """Return the recipe that is drawn from: a normal without spread becomes a constant."""
     if isinstance(recipe, Normal) and _statistics(recipe)[1] == 0:
-        return _without_spread(recipe, dtype.to_real())
+        dtype = dtype.to_real()
+        mean = _clamp(_statistics(recipe)[0], *_normal_bounds(recipe, dtype))
+        return Constant(round(mean) if _is_integer(dtype) else mean)
     return recipe
 
 
 @dataclass(frozen=True, slots=True)
 class DrawPlan:
-    """How a stream's words become values: written in dtype, then rounded, then clamped."""
+    """The steps from a stream's words to values: write in dtype, round, clamp."""
 
     write: partial[None]
     per_word: int
     dtype: str
-    whole: bool = False
+    rounded: bool = False
     bounds: tuple[float, float] | None = None
 
     def values(self, space: bits.Workspace, words: bits.Array, out: bits.Array) -> None:
         self.write(space, words, out)
-        if self.whole:
+        if self.rounded:
             space.lib.round(out, out=out)
         if self.bounds:
             space.lib.clip(out, *self.bounds, out=out)
 
 
 def plan_of(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype) -> DrawPlan:
-    """How values of a real dtype are drawn, every number that decides it settled."""
+    """Return the plan by which values of a real dtype are drawn."""
     if dtype == torch.bool and isinstance(recipe, Normal | Uniform):
         recipe = Bernoulli()
-    if isinstance(recipe, Uniform) and _is_whole(dtype):
+    if isinstance(recipe, Uniform) and _is_integer(dtype):
         low = math.ceil(recipe.low)
         recipe = Integers(low, max(low, math.floor(recipe.high)))
     match recipe:
@@ -141,12 +143,13 @@ def plan_of(recipe: Normal | Uniform | Integers | Bernoulli, dtype: torch.dtype)
             return DrawPlan(write, 2, "float32", bounds=(least, most))
         case Integers():
             limits = _limits(dtype)
-            if dtype.is_floating_point:  # they reach beyond the 64 bits computed in
+            if dtype.is_floating_point:  # their range exceeds the 64 bits computed in
                 limits = max(limits[0], -(2**62)), min(limits[1], 2**62)
             low, high = (int(_clamp(value, *limits)) for value in (recipe.low, recipe.high))
-            few = high - low < 1 << 24
-            draws = bits.integers if few else bits.wide_integers
-            return DrawPlan(partial(draws, low=low, count=high - low + 1), 2 if few else 1, "int64")
+            narrow = high - low < 1 << 24
+            draw = bits.integers if narrow else bits.wide_integers
+            write = partial(draw, low=low, count=high - low + 1)
+            return DrawPlan(write, 2 if narrow else 1, "int64")
         case Bernoulli():
             return DrawPlan(partial(bits.chances, p=recipe.p), 2, "bool")
 
@@ -155,13 +158,13 @@ def _normal_plan(recipe: Normal, dtype: torch.dtype) -> DrawPlan:
     mean, std = _statistics(recipe)
     low, high = _normal_bounds(recipe, dtype)
     reach = 1.001 * (abs(mean) + SHRINK * std * bits.LARGEST_NORMAL)
-    bounds = None if low <= -reach and reach <= high else (low, high)  # spares a useless clamp
+    bounds = None if low <= -reach and reach <= high else (low, high)  # skips a useless clamp
     write = partial(bits.normal, mean=_float32(mean), std=SHRINK * std)
-    return DrawPlan(write, 4, "float32", _is_whole(dtype), bounds)
+    return DrawPlan(write, 4, "float32", _is_integer(dtype), bounds)
 
 
 def _statistics(recipe: Normal) -> tuple[float, float]:
-    """Mean and std to draw with: recorded ones may be missing, not finite or beyond float32."""
+    """Return mean and std to draw with: recorded ones may be missing or beyond float32."""
     mean = 0.0 if recipe.mean is None or not math.isfinite(recipe.mean) else float(recipe.mean)
     std = DEFAULT_STD if recipe.std is None or not math.isfinite(recipe.std) else float(recipe.std)
     return _clamp(mean, -1e30, 1e30), min(std, 1e30)
@@ -177,22 +180,17 @@ def _normal_bounds(recipe: Normal, dtype: torch.dtype) -> tuple[float, float]:
     return low, high
 
 
-def _without_spread(recipe: Normal, dtype: torch.dtype) -> Constant:
-    mean = _clamp(_statistics(recipe)[0], *_normal_bounds(recipe, dtype))
-    return Constant(round(mean) if _is_whole(dtype) else mean)
-
-
 def _limits(dtype: torch.dtype) -> tuple[float, float]:
-    """The smallest and the largest value of a real dtype, within what float32 holds."""
+    """Return the smallest and the largest value of a real dtype, within float32's range."""
     if dtype == torch.bool:
         return 0, 1
-    if _is_whole(dtype):
+    if _is_integer(dtype):
         return torch.iinfo(dtype).min, torch.iinfo(dtype).max
     info = torch.finfo(torch.float32 if dtype == torch.float64 else dtype)
     return info.min, info.max
 
 
-def _is_whole(dtype: torch.dtype) -> bool:
+def _is_integer(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
@@ -205,7 +203,7 @@ def _float32(value: float) -> float:
 
 
 def _exact(values: tuple[Scalar, ...], dtype: torch.dtype, name: str) -> torch.Tensor:
-    """The values as a flat tensor; ValueError where the dtype has no such value."""
+    """Return the values as a flat tensor; raise ValueError if the dtype cannot hold one."""
     try:
         if dtype.is_complex:
             return torch.tensor(values, dtype=torch.complex128).to(dtype)
@@ -222,7 +220,7 @@ def _exact(values: tuple[Scalar, ...], dtype: torch.dtype, name: str) -> torch.T
 
 
 def _empty(count: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Fresh memory for count elements; large CPU memory in huge pages."""
+    """Return uninitialised memory for count elements; large CPU memory in huge pages."""
     size = count * dtype.itemsize
     if device.type != "cpu" or size < _HUGE_PAGES:
         return torch.empty(count, dtype=dtype, device=device)
@@ -244,12 +242,12 @@ def _fill(
 
     def work() -> None:
         space = bits.Workspace(stream, lib, out.device, step * bits.BLOCK_WORDS)
-        for index in pending:  # shared by the workers, so that a slow core holds up no other
+        for index in pending:  # shared by the workers, so that a slow core delays no other
             words = space.words(index, min(step, last - index))
             _fill_chunk(out, index * block - start, plan, space, words)
 
-    workers = min(torch.get_num_threads(), _MOST_THREADS)
-    if workers == 1 or len(chunks) < _THREAD_CHUNKS or lib is not np:
+    workers = min(torch.get_num_threads(), _MAX_THREADS)
+    if workers == 1 or len(chunks) < _MIN_CHUNKS or lib is not np:
         work()
         return
     with ThreadPoolExecutor(workers) as pool:
@@ -260,7 +258,7 @@ def _fill(
 def _fill_chunk(
     out: torch.Tensor, offset: int, plan: DrawPlan, space: bits.Workspace, words: bits.Array
 ) -> None:
-    """Write the values of the words to out at offset, less those beyond its ends."""
+    """Write the values of the words to out at offset, without those beyond its ends."""
     size = plan.per_word * len(words)
     begin, end = max(offset, 0), min(offset + size, len(out))
     target, by_numpy = out[begin:end], space.lib is np
@@ -272,5 +270,5 @@ def _fill_chunk(
     drawn = torch.from_numpy(values) if by_numpy else values
     drawn = drawn[begin - offset : end - offset]
     piece = _SERIAL_COPY if by_numpy else size
-    for place in range(0, len(target), piece):
-        target[place : place + piece].copy_(drawn[place : place + piece])
+    for i in range(0, len(target), piece):
+        target[i : i + piece].copy_(drawn[i : i + piece])

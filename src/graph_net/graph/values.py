@@ -1,8 +1,8 @@
 """Arguments of a node: plain Python constants, references, and a few named constants.
 
 A value is one of ``None``, ``bool``, ``int``, ``float``, ``complex``, ``str``, ``...``, a
-``tuple`` of values, or one of the frozen classes below. All are immutable and comparable, none
-of them can run anything.
+``tuple`` of values, or one of the frozen classes below. All are immutable and comparable, and
+none can run code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeAlias
 from graph_net.graph.errors import GraphError
 
 INT_BITS = 64
-"""Whole numbers are at most this long: what torch itself can take."""
+"""The longest integer, as in torch itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class ListValue:
-    """A list; kept apart from a tuple because some calls tell them apart."""
+    """A list; not a tuple, because some calls treat the two differently."""
 
     items: tuple[Value, ...]
 
@@ -105,7 +105,7 @@ float8_e8m0fnu quint8 qint8 qint32
 """.split()
 )
 QUANTISED = frozenset({"quint8", "qint8", "qint32"})
-"""Dtypes that a graph may mention and no call may ask for: their kernels trust what they hold."""
+"""Dtypes that a graph may mention but no call may use: their kernels trust what they hold."""
 DTYPE_ALIASES = {
     "float": "float32",
     "double": "float64",
@@ -122,12 +122,8 @@ strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous
 channels_last channels_last_3d preserve_format
 """.split()
 )
-LAYOUTS_REFUSED = frozenset(
-    """
-sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged
-""".split()
-)
-"""Layouts whose kernels trust the index tensors inside them; no call may ask for one."""
+LAYOUTS_REFUSED = frozenset("sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged".split())
+"""Layouts whose kernels trust the index tensors inside them; no call may use one."""
 ITEM_BYTES = {
     **dict.fromkeys(("complex128",), 16),
     **dict.fromkeys(("float64", "int64", "uint64", "complex64"), 8),
@@ -137,17 +133,17 @@ ITEM_BYTES = {
 
 
 def item_bytes(dtype: str) -> int:
-    """Bytes of one element of a dtype."""
+    """Return the size of one element of a dtype in bytes."""
     return ITEM_BYTES.get(dtype, 1)
 
 
 def plain_float(value: float) -> float:
-    """The same float, with every NaN turned into one object so that equal graphs compare equal."""
+    """Return the float, every NaN as one object so that equal graphs compare equal."""
     return math.nan if value != value else value
 
 
 def items_of(value: Value) -> tuple[Value, ...]:
-    """What a container holds directly, keys of a dictionary included; nothing for the rest."""
+    """Return the direct items of a container, a dictionary's keys included; () for the rest."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, ListValue):
@@ -160,25 +156,15 @@ def items_of(value: Value) -> tuple[Value, ...]:
 
 
 def refs(value: Value) -> Iterator[Ref]:
-    """Every reference inside a value, left to right."""
+    """Yield every reference inside a value, left to right."""
     if isinstance(value, Ref):
         yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from refs(item)
-    elif isinstance(value, ListValue):
-        for item in value.items:
-            yield from refs(item)
-    elif isinstance(value, DictValue):
-        for _, item in value.items:
-            yield from refs(item)
-    elif isinstance(value, Slice):
-        for part in (value.start, value.stop, value.step):
-            yield from refs(part)
+    for item in items_of(value):
+        yield from refs(item)
 
 
 def map_refs(value: Value, change: Callable[[Ref], Value]) -> Value:
-    """The value with every reference replaced by what ``change`` gives for it."""
+    """Return the value with every reference replaced by ``change`` of it."""
     if isinstance(value, Ref):
         return change(value)
     if isinstance(value, tuple):
@@ -188,9 +174,5 @@ def map_refs(value: Value, change: Callable[[Ref], Value]) -> Value:
     if isinstance(value, DictValue):
         return DictValue(tuple((key, map_refs(item, change)) for key, item in value.items))
     if isinstance(value, Slice):
-        return Slice(
-            map_refs(value.start, change),
-            map_refs(value.stop, change),
-            map_refs(value.step, change),
-        )
+        return Slice(*(map_refs(part, change) for part in items_of(value)))
     return value

@@ -1,8 +1,8 @@
-"""The least that a graph makes a machine do: bytes that must move, operations that must be made.
+"""The least work of a graph: bytes that must move, operations that must be performed.
 
-Both are lower bounds, so what is not sure is left out: an input counts only where an operator
-surely reads all of it (an embedding reads some rows of its table, a strided convolution some of
-its image), and calls that nothing depends on do not count.
+Both are lower bounds, so what is uncertain is left out: an input counts only if an operator
+certainly reads all of it (an embedding reads some rows of its table, a strided convolution some of
+its image), and dead calls do not count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Dtype, Ref, Value, refs
 from graph_net.printable import error_line
 
-_READ = names(Trait.READS_ALL)
+_READS_ALL = names(Trait.READS_ALL)
 _CONVOLUTIONS = names(Trait.CONVOLUTION)
 _SAME_ELEMENTS = names(Trait.SAME_ELEMENTS)
 _UNCOUNTED = names(Trait.FLOPS_UNKNOWN)
@@ -27,11 +27,11 @@ _UNCOUNTED_KINDS = ("fft", "linalg")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Bytes and operations; None where they are unknown.
+    """Bytes and operations; None if they are unknown.
 
-    ``convolutions`` is the part of ``flops`` that other algorithms than the direct one can save
-    on; ``dtypes`` are the floating-point types that occur. Where there is a ``reason``, operations
-    are missing: ``flops`` is None, or less than the graph computes.
+    ``convolutions`` is the part of ``flops`` that algorithms other than the direct one can reduce;
+    ``dtypes`` are the floating-point types that occur. If there is a ``reason``, operations are
+    missing: ``flops`` is None, or less than the graph computes.
     """
 
     bytes: int
@@ -42,47 +42,47 @@ class Work:
 
 
 def work_of(graph: Graph) -> Work:
-    """The least work of a graph, found without computing anything."""
+    """Return the least work of a graph, without computing anything."""
     if graph.level is Level.PADDLE:
         return Work(0, reason="work is counted for torch graphs only")
-    from graph_net.graph.flops import counted_run
+    from graph_net.graph.flops import count_run
 
     live = replace(graph, nodes=tuple(live_nodes(graph)))
     read, dtypes = _read_bytes(live), tuple(sorted(_float_dtypes(live)))
-    try:  # sizes that depend on values are no numbers here
-        found = counted_run(live)
-        convolutions = int(sum(n for name, n in found.operations.items() if "conv" in name))
-        written = _written_bytes(flat_outputs(found.outputs), found.inputs)
-        total = int(sum(found.operations.values()))
+    try:  # fails on sizes that depend on values
+        result = count_run(live)
+        convolutions = int(sum(n for name, n in result.operations.items() if "conv" in name))
+        written = _written_bytes(flat_outputs(result.outputs), result.inputs)
+        total = int(sum(result.operations.values()))
     except Exception as error:
         return Work(read, dtypes=dtypes, reason=error_line(error, 120))
-    return Work(read + written, total, convolutions, dtypes, _missing(live))
+    return Work(read + written, total, convolutions, dtypes, _missing_operations(live))
 
 
-def _missing(graph: Graph) -> str:
-    """Why the count of operations is not all of them; empty where it is."""
+def _missing_operations(graph: Graph) -> str:
+    """Return why the count of operations is incomplete; empty if it is complete."""
     names = {base_name(node.target) for node in graph.nodes if _is_uncounted(node)}
     return f"the operations of {', '.join(sorted(names))} are not counted" if names else ""
 
 
 def _is_uncounted(node: Node) -> bool:
-    words = node.target.replace(".", "_").split("_")
-    return base_name(node.target) in _UNCOUNTED or any(kind in words for kind in _UNCOUNTED_KINDS)
+    parts = node.target.replace(".", "_").split("_")
+    return base_name(node.target) in _UNCOUNTED or any(kind in parts for kind in _UNCOUNTED_KINDS)
 
 
 def live_nodes(graph: Graph) -> Iterator[Node]:
-    """The nodes that outputs depend on, and those that change something in place."""
+    """Yield the nodes that outputs depend on, and those that change something in place."""
     wanted = {ref.name for ref in refs(graph.output)}
-    kept: list[Node] = []
+    live: list[Node] = []
     for node in reversed(graph.nodes):
         if node.name in wanted or mutated_arguments(node) or "autocast" in node.target:
             wanted.update(ref.name for ref in node.refs)
-            kept.append(node)
-    yield from reversed(kept)
+            live.append(node)
+    yield from reversed(live)
 
 
 def _read_bytes(graph: Graph) -> int:
-    """Bytes of the inputs that are surely read whole."""
+    """Return the bytes of the inputs that are certainly read whole."""
     same = {entry.name: entry.name for entry in graph.inputs}
     whole: set[str] = set()
     for node in graph.nodes:
@@ -90,7 +90,7 @@ def _read_bytes(graph: Graph) -> int:
         first = node.args[0] if node.args else None
         if base in _SAME_ELEMENTS and isinstance(first, Ref) and first.name in same:
             same[node.name] = same[first.name]
-        elif base in _READ:
+        elif base in _READS_ALL:
             whole.update(same[ref.name] for ref in node.refs if ref.name in same)
         elif base in _CONVOLUTIONS:
             weights = [*node.args[1:], *(value for key, value in node.kwargs if key != "input")]
@@ -103,34 +103,33 @@ def _read_bytes(graph: Graph) -> int:
 
 
 def _written_bytes(outputs: list[object], inputs: list[object]) -> int:
-    """Bytes of the outputs' memory, each once, and none that an input had before."""
+    """Return the bytes of the outputs' memory, each once, without memory of inputs."""
     import torch
 
-    seen = {
-        leaf.untyped_storage()._cdata for leaf in inputs if isinstance(leaf, torch.Tensor)
-    }  # fmt: skip
+    tensors = [leaf for leaf in inputs if isinstance(leaf, torch.Tensor)]
+    counted = {tensor.untyped_storage()._cdata for tensor in tensors}
     total = 0
     for leaf in outputs:
-        if not isinstance(leaf, torch.Tensor) or leaf.untyped_storage()._cdata in seen:
+        if not isinstance(leaf, torch.Tensor) or leaf.untyped_storage()._cdata in counted:
             continue
         storage = leaf.untyped_storage()
-        seen.add(storage._cdata)
+        counted.add(storage._cdata)
         total += min(int(leaf.numel()) * leaf.element_size(), int(storage.nbytes()))
     return total
 
 
 def _float_dtypes(graph: Graph) -> set[str]:
-    """Floating-point types of inputs, and those that calls convert to."""
+    """Return the floating-point types of inputs, and those that calls convert to."""
     specs = [entry.spec for entry in graph.inputs if isinstance(entry.spec, TensorSpec)]
-    found = {spec.dtype for spec in specs}
+    dtypes = {spec.dtype for spec in specs}
     for node in graph.nodes:
         base = base_name(node.target)
         if base in ("half", "bfloat16", "float", "double"):
-            found.add({"half": "float16", "float": "float32", "double": "float64"}.get(base, base))
+            dtypes.add({"half": "float16", "float": "float32", "double": "float64"}.get(base, base))
         if "autocast" in node.target:
-            found |= {"bfloat16", "float16"}
-        found |= {value.name for value in _dtypes((node.args, tuple(v for _, v in node.kwargs)))}
-    return {name for name in found if "float" in name}
+            dtypes |= {"bfloat16", "float16"}
+        dtypes |= {value.name for value in _dtypes((node.args, tuple(v for _, v in node.kwargs)))}
+    return {name for name in dtypes if "float" in name}
 
 
 def _dtypes(value: Value) -> Iterator[Dtype]:

@@ -61,13 +61,13 @@ def _has_matrix_units() -> bool:
 
 def _foldable(graph: Graph) -> int:
     """Operations that depend on no data: weights alone, or nothing at all."""
-    from graph_net.graph.flops import counted_run
+    from graph_net.graph.flops import count_run
 
     nodes = tuple(_folded(graph))
     if not nodes:
         return 0
     try:
-        found = counted_run(replace(graph, nodes=nodes, output=()))
+        found = count_run(replace(graph, nodes=nodes, output=()))
     except Exception:  # the whole graph could be run without values, this part cannot
         return 0
     return sum(found.operations.values())

@@ -52,7 +52,7 @@ def _drawn(entry: Input, recipe: Any, sizes: tuple[int, ...], dtype: str, seed: 
     plan = plan_of(recipe, kind.to_real() if kind.is_complex else kind)
     place = stream(entry.name, seed)
     words = {"key": place.key, "gamma": place.gamma, **plan.write.keywords}
-    if plan.whole:
+    if plan.rounded:
         words["whole"] = True
     if plan.bounds is not None:
         words["bounds"] = plan.bounds

@@ -21,7 +21,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from graph_net.graph.effects import changes_autocast
 from graph_net.graph.errors import GraphError
-from graph_net.graph.execute import autocast_as_it_was, fake_inputs, interpret
+from graph_net.graph.execute import fake_inputs, interpret, restore_autocast
 from graph_net.graph.fx import constant_of, from_fx
 from graph_net.graph.graph import Graph, Input, Level, Node, Role
 from graph_net.graph.runtime import SymbolTable, spec_of
@@ -102,7 +102,7 @@ def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
     def call(*inputs: Any) -> Any:
         return interpret(graph, inputs, device, known)
 
-    with warnings.catch_warnings(), mode, torch.no_grad(), autocast_as_it_was():
+    with warnings.catch_warnings(), mode, torch.no_grad(), restore_autocast():
         warnings.simplefilter("ignore")
         trace_graph = make_fx(call, tracing_mode="real", pre_dispatch=not casts)(*examples)
     tidy(trace_graph)

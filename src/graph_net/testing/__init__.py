@@ -1,1 +1,1 @@
-"""Material for tests, benchmarks and conformance kits, inside the package so others can use it."""
+"""Models, graphs and conformance kits for tests and plug-ins, shipped with the package."""

@@ -1,4 +1,4 @@
-"""The graphs of the compilers' conformance kit: one of each kind that trips compilers up."""
+"""The graphs of the compilers' conformance kit: one of each kind that breaks compilers."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def _fourier(x: Tensor) -> Tensor:
 
 
 def _sorted(x: Tensor) -> tuple[Tensor, Tensor]:
-    values, places = torch.sort(x, dim=-1, descending=True, stable=True)
-    return values, places
+    values, indices = torch.sort(x, dim=-1, descending=True, stable=True)
+    return values, indices
 
 
 GRAPHS: dict[str, Callable[[], Graph]] = {
@@ -99,4 +99,4 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "fourier": lambda: _graph(_fourier, torch.randn(2, 8)),
 }
 BASIC = ("matmul", "conv", "several_outputs", "aten")
-"""What a compiler of tensor programs can be expected to take."""
+"""The graphs that no compiler may refuse."""

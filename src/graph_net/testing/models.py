@@ -1,8 +1,8 @@
 """Small models of every family, in plain torch, and their graphs.
 
-They stand in for a model zoo where none is installed: residual and dense convolution nets,
-encoders, decoders, recurrent nets, mixtures of experts, graphs that mutate, draw random numbers,
-compute on sizes and read values back.
+They replace a model zoo where none is installed: residual and dense convolution nets, encoders,
+decoders, recurrent nets, mixtures of experts, graphs that mutate, draw random numbers, compute on
+sizes and read values back.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class DecoderLayer(nn.Module):
             t.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
             for t in (q, k, v)
         )
-        q, k = (t * cos + _rotated(t) * sin for t in (q, k))
+        q, k = (t * cos + _rotate_half(t) * sin for t in (q, k))
         attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         x = x + self.out(attended.transpose(1, 2).reshape(batch, length, width))
         hidden = self.after(x)
@@ -82,7 +82,7 @@ class DecoderLayer(nn.Module):
         return result
 
 
-def _rotated(x: Tensor) -> Tensor:
+def _rotate_half(x: Tensor) -> Tensor:
     half = x.shape[-1] // 2
     return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
 
@@ -221,7 +221,7 @@ class Noisy(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A model to build and what to call it with."""
+    """A model and the inputs to call it with."""
 
     name: str
     build: Callable[[], nn.Module]
@@ -252,29 +252,29 @@ CASES: tuple[Case, ...] = (
 
 
 def case(name: str) -> Case:
-    """The case with this name."""
-    return next(found for found in CASES if found.name == name)
+    """Return the case with this name."""
+    return next(case for case in CASES if case.name == name)
 
 
-def graph_of(model: nn.Module, inputs: tuple[Any, ...], name: str = "", **words: str) -> Graph:
-    """The level-``torch`` graph that Dynamo sees when a model is called; one graph or an error."""
-    found: list[Graph] = []
+def graph_of(model: nn.Module, inputs: tuple[Any, ...], name: str = "", **fields: str) -> Graph:
+    """Return the level-``torch`` graph that Dynamo sees; raise if there is not exactly one."""
+    graphs: list[Graph] = []
 
-    def keep(module: fx.GraphModule, examples: list[Any]) -> Callable[..., Any]:
-        provenance = Provenance(library="testing", model=name, **words)  # type: ignore[arg-type]
-        found.append(from_fx(module, examples, provenance=provenance))
+    def capture(module: fx.GraphModule, examples: list[Any]) -> Callable[..., Any]:
+        provenance = Provenance(library="testing", model=name, **fields)  # type: ignore[arg-type]
+        graphs.append(from_fx(module, examples, provenance=provenance))
         return module.forward
 
     torch._dynamo.reset()
     with torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True):
-        torch.compile(model, backend=keep, dynamic=False)(*inputs)
-    if len(found) != 1:
-        raise GraphError(f"{name or type(model).__name__} breaks into {len(found)} graphs")
-    return found[0]
+        torch.compile(model, backend=capture, dynamic=False)(*inputs)
+    if len(graphs) != 1:
+        raise GraphError(f"{name or type(model).__name__} breaks into {len(graphs)} graphs")
+    return graphs[0]
 
 
 def case_graph(name: str) -> Graph:
-    """The graph of one case; the same weights every time."""
+    """Return the graph of one case; the same weights every time."""
     chosen = case(name)
     with torch.random.fork_rng():
         torch.manual_seed(0)

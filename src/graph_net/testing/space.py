@@ -1,4 +1,4 @@
-"""A space for tests and a conformance kit for spaces: call ``check_space`` on yours in a test."""
+"""A conformance kit for spaces (call ``check_space`` in a test) and a space for tests."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from graph_net.results import canonical
 
 
 class SpaceDefect(AssertionError):
-    """A space does not keep to what ``graph_net.programs.spaces.Space`` says."""
+    """A space violates the protocol ``graph_net.programs.spaces.Space``."""
 
 
 def check_space(space: Space, programs: int = 8, seed: int = 0) -> tuple[str, ...]:
-    """Return the schedules that were drawn, mutated, encoded and built, if all is well."""
+    """Return the schedules drawn, mutated, encoded and built; raise SpaceDefect on a defect."""
     drawn = tuple(space.sample(programs, seed))
     if not drawn:
         raise SpaceDefect("sample() draws nothing")
@@ -29,27 +29,27 @@ def check_space(space: Space, programs: int = 8, seed: int = 0) -> tuple[str, ..
     if drawn[: len(drawn) // 2] != tuple(space.sample(len(drawn) // 2, seed)):
         raise SpaceDefect("a shorter sample is not the beginning of a longer one")
     if not space.count() >= len(drawn):
-        raise SpaceDefect(f"count() says {space.count():g}, and {len(drawn)} were drawn")
+        raise SpaceDefect(f"count() returns {space.count():g}, but {len(drawn)} were drawn")
     shapes = set()
     for number, schedule in enumerate(drawn):
         _check_text(space, schedule)
         encoded = space.encode(schedule)
         shapes.add((encoded.shape, encoded.dtype))
         if not np.isfinite(encoded).all():
-            raise SpaceDefect(f"encode() gives numbers that are none: {schedule[:200]}")
+            raise SpaceDefect(f"encode() returns infinities or NaNs for {schedule[:200]}")
         other = space.mutate(schedule, number)
         if other is not None:
             _check_text(space, other)
             if other == schedule:
-                raise SpaceDefect("mutate() gives the schedule it was given; None says no more")
+                raise SpaceDefect("mutate() returns its argument; return None if none is left")
     if len(shapes) > 1:
-        raise SpaceDefect(f"encode() gives several shapes: {shapes}")
+        raise SpaceDefect(f"encode() returns several shapes: {shapes}")
     for bad in ("", "[", "null", '{"no": "schedule"}'):
         if space.wrong(bad) is None:
             raise SpaceDefect(f"wrong() finds nothing wrong with {bad!r}")
     times = space.build(drawn[0]).times(3)
     if len(times) != 3 or not all(seconds > 0 for seconds in times):
-        raise SpaceDefect(f"times(3) gives {times}, not three numbers of seconds")
+        raise SpaceDefect(f"times(3) returns {times}, not three positive numbers of seconds")
     return drawn
 
 
@@ -58,9 +58,9 @@ def _check_text(space: Space, schedule: str) -> None:
         raise SpaceDefect(f"a schedule is canonical JSON; this is not: {schedule[:200]}")
     why = space.wrong(schedule)
     if why is not None:
-        raise SpaceDefect(f"wrong() says {why!r} of a schedule that the space itself made")
+        raise SpaceDefect(f"wrong() returns {why!r} for a schedule that the space itself drew")
     if not space.code(schedule).strip():
-        raise SpaceDefect(f"code() shows nothing of {schedule[:200]}")
+        raise SpaceDefect(f"code() returns nothing for {schedule[:200]}")
 
 
 class SleepingSpace(Space):
@@ -97,7 +97,7 @@ class SleepingSpace(Space):
             if not 0 <= tile < self.settings["tiles"]:
                 raise ValueError(tile)
         except (ValueError, TypeError, KeyError) as error:
-            raise SpaceError(f"no tile: {schedule[:100]}") from error
+            raise SpaceError(f"not a tile: {schedule[:100]}") from error
         return int(tile)
 
     def encode(self, schedule: str) -> np.ndarray:
@@ -120,6 +120,6 @@ class _Sleep(Built):
 
     def times(self, repeats: int) -> list[float]:
         if self.tile in self.settings.get("crashing", ()):
-            faulthandler.disable()  # a test's own tool would print where it was
+            faulthandler.disable()  # the test runner's handler would print a traceback
             os.kill(os.getpid(), signal.SIGSEGV)
         return [1e-6 * (1 + self.tile)] * repeats

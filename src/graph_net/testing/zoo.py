@@ -1,6 +1,6 @@
-"""A conformance kit for model zoos: call ``check_zoo`` on yours in a test.
+"""A conformance kit for model zoos: call ``check_zoo`` in a test.
 
-Each check raises ``ZooDefect`` with the entry it concerns and what to do about it.
+Each check raises ``ZooDefect`` with the entry concerned and the remedy.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from graph_net.graph import from_bytes
 
 
 class ZooDefect(AssertionError):
-    """A zoo does not keep to what ``graph_net.capture.zoo.Zoo`` says."""
+    """A zoo violates the protocol ``graph_net.capture.zoo.Zoo``."""
 
 
 def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[ZooEntry, ...]:
-    """The entries that were built and captured, if all is well: a sample drawn by the seed."""
+    """Return the entries, sampled by the seed, that were built and captured without a defect."""
     entries = check_entries(zoo)
     chosen = random.Random(seed).sample(entries, min(sample, len(entries)))  # noqa: S311
     for entry in chosen:
@@ -33,7 +33,7 @@ def check_zoo(zoo: Zoo, sample: int = 5, seed: int = 0) -> tuple[ZooEntry, ...]:
 
 
 def check_entries(zoo: Zoo) -> tuple[ZooEntry, ...]:
-    """All entries, if each is named once, in known words, and the same when asked again."""
+    """Return all entries; raise unless names are unique, words known, and the order fixed."""
     entries = tuple(zoo.entries())
     if not entries:
         raise ZooDefect(f"{zoo.library}: names no model; entries() must yield at least one")
@@ -56,8 +56,8 @@ def check_entries(zoo: Zoo) -> tuple[ZooEntry, ...]:
 
 
 def check_build(zoo: Zoo, entry: ZooEntry) -> Call:
-    """What an entry builds, if it is the same every time, evaluates and has no weights."""
-    call, again = _built(zoo, entry), _built(zoo, entry)
+    """Return what an entry builds; raise unless it is deterministic, in eval mode, weightless."""
+    call, again = _build(zoo, entry), _build(zoo, entry)
     if call.model.training:
         raise _defect(entry, "is in training mode; return model.eval()")
     for name, parameter in call.model.named_parameters():
@@ -79,14 +79,14 @@ def check_build(zoo: Zoo, entry: ZooEntry) -> Call:
 
 
 def check_capture(zoo: Zoo, entry: ZooEntry) -> None:
-    """Raise unless a collection would capture an entry, and its graphs say whose they are."""
+    """Raise unless an entry is captured and its graphs have its provenance."""
     result, blobs = capture_entry(zoo, entry)
     if not result.ok:
         raise _defect(entry, f"cannot be captured: {result.reason}")
     for origin in (from_bytes(data).provenance for data in blobs):
-        given = (origin.library, origin.model, origin.category, origin.subcategory, origin.tags)
-        if given != (entry.library, *_description(entry)):
-            raise _defect(entry, f"became a graph with the provenance {given}")
+        fields = (origin.library, origin.model, origin.category, origin.subcategory, origin.tags)
+        if fields != (entry.library, *_description(entry)):
+            raise _defect(entry, f"became a graph with the provenance {fields}")
 
 
 def _check_description(zoo: Zoo, entry: ZooEntry) -> None:
@@ -97,8 +97,8 @@ def _check_description(zoo: Zoo, entry: ZooEntry) -> None:
     if entry.category not in CATEGORIES:
         known = ", ".join(CATEGORIES)
         raise _defect(entry, f"has the unknown category {entry.category!r}; known: {known}")
-    words = isinstance(entry.tags, tuple) and all(isinstance(tag, str) for tag in entry.tags)
-    if not words or not all(tag and tag == tag.strip() for tag in entry.tags):
+    are_texts = isinstance(entry.tags, tuple) and all(isinstance(tag, str) for tag in entry.tags)
+    if not are_texts or not all(tag and tag == tag.strip() for tag in entry.tags):
         raise _defect(entry, f"has the tags {entry.tags!r}; tags are a tuple of words")
     if len(set(entry.tags)) < len(entry.tags):
         raise _defect(entry, f"repeats a tag: {entry.tags!r}")
@@ -108,7 +108,7 @@ def _description(entry: ZooEntry) -> tuple[Any, ...]:
     return entry.name, entry.category, entry.subcategory, entry.tags
 
 
-def _built(zoo: Zoo, entry: ZooEntry) -> Call:
+def _build(zoo: Zoo, entry: ZooEntry) -> Call:
     try:
         with without_weights():
             return zoo.build(entry)
@@ -117,14 +117,14 @@ def _built(zoo: Zoo, entry: ZooEntry) -> Call:
 
 
 def _outline(call: Call) -> dict[str, Any]:
-    """What two builds must agree in: shapes and types of the state, and the inputs' values."""
+    """Return what two builds must share: shapes and types of the state, and the inputs."""
     state = [*call.model.named_parameters(), *call.model.named_buffers()]
-    found: dict[str, Any] = {name: _spec(tensor) for name, tensor in state}
+    outline: dict[str, Any] = {name: _spec(tensor) for name, tensor in state}
     leaves, shape = tree_flatten((call.args, dict(call.kwargs)))
-    found["the shape of the call"] = str(shape)
-    for place, leaf in enumerate(leaves):
-        found[f"input {place}"] = _value(leaf)
-    return found
+    outline["the shape of the call"] = str(shape)
+    for index, leaf in enumerate(leaves):
+        outline[f"input {index}"] = _value(leaf)
+    return outline
 
 
 def _spec(tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -132,7 +132,7 @@ def _spec(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _value(leaf: Any) -> Any:
-    """What of an input can be compared and shown; equal for equal tensors."""
+    """Return a comparable form of an input, equal for equal tensors."""
     if not isinstance(leaf, torch.Tensor):
         return repr(leaf)
     if leaf.device.type == "meta":
@@ -141,5 +141,5 @@ def _value(leaf: Any) -> Any:
     return (*_spec(leaf), sha256(data.tobytes()).hexdigest()[:8])
 
 
-def _defect(entry: ZooEntry, what: str) -> ZooDefect:
-    return ZooDefect(f"{entry.library}/{entry.name} {what}")
+def _defect(entry: ZooEntry, problem: str) -> ZooDefect:
+    return ZooDefect(f"{entry.library}/{entry.name} {problem}")

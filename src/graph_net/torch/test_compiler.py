@@ -19,7 +19,7 @@ from graph_net.compilers import usable
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.subjects import subject_of
 from graph_net.formats.graphnet import find_samples
-from graph_net.formats.graphnet.log import Words, log_lines
+from graph_net.formats.graphnet.log import LogHeader, log_lines
 from graph_net.graph import GraphError, to_bytes
 from graph_net.measure import Measurement, Protocol, measure
 from graph_net.measure.device import describe
@@ -124,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(printable(f"error: {error}"), file=sys.stderr)
         return 1
     protocol = protocol_of(given.warmup, given.trials)
-    words = Words(given.log_prompt, given.warmup, given.trials)
+    words = LogHeader(given.log_prompt, given.warmup, given.trials)
     bad: list[Record] = []
     places: dict[str, list[str]] = {}
     run = measure(
@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _print(record: Record, path: str, words: Words) -> None:
+def _print(record: Record, path: str, words: LogHeader) -> None:
     for line in log_lines(record, path, words):
         print(printable(line), file=sys.stderr, flush=True)
 

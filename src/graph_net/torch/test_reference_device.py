@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from graph_net.compilers import usable
-from graph_net.formats.graphnet.device_log import DeviceWords, reference_lines
-from graph_net.formats.graphnet.log import Words
+from graph_net.formats.graphnet.device_log import DeviceLogHeader, reference_lines
+from graph_net.formats.graphnet.log import LogHeader
 from graph_net.golden.runs import Lanes, make_golden
 from graph_net.golden.store import GoldenStore
 from graph_net.measure.device import describe
@@ -61,8 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
     protocol = replace(
         protocol_of(given.warmup, given.trials), seed=given.seed, exact=False, warm_compile=False
     )
-    words = DeviceWords(
-        Words(given.log_prompt, given.warmup, given.trials), given.seed, given.op_lib
+    words = DeviceLogHeader(
+        LogHeader(given.log_prompt, given.warmup, given.trials), given.seed, given.op_lib
     )
     asked: dict[str, Json] = {
         "warmup": given.warmup, "trials": given.trials, "op_lib": given.op_lib,
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _tell(record: Record, path: str, words: DeviceWords, directory: Path) -> None:
+def _tell(record: Record, path: str, words: DeviceLogHeader, directory: Path) -> None:
     """Write the log of a sample, complete or not at all, and print it."""
     text = "".join(f"{printable(line)}\n" for line in reference_lines(record, path, words))
     write_text(log_path(directory, path), text)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from graph_net.compilers.trusted import trusted_config
 from graph_net.corpus.open_sample import open_sample
-from graph_net.formats.graphnet.device_log import Compared, DeviceWords, target_lines
-from graph_net.formats.graphnet.log import Words
+from graph_net.formats.graphnet.device_log import DeviceComparison, DeviceLogHeader, target_lines
+from graph_net.formats.graphnet.log import LogHeader
 from graph_net.golden.runs import Again, Lanes, device_like, run_again
 from graph_net.golden.store import GoldenError, GoldenRun, GoldenStore
 from graph_net.golden.verdict import compared_outputs
@@ -121,26 +121,26 @@ def _lines(again: Again, path: str, prompt: str, op_lib: str) -> Iterator[str]:
         )
 
 
-def _words(run: GoldenRun, prompt: str, op_lib: str) -> DeviceWords:
+def _words(run: GoldenRun, prompt: str, op_lib: str) -> DeviceLogHeader:
     """What the reference was told; a golden run of ``graph-net reference`` was told none of it."""
     warmup, trials = run.asked.get("warmup"), run.asked.get("trials")
-    words = Words(
+    words = LogHeader(
         prompt,
         warmup if isinstance(warmup, int) else run.protocol.warm_calls,
         trials if isinstance(trials, int) else run.protocol.min_blocks,
     )
     origin = str(run.asked.get("op_lib", "default"))
-    return DeviceWords(words, run.protocol.seed, origin if op_lib == "origin" else op_lib)
+    return DeviceLogHeader(words, run.protocol.seed, origin if op_lib == "origin" else op_lib)
 
 
-def _compared(record: Record) -> Compared:
+def _compared(record: Record) -> DeviceComparison:
     outputs, failure, _ = compared_outputs(record)
     stored = record.environment.get(ENVIRONMENT)
     forms = stored.get("forms") if isinstance(stored, dict) else None
     if not isinstance(forms, list) or len(forms) != 2:
-        return Compared(outputs, failure, ((), ()))
+        return DeviceComparison(outputs, failure, ((), ()))
     then, now = (each if isinstance(each, list) else [] for each in forms)
-    return Compared(outputs, failure, (then, now))
+    return DeviceComparison(outputs, failure, (then, now))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def walk(graph: Graph) -> Walk:
     values = dict(zip((e.name for e in graph.inputs), fake_inputs(graph, mode), strict=True))
     last = last_reads(graph)
     symbols = SymbolTable()
-    symbols.found.update({symbol.name: symbol for symbol in graph.symbols})
+    symbols.symbols.update({symbol.name: symbol for symbol in graph.symbols})
     nodes, wrong, unknown = [], [], []
     calls = _Calls(graph)
     values = {name: calls.shared(value) for name, value in values.items()}
@@ -69,7 +69,7 @@ def walk(graph: Graph) -> Walk:
                 if last.get(name, -1) <= position:
                     values.pop(name, None)
         outputs = to_python(graph.output, values.__getitem__, device)
-    known = replace(graph, nodes=tuple(nodes), symbols=tuple(symbols.found.values()))
+    known = replace(graph, nodes=tuple(nodes), symbols=tuple(symbols.symbols.values()))
     return Walk(known, outputs, calls.flops, tuple(wrong), tuple(unknown))
 
 

@@ -25,14 +25,14 @@ class Constraints:
 
 
 def read_constraints(source: str, limits: GraphLimits = DEFAULT_LIMITS) -> Constraints:
-    """What a constraints file says; nothing for an empty one."""
+    """Return what a constraints file declares; an empty file declares nothing."""
     if not source or source.isspace():
         return Constraints()
     with readable("input_tensor_constraints.py"):
-        return _constraints(source, limits)
+        return _read(source, limits)
 
 
-def _constraints(source: str, limits: GraphLimits) -> Constraints:
+def _read(source: str, limits: GraphLimits) -> Constraints:
     lists: dict[str, ast.expr] = {}
     symbols: dict[str, str] = {}
     for statement in parse(source, "input_tensor_constraints.py", limits).body:
@@ -41,18 +41,16 @@ def _constraints(source: str, limits: GraphLimits) -> Constraints:
         match statement:
             case ast.Assign(
                 targets=[ast.Name(id=name)],
-                value=ast.Call(func=ast.Name(id="Symbol"), args=[ast.Constant(value=str(word))]),
+                value=ast.Call(func=ast.Name(id="Symbol"), args=[ast.Constant(value=str(text))]),
             ):
-                symbols[name] = word
+                symbols[name] = text
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.startswith(_PREFIX):
                 lists[name.removeprefix(_PREFIX)] = value
             case _:
-                raise GraphError(
-                    f"cannot read {excerpt(statement)!r} as a constraint",
-                    line=statement.lineno,
-                )
+                why = f"cannot read {excerpt(statement)!r} as a constraint"
+                raise GraphError(why, line=statement.lineno)
     lines = re.split(r"\r\n|\r|\n", source)
-    examples = _examples(lists.get("symbol2example_value"), symbols)
+    examples = _examples(lists.get("symbol2example_value"))
     ranges = _ranges(lists.get("symbol_ranges"))
     declared = [
         item.id for item in _items(lists.get("symbols")) if isinstance(item, ast.Name)
@@ -75,40 +73,35 @@ def _items(tree: ast.expr | None) -> list[ast.expr]:
     return list(tree.elts) if isinstance(tree, (ast.List, ast.Tuple)) else []
 
 
-def _examples(tree: ast.expr | None, symbols: dict[str, str]) -> dict[str, int]:
+def _examples(tree: ast.expr | None) -> dict[str, int]:
     pairs: list[tuple[ast.expr | None, ast.expr]] = []
     if isinstance(tree, ast.Dict):
         pairs = list(zip(tree.keys, tree.values, strict=True))
-    elif tree is not None:
-        pairs = [
-            (pair.elts[0], pair.elts[1])
-            for pair in _items(tree)
-            if isinstance(pair, ast.Tuple) and len(pair.elts) == 2
-        ]
-    found: dict[str, int] = {}
-    for key, value in pairs:
-        if not (
-            isinstance(key, ast.Name)
-            and isinstance(value, ast.Constant)
-            and type(value.value) is int
-        ):
-            raise GraphError("an example value is no whole number", field="constraints")
-        found[key.id] = value.value
-    return found
+    else:
+        tuples = [item.elts for item in _items(tree) if isinstance(item, ast.Tuple)]
+        pairs = [(pair[0], pair[1]) for pair in tuples if len(pair) == 2]
+    examples: dict[str, int] = {}
+    for pair in pairs:
+        match pair:
+            case ast.Name(id=name), ast.Constant(value=number) if type(number) is int:
+                examples[name] = number
+            case _:
+                raise GraphError("an example value is not an integer", field="constraints")
+    return examples
 
 
 def _ranges(tree: ast.expr | None) -> dict[str, tuple[int | None, int | None]]:
-    """The bounds of symbols, which our own writer records beside GraphNet's fields."""
-    found: dict[str, tuple[int | None, int | None]] = {}
+    """Return the bounds of symbols, which our own writer records beside GraphNet's fields."""
+    ranges: dict[str, tuple[int | None, int | None]] = {}
     if not isinstance(tree, ast.Dict):
-        return found
+        return ranges
     for key, value in zip(tree.keys, tree.values, strict=True):
         match key, value:
             case ast.Name(id=name), ast.Tuple(elts=[low, high]):
-                found[name] = (_bound(low), _bound(high))
+                ranges[name] = (_bound(low), _bound(high))
             case _:
-                raise GraphError("a range is no pair of bounds", field="constraints")
-    return found
+                raise GraphError("a range is not a pair of bounds", field="constraints")
+    return ranges
 
 
 def _bound(tree: ast.expr) -> int | None:
@@ -119,7 +112,7 @@ def _bound(tree: ast.expr) -> int | None:
             return number
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
             return -number
-    raise GraphError("a bound is no whole number", field="constraints")
+    raise GraphError("a bound is not an integer", field="constraints")
 
 
 def _shape(tree: ast.expr, lines: list[str]) -> tuple[str, tuple[Dim, ...]]:
@@ -129,7 +122,7 @@ def _shape(tree: ast.expr, lines: list[str]) -> tuple[str, tuple[Dim, ...]]:
         ):
             return name, tuple([_dim(dim, lines) for dim in dims])
         case _:
-            raise GraphError(f"no input shape: {excerpt(tree)!r}", line=tree.lineno)
+            raise GraphError(f"not an input shape: {excerpt(tree)!r}", line=tree.lineno)
 
 
 def _dim(tree: ast.expr, lines: list[str]) -> Dim:
@@ -139,15 +132,14 @@ def _dim(tree: ast.expr, lines: list[str]) -> Dim:
 
 
 def _expr(tree: ast.expr, lines: list[str]) -> Expr:
-    """An expression as it is spelled, so that what is written reads back the same."""
+    """Return an expression as it is spelled, so that what is written reads back the same."""
     if tree.__class__ is ast.Name:
         return Expr(tree.id)
     line = lines[tree.lineno - 1]
     try:
         if tree.end_lineno == tree.lineno:  # columns are counted in bytes
-            text = line if line.isascii() else line.encode()
-            found = text[tree.col_offset : tree.end_col_offset]
-            return Expr(found if isinstance(found, str) else found.decode())
+            begin, end = tree.col_offset, tree.end_col_offset
+            return Expr(line[begin:end] if line.isascii() else line.encode()[begin:end].decode())
         if not is_short(tree, 4 * MAX_EXPR_TEXT):
             raise GraphError(f"an expression of more than {MAX_EXPR_TEXT} characters")
         return Expr(ast.unparse(tree))

@@ -1,4 +1,4 @@
-"""Expressions of a sample's source, turned into values and nodes without being executed."""
+"""Expressions of a sample's source as values and nodes; nothing is executed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from graph_net.graph.values import (
 
 _FLOATS = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e, "infty": math.inf}
 _BUILTIN_NAMES = BUILTINS - {"slice"}
-# FX calls what it cannot spell as a path by a global of its own making.
+# FX names a function that it cannot spell as a path by a global of its own.
 _FX_GLOBALS = {"_operator_": "operator", "math_": "math", "builtins_": "builtins"}
 
 
 class ExpressionReader:
-    """Reads expressions; ``names`` maps what the source calls a value to the value."""
+    """Turns syntax trees into values; ``names`` maps the source's variables to values."""
 
     def __init__(self, limits: GraphLimits) -> None:
         self.limits = limits
@@ -104,7 +104,7 @@ class ExpressionReader:
         return value
 
     def _repeat(self, value: Value, depth: int, line: int) -> None:
-        """Count a container that is named again: a few lines could double it beyond measure."""
+        """Count a container that is used again: a few lines could double it without bound."""
         self.atoms -= 1
         if self.atoms < 0 or depth > self.limits.depth:
             raise LimitExceeded("a container is too large or nested too deeply", line=line)
@@ -112,17 +112,17 @@ class ExpressionReader:
             self._repeat(item, depth + 1, line)
 
     def _named_constant(self, path: str, tree: ast.expr) -> Value:
-        owner, _, word = path.rpartition(".")
+        owner, _, name = path.rpartition(".")
         if path == "Ellipsis":
             return ...
         if owner in ("torch", "math", ""):
-            if word in _FLOATS:
-                return _FLOATS[word]
-            word = DTYPE_ALIASES.get(word, word)
-            if owner == "torch" and word in DTYPES:
-                return Dtype(word)
-            if owner == "torch" and word in TORCH_CONSTANTS:
-                return TorchConstant(word)
+            if name in _FLOATS:
+                return _FLOATS[name]
+            name = DTYPE_ALIASES.get(name, name)
+            if owner == "torch" and name in DTYPES:
+                return Dtype(name)
+            if owner == "torch" and name in TORCH_CONSTANTS:
+                return TorchConstant(name)
         raise GraphError(f"unknown name {path[:120]!r}", line=tree.lineno)
 
     def _attribute(self, tree: ast.Attribute, name: str | None) -> Value:
@@ -144,7 +144,7 @@ class ExpressionReader:
         items = []
         for key, item in zip(tree.keys, tree.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                raise GraphError("a dictionary key is no string", line=tree.lineno)
+                raise GraphError("a dictionary key is not a string", line=tree.lineno)
             items.append((key.value, self.value(item)))
         return DictValue(tuple(items))
 
@@ -170,11 +170,11 @@ class ExpressionReader:
         return self.node(f"operator.{UNARY_TREES[tree.op.__class__]}", (operand,), (), name, tree)
 
     def _compare(self, tree: ast.Compare, name: str | None) -> Value:
-        word = COMPARISON_TREES.get(tree.ops[0].__class__)
-        if len(tree.ops) != 1 or word is None:
+        function = COMPARISON_TREES.get(tree.ops[0].__class__)
+        if len(tree.ops) != 1 or function is None:
             raise self.unreadable(tree)
         operands = (self.value(tree.left), self.value(tree.comparators[0]))
-        return self.node(f"operator.{word}", operands, (), name, tree)
+        return self.node(f"operator.{function}", operands, (), name, tree)
 
     # -- calls --------------------------------------------------------------------------------
 
@@ -193,8 +193,8 @@ class ExpressionReader:
                 # `os.system` is spelled like an operator of a namespace `os`.
                 why = f"{path[:120]!r} is not on the allow-list of call targets"
                 raise UnknownTarget(why, field="target", line=tree.lineno)
-        given = [self._keyword(k) for k in tree.keywords]
-        kwargs = tuple([(key, self.value(value)) for key, value in given])
+        keywords = [self._keyword(keyword) for keyword in tree.keywords]
+        kwargs = tuple([(key, self.value(value)) for key, value in keywords])
         args = owner + tuple([self.value(argument) for argument in tree.args])
         if not is_allowed(target) and target != "method:cuda":
             return self._special_call(target, args, kwargs, name, tree)
@@ -228,15 +228,14 @@ class ExpressionReader:
             return keyword.arg, keyword.value
         match keyword.value:
             case ast.Dict(keys=[ast.Constant(value=str(key))], values=[value]):
-                # How a word of Python's own is passed, such as ``from``.
+                # How a Python keyword such as ``from`` is passed.
                 return key, value
-        raise GraphError("passes **keywords", line=keyword.lineno)
+        raise GraphError("passes **keywords, which cannot be read", line=keyword.lineno)
 
     def _path(self, tree: ast.expr) -> str | None:
-        """The dotted path of a name that is no value of the graph, else None."""
+        """Return the dotted path of a name that is not a value of the graph, else None."""
         if tree.__class__ is ast.Name:
-            word = tree.id
-            return None if word in self.names else self.imports.get(word, word)
+            return None if tree.id in self.names else self.imports.get(tree.id, tree.id)
         if tree.__class__ is ast.Attribute:
             owner = self._path(tree.value)
             return None if owner is None else f"{owner}.{tree.attr}"

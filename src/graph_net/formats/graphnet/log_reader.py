@@ -2,10 +2,10 @@
 
 A sample begins at ``[Processing]``. It failed in eager if there is no ``[Datatype][eager]``, failed
 to compile if there is no ``[Datatype][compiled]``, has outputs of another kind if ``[Shape]`` or
-``[DataType]`` says so, and failed at run time if any line holds "Error:" or "Exception:", asked in
-this order. A run on a reference device, which has nothing it is compared with, is no sample.
-Otherwise each output is looked up at the tolerances of its dtype. Lines that are none
-of these are passed over; nothing of a log is kept but the figures of the sample being read.
+``[DataType]`` says so, and failed at run time if any line holds "Error:" or "Exception:", in this
+order. A run on a reference device is not a sample, as it is compared with nothing. Otherwise each
+output is looked up at the tolerances of its dtype. Other lines are skipped; only the sample being
+read is held in memory.
 """
 
 from __future__ import annotations
@@ -18,26 +18,24 @@ from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 
-from graph_net.formats.graphnet.log import LEVELS
+from graph_net.formats.graphnet.log import LEVELS, tolerance_key
 from graph_net.results import EQUAL, FAMILIES
 from graph_net.store.files import open_regular
 
-LINE = 1 << 20
-"""A longer line is junk, and is not held in memory."""
+MAX_LINE = 1 << 20
+"""The longest line held in memory; longer ones are junk."""
 _LINE = re.compile(
     r"\[(Processing|Config|Datatype|DataType|Shape|Correctness|Speedup|Result)\](\[[^\]]*\]|)(.*)"
 )
 _MATCH = re.compile(r"\bmatch:(True|False)\b")
-_FAMILY = {
-    "complex32": "float16",
-    "complex64": "float32",
-    "complex128": "float64",
-} | {name: name for name in FAMILIES}
+_FAMILY = {"complex32": "float16", "complex64": "float32", "complex128": "float64"} | {
+    name: name for name in FAMILIES
+}
 _FLOAT32_TOO = ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")
 
 
 class LogStatus(StrEnum):
-    """What GraphNet's parser calls a sample."""
+    """The outcome of a sample, in the words of GraphNet's parser."""
 
     CORRECT = "correct"
     EAGER = "eager_fail"
@@ -68,31 +66,31 @@ class LogSample:
 
 
 def read_log(path: Path | str) -> Iterator[LogSample]:
-    """The samples of a log file, one in memory at a time."""
+    """Yield the samples of a log file, holding one at a time in memory."""
     with TextIOWrapper(open_regular(path), encoding="utf-8", errors="replace") as file:
-        yield from samples_of(iter(lambda: file.readline(LINE), ""))
+        yield from samples_of(iter(lambda: file.readline(MAX_LINE), ""))
 
 
 def samples_of(lines: Iterable[str]) -> Iterator[LogSample]:
-    """The samples of a log's lines; what comes before the first one is passed over."""
+    """Yield the samples of a log's lines, skipping what comes before the first one."""
     current: _Reading | None = None
     for line in lines:
-        # A failure's message may hold anything; all it tells is that something was raised.
-        found = None if "[Message]" in line else _LINE.search(line)
-        if found is not None and found[1] == "Processing":
+        # A failure's message may hold anything; it only shows that something was raised.
+        match = None if "[Message]" in line else _LINE.search(line)
+        if match is not None and match[1] == "Processing":
             if current is not None and not current.reference:
                 yield current.sample()
-            words = line.split()
-            current = _Reading(words[-1] if len(words) > 1 else "")
+            parts = line.split()
+            current = _Reading(parts[-1] if len(parts) > 1 else "")
         elif current is not None:
-            current.add(line, found)
+            current.add(line, match)
     if current is not None and not current.reference:
         yield current.sample()
 
 
 @dataclass
 class _Reading:
-    """What is known of the sample being read."""
+    """The state of the sample being read."""
 
     path: str
     config: dict[str, str] = field(default_factory=dict)
@@ -103,20 +101,20 @@ class _Reading:
     speedup: float | None = None
     raised: bool = False
     reference: bool = False
-    """Whether it is a run on a reference device, which is compared with nothing yet."""
+    """Whether it is a run on a reference device, not compared with anything yet."""
 
-    def add(self, line: str, found: re.Match[str] | None) -> None:
+    def add(self, line: str, match: re.Match[str] | None) -> None:
         self.raised |= "Error:" in line or "Exception:" in line
-        if found is None:
+        if match is None:
             return
-        kind, name, rest = found[1], found[2][1:-1], found[3].removeprefix(":").strip()
+        kind, name, rest = match[1], match[2][1:-1], match[3].removeprefix(":").strip()
         if kind == "Config":
             key, _, value = rest.partition(":")
             self.config[key.strip()] = value.strip()
         elif kind == "Datatype":
             self.dtypes[name] = rest.split()
-        elif kind in ("DataType", "Shape") and (said := _MATCH.search(rest)):
-            self.match[kind] = said[1] == "True"
+        elif kind in ("DataType", "Shape") and (verdict := _MATCH.search(rest)):
+            self.match[kind] = verdict[1] == "True"
         elif kind == "Speedup" and name == "e2e":
             self.speedup = _positive(rest)
         elif kind == "Correctness" and (name == "equal" or name.startswith("all_close")):
@@ -127,7 +125,7 @@ class _Reading:
             self.far = [_number(word) for word in rest.split()]
 
     def status(self) -> LogStatus:
-        # Comparisons are made of results, so both ran whatever else the log lacks.
+        # Comparisons need results, so both ran, whatever else the log lacks.
         compared = any(name.startswith("all_close") for name in self.passes)
         if "eager" not in self.dtypes and not compared:
             return LogStatus.EAGER
@@ -148,46 +146,38 @@ class _Reading:
         if status is not LogStatus.CORRECT:
             return LogSample(self.path, status, self.speedup, None, True, self.config)
         count = len(self.passes.get("equal", ()))
-        levels = [self._level(place) for place in range(count)]
-        found = [level for level in levels if level is not None]
-        t = max(found, default=EQUAL) if len(found) == count else None
-        lost = any(
-            level is None and place < len(self.far) and not math.isfinite(self.far[place])
-            for place, level in enumerate(levels)
-        )
-        return LogSample(self.path, status, self.speedup, t, not lost, self.config)
+        levels = [self._level(index) for index in range(count)]
+        passed = [level for level in levels if level is not None]
+        t = max(passed, default=EQUAL) if len(passed) == count else None
+        pairs = zip(levels, self.far, strict=False)
+        finite = all(level is not None or math.isfinite(far) for level, far in pairs)
+        return LogSample(self.path, status, self.speedup, t, finite, self.config)
 
-    def _level(self, place: int) -> float | None:
-        """The lowest level at which an output passes."""
+    def _level(self, index: int) -> float | None:
+        """Return the lowest level at which an output passes."""
         eager = self.dtypes.get("eager", [])
-        if self._passed("equal", place):
+        if self._passed("equal", index):
             return EQUAL
-        family = family_of_dtype(eager[place]) if place < len(eager) else None
+        family = family_of_dtype(eager[index]) if index < len(eager) else None
         if family is None:
             return None
-        listed = (t for t in LEVELS if self._passed(tolerance_key(t, family), place))
+        listed = (t for t in LEVELS if self._passed(tolerance_key(t, family), index))
         return next((float(t) for t in listed), None)
 
-    def _passed(self, name: str, place: int) -> bool:
+    def _passed(self, name: str, index: int) -> bool:
         bits = self.passes.get(name, ())
-        return place < len(bits) and bits[place]
+        return index < len(bits) and bits[index]
 
 
 def family_of_dtype(dtype: str) -> str | None:
-    """Whose tolerances a dtype has; None where values must be equal."""
+    """Return the dtype whose tolerances apply; None if values must be equal."""
     name = dtype.removeprefix("torch.").removeprefix("paddle.")
     return "float32" if name in _FLOAT32_TOO else _FAMILY.get(name)
 
 
-def tolerance_key(t: int, family: str) -> str:
-    """How a log spells the tolerances of a level."""
-    absolute, relative = FAMILIES[family]
-    return f"all_close_atol_{10 ** (absolute * t):.2E}_rtol_{10 ** (relative * t):.2E}"
-
-
-def _number(word: str) -> float:
+def _number(text: str) -> float:
     try:
-        return float(word)
+        return float(text)
     except ValueError:
         return math.nan
 
@@ -198,9 +188,9 @@ def _positive(text: str) -> float | None:
 
 
 def sample_of_result(tree: object) -> LogSample:
-    """The sample of a JSON result, as GraphNet's older tools wrote one for each model.
+    """Return the sample of a JSON result, as GraphNet's older tools wrote one per model.
 
-    It is told from the same lines as a log's; raises ValueError on other JSON.
+    Its outcome follows the same rules as a log's; other JSON raises ValueError.
     """
     if not isinstance(tree, dict) or not isinstance(tree.get("performance"), dict):
         raise ValueError("it has no object 'performance'")
@@ -211,8 +201,8 @@ def sample_of_result(tree: object) -> LogSample:
         reading.config = {str(key): str(value) for key, value in config.items()}
     dtypes = performance.get("datatype")
     if isinstance(dtypes, dict):
-        reading.dtypes = {str(k): [str(w) for w in v] for k, v in dtypes.items()
-                          if isinstance(v, list)}  # fmt: skip
+        lists = {str(key): names for key, names in dtypes.items() if isinstance(names, list)}
+        reading.dtypes = {key: [str(name) for name in names] for key, names in lists.items()}
     speedup = performance.get("speedup")
     if isinstance(speedup, dict):
         speedup = speedup.get("e2e", speedup.get("gpu"))
@@ -223,11 +213,10 @@ def sample_of_result(tree: object) -> LogSample:
             reading.far = [_number(str(value)) for value in values]
         elif isinstance(values, list):
             reading.passes[str(name).strip("[]")] = [bool(value) for value in values]
-    found = reading.sample()
-    said = tree.get("status") or performance.get("failure")
-    status = _FAILURES.get(str(said), found.status if said in (None, "correct") else None)
-    if status is None:
-        status = LogStatus.RUNTIME
-    if status is LogStatus.CORRECT or said is None:
-        return found
-    return LogSample(found.path, status, found.speedup, None, True, found.config)
+    sample = reading.sample()
+    outcome = tree.get("status") or performance.get("failure")
+    default = sample.status if outcome in (None, "correct") else LogStatus.RUNTIME
+    status = _FAILURES.get(str(outcome), default)
+    if status is LogStatus.CORRECT or outcome is None:
+        return sample
+    return LogSample(sample.path, status, sample.speedup, None, True, sample.config)

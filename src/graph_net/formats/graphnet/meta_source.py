@@ -18,38 +18,36 @@ from graph_net.graph.values import DTYPE_ALIASES, DTYPES, plain_float
 _FLOATS = {"inf": math.inf, "nan": math.nan, "None": None, "True": True, "False": False}
 _INTEGERS = frozenset(["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"])
 DEFAULT_INTEGERS = Integers(0, 1)
-"""For whole numbers of which nothing is recorded: valid as an index into anything not tiny."""
+"""For integers without statistics: valid as an index into anything not tiny."""
 
 Meta = dict[str, Any]
-FLOAT_TEXT = 64
-"""Letters of the longest text that is read as a number."""
+MAX_FLOAT_TEXT = 64
+"""Length of the longest text that is read as a number."""
 
 
 def read_meta(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
-    """The attributes of every metadata class, by the name of the tensor it describes."""
-    found: dict[str, Meta] = {}
+    """Return the attributes of every metadata class, by the name of its tensor."""
+    metas: dict[str, Meta] = {}
     if not source or source.isspace():
-        return found
+        return metas
     for lines, piece in class_pieces(source):
         try:
             with readable(file):
-                found |= _classes(piece, file, limits)
+                metas |= _classes(piece, file, limits)
         except GraphError as error:
             if not lines or error.line is None:
                 raise
-            place = error.line + lines
+            line = error.line + lines
             raise type(error)(
-                error.reason, node=error.node, field=error.field, line=place
+                error.reason, node=error.node, field=error.field, line=line
             ) from error
-        if len(found) > limits.inputs:
-            raise LimitExceeded(
-                f"{file} has more than the {limits.inputs} tensors that are allowed"
-            )
-    return found
+        if len(metas) > limits.inputs:
+            raise LimitExceeded(f"{file} has more than {limits.inputs} tensors")
+    return metas
 
 
 def _classes(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
-    found: dict[str, Meta] = {}
+    metas: dict[str, Meta] = {}
     for statement in parse(source, file, limits).body:
         if statement.__class__ is not ast.ClassDef:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -58,10 +56,9 @@ def _classes(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
         attributes: Meta = {}
         for line in statement.body:
             if line.__class__ is ast.Assign:
-                value = line.value
-                target = line.targets[0]
+                value, target = line.value, line.targets[0]
                 if not isinstance(target, ast.Name):
-                    raise GraphError(f"{file}: no attribute", line=line.lineno)
+                    raise GraphError(f"{file}: not an attribute", line=line.lineno)
                 attributes[target.id] = (
                     value.value if value.__class__ is ast.Constant else _literal(value, limits)
                 )
@@ -72,34 +69,34 @@ def _classes(source: str, file: str, limits: GraphLimits) -> dict[str, Meta]:
         name = attributes.get("name")
         if not isinstance(name, str):
             raise GraphError(f"{file}: a metadata class has no name", line=statement.lineno)
-        found[name] = attributes
-    return found
+        metas[name] = attributes
+    return metas
 
 
 def shape_of(meta: Meta) -> tuple[int, ...]:
-    """The shape a metadata class records."""
+    """Return the shape that a metadata class records."""
     shape = meta.get("shape", [])
     if not isinstance(shape, (list, tuple)) or not all(type(n) is int and n >= 0 for n in shape):
-        raise GraphError("the shape is no list of sizes", node=meta["name"], field="shape")
+        raise GraphError("the shape is not a list of sizes", node=meta["name"], field="shape")
     if len(shape) > MAX_RANK or any(n >= MAX_SIZE for n in shape):
         raise LimitExceeded("the shape is too long or too large", node=meta["name"], field="shape")
     return tuple(shape)
 
 
 def dtype_of(meta: Meta) -> str:
-    """The dtype a metadata class records, without the ``torch.`` in front."""
-    word = meta.get("dtype", "torch.float32")
-    if not isinstance(word, str):
-        raise GraphError("a dtype is no text", node=meta["name"], field="dtype")
-    word = word.removeprefix("torch.")
-    word = DTYPE_ALIASES.get(word, word)
-    if word not in DTYPES:
-        raise GraphError(f"unknown dtype {word[:40]!r}", node=meta["name"], field="dtype")
-    return word
+    """Return the dtype that a metadata class records, without the prefix ``torch.``."""
+    name = meta.get("dtype", "torch.float32")
+    if not isinstance(name, str):
+        raise GraphError("the dtype is not a text", node=meta["name"], field="dtype")
+    name = name.removeprefix("torch.")
+    name = DTYPE_ALIASES.get(name, name)
+    if name not in DTYPES:
+        raise GraphError(f"unknown dtype {name[:40]!r}", node=meta["name"], field="dtype")
+    return name
 
 
 def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimits) -> Recipe:
-    """How to make the tensor that a metadata class describes."""
+    """Return the recipe of the tensor that a metadata class describes."""
     low, high, data = meta.get("min_val"), meta.get("max_val"), meta.get("data")
     try:
         if "recipe" in meta:
@@ -120,12 +117,7 @@ def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimit
             return Integers(int(low), int(high))
         if dtype == "bool":
             return Bernoulli()
-        return Normal(
-            _number(meta, "mean"),
-            _number(meta, "std"),
-            _number(meta, "min_val"),
-            _number(meta, "max_val"),
-        )
+        return Normal(*(_number(meta, key) for key in ("mean", "std", "min_val", "max_val")))
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, GraphError):
             raise
@@ -133,7 +125,7 @@ def recipe_of(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimit
 
 
 def _values_of(dtype: str, data: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """Literal values as the dtype holds them, so that a tensor has one recipe however written."""
+    """Return literal values in the dtype's own type, so that equal tensors have equal recipes."""
     if dtype == "bool":
         return tuple([bool(value) for value in data])
     if dtype in _INTEGERS:
@@ -144,10 +136,10 @@ def _values_of(dtype: str, data: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def stride_of(meta: Meta) -> tuple[Dim, ...]:
-    """The stride that our own writer records where it is not the contiguous one."""
+    """Return the stride, which our own writer records where it is not contiguous."""
     stride = meta["stride"]
     if not isinstance(stride, list) or not all(type(n) in (int, str) for n in stride):
-        raise GraphError("no list of steps", node=meta["name"], field="stride")
+        raise GraphError("the stride is not a list of sizes", node=meta["name"], field="stride")
     try:
         return tuple(Expr(step) if isinstance(step, str) else step for step in stride)
     except GraphError as error:
@@ -155,7 +147,7 @@ def stride_of(meta: Meta) -> tuple[Dim, ...]:
 
 
 def scalar_of(meta: Meta) -> Constant:
-    """The recorded example value of a SymInt argument."""
+    """Return the recorded example value of a SymInt argument."""
     data = meta.get("data")
     value = data[0] if isinstance(data, (list, tuple)) and len(data) == 1 else data
     if not isinstance(value, (int, float, bool)):
@@ -168,14 +160,14 @@ def _number(meta: Meta, key: str) -> float | None:
     return None if value is None else plain_float(float(value))
 
 
-def float_of(word: str, line: int) -> float:
-    """The number in ``float("1e-05")``, as Paddle samples spell every float."""
+def float_of(text: str, line: int) -> float:
+    """Return the number in ``float("1e-05")``, as Paddle samples spell every float."""
     try:
-        if len(word) <= FLOAT_TEXT:
-            return plain_float(float(word))
+        if len(text) <= MAX_FLOAT_TEXT:
+            return plain_float(float(text))
     except ValueError:
         pass
-    raise GraphError(f"no number: {word[:40]!r}", line=line)
+    raise GraphError(f"not a number: {text[:40]!r}", line=line)
 
 
 def _literal(tree: ast.expr, limits: GraphLimits) -> Any:
@@ -211,4 +203,4 @@ def _literal(tree: ast.expr, limits: GraphLimits) -> Any:
                 return complex(*parts)
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]):
             return float_of(word, tree.lineno)
-    raise GraphError(f"no literal: {excerpt(tree)}", line=tree.lineno)
+    raise GraphError(f"not a literal: {excerpt(tree)}", line=tree.lineno)

@@ -20,7 +20,7 @@ from graph_net.graph.values import Ref, Value
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of ``forward``: its name, its annotation, and what the body calls it."""
+    """One argument of ``forward``: its name, its annotation, and its name in the body."""
 
     name: str
     annotation: str
@@ -29,7 +29,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What ``forward`` computes."""
+    """The computation of ``forward``."""
 
     arguments: tuple[Argument, ...]
     nodes: tuple[Node, ...]
@@ -39,7 +39,7 @@ class Body:
 
 
 def read_model(source: str, limits: GraphLimits) -> Body:
-    """The body of the ``forward`` method in the source of a ``model.py``."""
+    """Return the body of the ``forward`` method in the source of a ``model.py``."""
     with readable("model.py"):
         return ModelReader(limits).read(parse(source, "model.py", limits))
 
@@ -52,7 +52,7 @@ class ModelReader(ExpressionReader):
         self.arguments: frozenset[str] = frozenset()
         self.locals: dict[str, str] = {}
         self.internals: dict[str, str] = {}
-        """Of calls of vmap's internals, by the name of their node, which one it is."""
+        """The vmap internals that nodes call, by the names of the nodes."""
 
     def read(self, module: ast.Module) -> Body:
         forward = self._forward(module)
@@ -61,10 +61,10 @@ class ModelReader(ExpressionReader):
             raise GraphError("forward takes * or keyword-only arguments", line=forward.lineno)
         if signature.defaults or not (signature.posonlyargs or signature.args):
             raise GraphError("forward has defaults, or no self", line=forward.lineno)
-        given = [*signature.posonlyargs, *signature.args][1:]
-        if len(given) > self.limits.inputs:
-            raise LimitExceeded(f"{len(given)} arguments; {self.limits.inputs} are allowed")
-        for argument in given:
+        arguments = [*signature.posonlyargs, *signature.args][1:]
+        if len(arguments) > self.limits.inputs:
+            raise LimitExceeded(f"{len(arguments)} arguments; {self.limits.inputs} are allowed")
+        for argument in arguments:
             self.names[argument.arg] = Ref(argument.arg)
         self.taken.update(self.names)
         self.arguments = frozenset(self.names)
@@ -77,7 +77,7 @@ class ModelReader(ExpressionReader):
                     _dotted(argument.annotation) if argument.annotation else "",
                     locals_.get(argument.arg),
                 )
-                for argument in given
+                for argument in arguments
             ),
             tuple(self.nodes),
             output,
@@ -85,7 +85,7 @@ class ModelReader(ExpressionReader):
         )
 
     def _forward(self, module: ast.Module) -> ast.FunctionDef:
-        """The one method of the one class; code around it could change what it means."""
+        """Return the only method of the only class; code around it could change its meaning."""
         classes = []
         for statement in module.body:
             if isinstance(statement, ast.Import):
@@ -97,9 +97,9 @@ class ModelReader(ExpressionReader):
                     self.imports[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
             elif isinstance(statement, ast.ClassDef):
                 classes.append(statement)
-            elif not _is_text(statement):
+            elif not _is_docstring(statement):
                 raise self.unreadable(statement)
-        body = [item for item in classes[0].body if not _is_text(item)] if classes else []
+        body = [item for item in classes[0].body if not _is_docstring(item)] if classes else []
         match body:
             case [ast.FunctionDef(name="forward", decorator_list=[]) as forward]:
                 pass
@@ -114,16 +114,16 @@ class ModelReader(ExpressionReader):
     def _special_call(
         self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.Call
     ) -> Value:
-        word = internal_of(target)
-        if word is None or kwargs:
+        internal = internal_of(target)
+        if internal is None or kwargs:
             return super()._special_call(target, args, kwargs, name, tree)
-        made = self.node(STAND_IN, args, (), name or word, tree)
-        assert isinstance(made, Ref)
-        self.internals[made.name] = word
-        return made
+        ref = self.node(STAND_IN, args, (), name or internal, tree)
+        assert isinstance(ref, Ref)
+        self.internals[ref.name] = internal
+        return ref
 
     def _lasting_locals(self) -> dict[str, str]:
-        """The second names of arguments, less those that stand for something else as well."""
+        """Return the local names of arguments, without those that also stand for another value."""
         uses = Counter(self.locals.values())
         return {
             name: local
@@ -140,7 +140,7 @@ class ModelReader(ExpressionReader):
                 skip = self._assign(statement, statements, position)
             elif isinstance(statement, ast.AugAssign):
                 follower = _alias_of(statements, position, statement.target)
-                self._augmented(statement, follower)
+                self._update(statement, follower)
                 skip = follower is not None
             elif isinstance(statement, ast.Return):
                 return None if statement.value is None else self.value(statement.value)
@@ -155,7 +155,7 @@ class ModelReader(ExpressionReader):
         raise GraphError("forward returns nothing")
 
     def _assign(self, statement: ast.Assign, statements: list[ast.stmt], position: int) -> bool:
-        """Read an assignment; True if the statement behind it belongs to it."""
+        """Read an assignment; return whether the next statement belongs to it."""
         value, target = statement.value, statement.targets[0]
         if isinstance(value, ast.Constant) and value.value is None:
             # FX frees a dead value this way; a later read would see None in Python too.
@@ -199,39 +199,34 @@ class ModelReader(ExpressionReader):
         if follower is not None:
             self.names[follower] = container
 
-    def _augmented(self, statement: ast.AugAssign, follower: str | None) -> None:
-        target = f"operator.{AUGMENTED_TREES[type(statement.op)]}"
-        place = statement.target
-        left, right = self.value(place), self.value(statement.value)
-        result = self.node(target, (left, right), (), follower or target[9:], statement)
-        if isinstance(place, ast.Name):
-            self.names[place.id] = result
-        elif isinstance(place, ast.Subscript):
-            self._set_item(place, result, None)
+    def _update(self, statement: ast.AugAssign, follower: str | None) -> None:
+        function = AUGMENTED_TREES[type(statement.op)]
+        target = statement.target
+        args = self.value(target), self.value(statement.value)
+        result = self.node(f"operator.{function}", args, (), follower or function, statement)
+        if isinstance(target, ast.Name):
+            self.names[target.id] = result
+        elif isinstance(target, ast.Subscript):
+            self._set_item(target, result, None)
         else:
-            raise self.unreadable(place)
+            raise self.unreadable(target)
         if follower is not None:
             self.names[follower] = result
 
 
-def _alias_of(statements: list[ast.stmt], position: int, place: ast.expr) -> str | None:
-    """The name in ``name = place`` right after an in-place statement, as FX writes it."""
-    if position + 1 >= len(statements) or not isinstance(place, ast.Name):
-        return None
-    following = statements[position + 1]
-    if (
-        isinstance(following, ast.Assign)
-        and isinstance(following.value, ast.Name)
-        and following.value.id == place.id
-        and len(following.targets) == 1
-        and isinstance(following.targets[0], ast.Name)
-    ):
-        return following.targets[0].id
+def _alias_of(statements: list[ast.stmt], position: int, target: ast.expr) -> str | None:
+    """Return the name in ``name = target`` after an in-place statement, as FX writes it."""
+    match target, statements[position + 1 : position + 2]:
+        case (
+            ast.Name(id=name),
+            [ast.Assign(targets=[ast.Name(id=alias)], value=ast.Name(id=source))],
+        ) if source == name:
+            return alias
     return None
 
 
-def _is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring."""
+def _is_docstring(statement: ast.stmt) -> bool:
+    """Return whether a statement is a docstring."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 

@@ -1,8 +1,8 @@
 """``weight_meta.py`` and ``input_meta.py`` of Paddle samples, read and written.
 
-They differ from a torch sample's: dtypes have no prefix, the classes are called after the tensor
-(``Program_weight_tensor_parameter_0``), weights and inputs lie in two files, and a float tensor
-without statistics is drawn evenly from ``min_val`` (0) to ``max_val`` (2), older samples from
+They differ from a torch sample's: dtypes have no prefix, the classes are named after the tensor
+(``Program_weight_tensor_parameter_0``), weights and inputs are in two files, and a float tensor
+without statistics is drawn uniformly from ``min_val`` (0) to ``max_val`` (2), in older samples from
 ``low`` to ``high``.
 """
 
@@ -11,13 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from graph_net.formats.graphnet.meta_source import (
-    Meta,
-    dtype_of,
-    recipe_of,
-    shape_of,
-    stride_of,
-)
+from graph_net.formats.graphnet.meta_source import Meta, dtype_of, recipe_of, shape_of, stride_of
 from graph_net.formats.graphnet.source_layout import format_brackets, layout, quote
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Role
@@ -27,13 +21,13 @@ from graph_net.graph.recipe import Bernoulli, Integers, Literal, Normal, Recipe,
 from graph_net.graph.spec import TensorSpec
 
 DEFAULT_RANGE = (0, 2)
-"""What GraphNet draws from where a sample records nothing."""
+"""The range that GraphNet draws from if a sample records none."""
 WEIGHTS = (Role.PARAMETER, Role.BUFFER)
 """The roles that ``weight_meta.py`` describes."""
 
 
 def paddle_input(name: str, meta: Meta | None, is_weight: bool, limits: GraphLimits) -> Input:
-    """One argument of a Paddle sample, from the class that describes it."""
+    """Return one argument of a Paddle sample, from the class that describes it."""
     if meta is None:
         why = "neither weight_meta.py nor input_meta.py describes this argument"
         raise GraphError(why, node=name)
@@ -52,8 +46,9 @@ def paddle_input(name: str, meta: Meta | None, is_weight: bool, limits: GraphLim
 
 def _recipe(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimits) -> Recipe:
     floating = dtype.startswith(("float", "bfloat", "complex"))
-    told = "recipe" in meta or meta.get("data") is not None
-    if told or dtype == "bool" or (floating and None not in (meta.get("mean"), meta.get("std"))):
+    explicit = "recipe" in meta or meta.get("data") is not None
+    statistics = floating and None not in (meta.get("mean"), meta.get("std"))
+    if explicit or dtype == "bool" or statistics:
         return recipe_of(meta, dtype, shape, limits)
     low: Any = meta.get("min_val", meta.get("low", DEFAULT_RANGE[0]))
     high: Any = meta.get("max_val", meta.get("high", DEFAULT_RANGE[1]))
@@ -64,7 +59,7 @@ def _recipe(meta: Meta, dtype: str, shape: tuple[int, ...], limits: GraphLimits)
 
 
 def paddle_metas(graph: Graph) -> tuple[str, str]:
-    """The texts of ``weight_meta.py`` and ``input_meta.py``."""
+    """Return the texts of ``weight_meta.py`` and ``input_meta.py``."""
     texts = ["\n".join(_meta(graph, entry)) + "\n" for entry in graph.inputs]
     weights = [entry.role in WEIGHTS for entry in graph.inputs]
     pairs = list(zip(texts, weights, strict=True))
@@ -76,7 +71,7 @@ def paddle_metas(graph: Graph) -> tuple[str, str]:
 
 def _meta(graph: Graph, entry: Input) -> list[str]:
     if not isinstance(entry.spec, TensorSpec):
-        raise GraphError("a Paddle sample has tensors only", node=entry.name, field="spec")
+        raise GraphError("a Paddle sample takes only tensors", node=entry.name, field="spec")
     spec, recipe = entry.spec, entry.recipe
     lines = [f"class Program_weight_tensor_{entry.name}:", f"    name = {quote(entry.name)}"]
     if entry.original is not None:
@@ -86,23 +81,24 @@ def _meta(graph: Graph, entry: Input) -> list[str]:
         fields: list[tuple[str, Any]] = [("min_val", recipe.low), ("max_val", recipe.high)]
         if isinstance(recipe, Normal):
             fields += [("mean", recipe.mean), ("std", recipe.std)]
-        lines += [f"    {key} = {number(value)}" for key, value in fields if value is not None]
+        recorded = [(key, value) for key, value in fields if value is not None]
+        lines += [f"    {key} = {format_number(value)}" for key, value in recorded]
     if isinstance(recipe, Literal):
-        lines += layout("data = ", format_brackets([_item(value) for value in recipe.values]), 1)
+        lines += layout("data = ", format_brackets([_literal(value) for value in recipe.values]), 1)
     else:
         lines.append("    data = None")
-    if not _said(entry.recipe, spec.dtype):
+    if not _is_plain(entry.recipe, spec.dtype):
         text = json.dumps(recipe_to_json(recipe), sort_keys=True)
         lines.append(f"    recipe = {quote(text)}")
     if spec.stride is not None:
         lines.append(f"    stride = {list(spec.strides(graph.bindings) or ())}")
-    if entry.role not in (Role.PARAMETER, Role.INPUT):  # the file says which of these two
+    if entry.role not in (Role.PARAMETER, Role.INPUT):  # the file implies these two
         lines.append(f'    role = "{entry.role.value}"')
     return lines
 
 
-def _said(recipe: Recipe, dtype: str) -> bool:
-    """Whether GraphNet's own fields read back as this recipe."""
+def _is_plain(recipe: Recipe, dtype: str) -> bool:
+    """Return whether GraphNet's own fields read back as this recipe."""
     floating = dtype.startswith(("float", "bfloat", "complex"))
     if isinstance(recipe, Normal):
         return floating and recipe.mean is not None and recipe.std is not None
@@ -113,13 +109,13 @@ def _said(recipe: Recipe, dtype: str) -> bool:
     return isinstance(recipe, Literal) or (recipe == Bernoulli() and dtype == "bool")
 
 
-def number(value: float) -> str:
-    """A number as samples write it: ``float("1e-05")``, whole ones as they are."""
+def format_number(value: float) -> str:
+    """Return a format_number as samples write it: floats as ``float("1e-05")``."""
     return f'float("{value!r}")' if isinstance(value, float) else repr(value)
 
 
-def _item(value: Any) -> str:
+def _literal(value: Any) -> str:
     if isinstance(value, complex):
-        return f"complex({_item(value.real)}, {_item(value.imag)})"
+        return f"complex({_literal(value.real)}, {_literal(value.imag)})"
     odd = isinstance(value, float) and (value != value or abs(value) == float("inf"))
-    return number(value) if odd else repr(value)
+    return format_number(value) if odd else repr(value)

@@ -1,16 +1,16 @@
 """``model.py`` of a Paddle sample, read by walking its syntax tree: nothing is executed.
 
-Its ``forward`` differs from a torch sample's in a few places. An argument that Paddle takes as a
-tensor of sizes is a list with a name of its own, every float is spelled ``float("1e-05")``, dead
-values are deleted, and a call with several outputs stands in a pair of lambdas, because the eager
-interface leaves out outputs that only the backward pass reads::
+Its ``forward`` differs from a torch sample's. An argument that Paddle takes as a tensor of sizes is
+a list with a name, every float is spelled ``float("1e-05")``, dead values are deleted, and a call
+with several outputs is wrapped in a pair of lambdas, because the eager interface omits outputs that
+only the backward pass reads::
 
     a, b = (lambda x, f: f(x))(
         paddle._C_ops.dropout(...),
         lambda out: out if isinstance(out, (list, tuple)) else (out, None),
     )
 
-Exactly these lambdas are read, as one call whose outputs ``operator.getitem`` names.
+Only these lambdas are read, as one call whose outputs ``operator.getitem`` selects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from graph_net.graph.spec import Result
 from graph_net.graph.values import DTYPES, Dtype, ListValue, Ref, RunDevice, Value
 
 ALL = "_all"
-"""Behind the name of a call's first output this names the call itself."""
+"""Appended to the name of a call's first output, it names the call itself."""
 _HEAD = "class _(paddle.nn.Layer):\n def __init__(self):\n  super().__init__()"
 _APPLY = "lambda x, f: f(x)"
 _UNWRAP = "lambda out: out if isinstance(out, (list, tuple)) else 0"
@@ -39,7 +39,7 @@ _RUN_PLACE = "paddle.framework._current_expected_place"
 
 
 def read_paddle_model(source: str, limits: GraphLimits) -> Body:
-    """The body of the ``forward`` method in the source of a Paddle ``model.py``."""
+    """Return the body of the ``forward`` method in the source of a Paddle ``model.py``."""
     with readable("model.py"):
         return _PaddleReader(limits, source).read(parse(source, "model.py", limits))
 
@@ -49,12 +49,12 @@ class _PaddleReader(ModelReader):
         super().__init__(limits)
         self.lines = source.splitlines()
         self.read_names: set[str] = set()
-        self.place: dict[str, int] = {}
+        self.positions: dict[str, int] = {}
         for kind in (ast.Subscript, ast.Slice):
             del self.expressions[kind]
 
     def _forward(self, module: ast.Module) -> ast.FunctionDef:
-        """The method ``forward`` behind the usual ``__init__``; anything else is refused."""
+        """Return the method ``forward`` after the usual ``__init__``; refuse anything else."""
         match module.body:
             case [
                 ast.Import(names=[ast.alias(name="paddle", asname=None)]),
@@ -64,7 +64,7 @@ class _PaddleReader(ModelReader):
                         ast.FunctionDef(name="forward", decorator_list=[]) as forward,
                     ]
                 ) as model,
-            ] if _same(_HEAD, _only_init(model, init)):
+            ] if _parses_to(_HEAD, _only_init(model, init)):
                 self.imports["paddle"] = "paddle"
                 for tree in ast.walk(forward):
                     if isinstance(tree, ast.Name) and isinstance(tree.ctx, ast.Load):
@@ -82,38 +82,39 @@ class _PaddleReader(ModelReader):
             raise self.unreadable(statement)
         target = statement.targets[0]
         above = statement.lineno - 2
-        known = results_in(self.lines[above]) if 0 <= above < len(self.lines) else None
+        results = results_in(self.lines[above]) if 0 <= above < len(self.lines) else None
         if isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(statement.value, target.elts, known)
+            self._unpack(statement.value, target.elts, results)
         elif isinstance(target, ast.Name):
             before = len(self.nodes)
-            made = self.names[target.id] = self.value(statement.value, target.id)
-            if known and len(known) == 1 and len(self.nodes) > before and isinstance(made, Ref):
-                self._learn(made, known[0])
+            value = self.names[target.id] = self.value(statement.value, target.id)
+            is_new = len(self.nodes) > before
+            if results and len(results) == 1 and is_new and isinstance(value, Ref):
+                self._learn(value, results[0])
         else:
             raise self.unreadable(target)
         return False
 
     def _learn(self, value: Ref, result: Result) -> None:
-        """Note what a comment says of a call, unless more is known already."""
-        place = self.place.get(value.name)
-        if place is not None and self.nodes[place].result is None:
-            self.nodes[place] = replace(self.nodes[place], result=result)
+        """Record a comment's type of a call, unless its result is known already."""
+        position = self.positions.get(value.name)
+        if position is not None and self.nodes[position].result is None:
+            self.nodes[position] = replace(self.nodes[position], result=result)
 
     def _unpack(
-        self, tree: ast.expr, targets: list[ast.expr], known: tuple[Result, ...] | None
+        self, tree: ast.expr, targets: list[ast.expr], types: tuple[Result, ...] | None
     ) -> None:
         names = [target.id for target in targets if isinstance(target, ast.Name)]
         if len(names) != len(targets):
             raise self.unreadable(targets[0])
-        # `rnn` has an output fewer in eager mode: samples make up for it with `+ (None,)`.
+        # `rnn` has one output fewer in eager mode: samples append it with `+ (None,)`.
         missing = 0
         if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
             extra = tree.right.elts if isinstance(tree.right, ast.Tuple) else []
             if not extra or not _all_none(extra):
                 raise self.unreadable(tree)
             tree, missing = tree.left, len(extra)
-        call = self._several(tree)
+        call = self._wrapped_call(tree)
         if isinstance(tree, ast.Tuple) and len(tree.elts) == len(names):
             pairs = zip(tree.elts, names, strict=True)
             value: Value = tuple([self.value(item, name) for item, name in pairs])
@@ -128,19 +129,19 @@ class _PaddleReader(ModelReader):
         if not isinstance(value, Ref):
             raise self.unreadable(tree)
         count = len(names) - missing
-        results = known[:count] if known and len(known) == len(names) else (None,) * count
+        results = types[:count] if types and len(types) == len(names) else (None,) * count
         self._learn(value, results)
         for position, (name, result) in enumerate(zip(names, results, strict=False)):
             self.names[name] = None
             if name in self.read_names:
-                made = self.node("operator.getitem", (value, position), (), name, tree)
-                self.names[name] = made
-                if isinstance(made, Ref):
-                    self._learn(made, result)
+                output = self.node("operator.getitem", (value, position), (), name, tree)
+                self.names[name] = output
+                if isinstance(output, Ref):
+                    self._learn(output, result)
         self.names.update(dict.fromkeys(names[count:]))
 
-    def _several(self, tree: ast.expr) -> ast.expr | None:
-        """The call inside the two lambdas that stand around one with several outputs."""
+    def _wrapped_call(self, tree: ast.expr) -> ast.expr | None:
+        """Return the call inside the two lambdas around a call with several outputs."""
         match tree:
             case ast.Call(
                 func=ast.Lambda() as apply,
@@ -148,8 +149,8 @@ class _PaddleReader(ModelReader):
                 keywords=[],
             ):
                 choice.orelse = ast.Constant(0)
-                first = bool(rest) and _same("out", rest[0]) and _all_none(rest[1:])
-                if first and _same(_APPLY, apply) and _same(_UNWRAP, f):
+                first = bool(rest) and _parses_to("out", rest[0]) and _all_none(rest[1:])
+                if first and _parses_to(_APPLY, apply) and _parses_to(_UNWRAP, f):
                     return call
                 raise self.unreadable(tree)
         return None
@@ -157,9 +158,9 @@ class _PaddleReader(ModelReader):
     # -- expressions --------------------------------------------------------------------------
 
     def _named_constant(self, path: str, tree: ast.expr) -> Value:
-        owner, _, word = path.rpartition(".")
-        if owner == "paddle" and word in DTYPES:
-            return Dtype(word)
+        owner, _, name = path.rpartition(".")
+        if owner == "paddle" and name in DTYPES:
+            return Dtype(name)
         raise GraphError(f"unknown name {path[:120]!r}", line=tree.lineno)
 
     def _attribute(self, tree: ast.Attribute, name: str | None) -> Value:
@@ -170,22 +171,22 @@ class _PaddleReader(ModelReader):
     def _call(self, tree: ast.Call, name: str | None) -> Value:
         path = self._path(tree.func)
         if path is None:
-            return self._detached(tree, name)
+            return self._detach(tree, name)
         if path == "float":
             match tree:
-                case ast.Call(args=[ast.Constant(value=str(word))], keywords=[]):
-                    return float_of(word, tree.lineno)
+                case ast.Call(args=[ast.Constant(value=str(text))], keywords=[]):
+                    return float_of(text, tree.lineno)
             raise self.unreadable(tree)
         if path == _RUN_PLACE and not (tree.args or tree.keywords):
             return RunDevice()
         check_paddle_target(path, line=tree.lineno)
         args = tuple([self._argument(path, argument) for argument in tree.args])
-        given = [self._keyword(k) for k in tree.keywords]
-        kwargs = tuple([(key, self._argument(path, value)) for key, value in given])
+        keywords = [self._keyword(keyword) for keyword in tree.keywords]
+        kwargs = tuple([(key, self._argument(path, value)) for key, value in keywords])
         return self.node(path, args, kwargs, name, tree)
 
-    def _detached(self, tree: ast.Call, name: str | None) -> Value:
-        """``x.detach()`` of a tensor, the one method that samples call."""
+    def _detach(self, tree: ast.Call, name: str | None) -> Value:
+        """Read ``x.detach()`` of a tensor, the only method that samples call."""
         match tree:
             case ast.Call(func=ast.Attribute(value=owner, attr="detach"), args=[], keywords=[]):
                 value = self.value(owner)
@@ -203,10 +204,10 @@ class _PaddleReader(ModelReader):
     def node(
         self, target: str, args: Args, kwargs: Kwargs, name: str | None, tree: ast.expr | ast.stmt
     ) -> Value:
-        made = super().node(target, args, kwargs, name, tree)
-        if isinstance(made, Ref):
-            self.place[made.name] = len(self.nodes) - 1
-        return made
+        ref = super().node(target, args, kwargs, name, tree)
+        if isinstance(ref, Ref):
+            self.positions[ref.name] = len(self.nodes) - 1
+        return ref
 
 
 def _all_none(trees: list[ast.expr]) -> bool:
@@ -214,12 +215,12 @@ def _all_none(trees: list[ast.expr]) -> bool:
 
 
 def _only_init(model: ast.ClassDef, init: ast.FunctionDef) -> ast.ClassDef:
-    """The class with its ``__init__`` alone, under the name it is compared by."""
+    """Return the class with nothing but its ``__init__``, under the name it is compared by."""
     return ast.ClassDef("_", model.bases, model.keywords, [init], model.decorator_list)
 
 
-def _same(source: str, tree: ast.AST) -> bool:
-    """Whether a tree is what this source parses to."""
+def _parses_to(source: str, tree: ast.AST) -> bool:
+    """Return whether this source parses to a tree."""
     pattern: ast.AST = ast.parse(source).body[0]
     if isinstance(pattern, ast.Expr):
         pattern = pattern.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from graph_net.formats.graphnet.paddle_meta import number
+from graph_net.formats.graphnet.paddle_meta import format_number
 from graph_net.formats.graphnet.paddle_model import ALL
 from graph_net.formats.graphnet.paddle_types import type_comment
 from graph_net.formats.graphnet.signs import INFIX, PREFIX
@@ -12,6 +12,7 @@ from graph_net.formats.graphnet.source_layout import (
     INDENT,
     WIDTH,
     Piece,
+    flatten,
     format_brackets,
     format_call,
     format_dict,
@@ -23,15 +24,7 @@ from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node
 from graph_net.graph.paddle_targets import CPU, DETACH, LIST, OPS, output_count
 from graph_net.graph.spec import Result
-from graph_net.graph.values import (
-    DictValue,
-    Dtype,
-    ListValue,
-    Ref,
-    RunDevice,
-    Value,
-    refs,
-)
+from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, RunDevice, Value, refs
 
 PADDLE_RESERVED = frozenset(
     ["self", "paddle", "float", "isinstance", "list", "tuple", "out", "super"]
@@ -40,10 +33,10 @@ _GETITEM = "operator.getitem"
 
 
 def paddle_source(graph: Graph) -> str:
-    """The text of ``model.py``: one Layer with one method that computes the graph."""
+    """Return the text of ``model.py``: one Layer with one method that computes the graph."""
     for name in graph.index:
         if name in PADDLE_RESERVED:
-            raise GraphError("the source of this graph needs that name itself", node=name)
+            raise GraphError("the source uses this name itself; rename the value", node=name)
     head = [
         "import paddle\n\n",
         "class GraphModule(paddle.nn.Layer):",
@@ -56,12 +49,12 @@ def paddle_source(graph: Graph) -> str:
 class _PaddleEmitter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.places = {node.name: i for i, node in enumerate(graph.nodes)}
+        self.positions = {node.name: i for i, node in enumerate(graph.nodes)}
         self.outputs: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        """Of each value that is unpacked the outputs that are read: position and name."""
-        self.whole = {ref.name for ref in refs(graph.output)}
-        """Values that something other than an unpacking reads."""
-        self.last = dict(self.places)
+        """The outputs that are read of each unpacked value: position and name."""
+        self.read_whole = {ref.name for ref in refs(graph.output)}
+        """Values that are read other than by unpacking."""
+        self.last = dict(self.positions)
         for i, node in enumerate(graph.nodes):
             self._note_uses(i, node)
         for ref in refs(graph.output):
@@ -71,44 +64,44 @@ class _PaddleEmitter:
     def _note_uses(self, i: int, node: Node) -> None:
         if node.target != _GETITEM:
             for ref in node.refs:
-                self.whole.add(ref.name)
+                self.read_whole.add(ref.name)
                 self.last[ref.name] = i
             return
         match node.args:
-            case (Ref(name), int(position)) if position >= 0 and name in self.places:
-                # Outputs get their names where the call stands.
+            case (Ref(name), int(position)) if position >= 0 and name in self.positions:
+                # Outputs are named in the statement of the call.
                 self.outputs[name].append((position, node.name))
-                self.last[node.name] = self.places[name]
-                self.last[name] = max(self.last[name], self.places[name])
+                self.last[node.name] = self.positions[name]
+                self.last[name] = max(self.last[name], self.positions[name])
                 return
         raise GraphError("a Paddle sample cannot index a value this way", node=node.name)
 
     def lines(self) -> list[str]:
         names = ["self", *(entry.name for entry in self.graph.inputs)]
-        found = layout("def forward", format_brackets(names, "()"), 1)
-        if len(found) > 1:  # Black gives each argument a line of its own
-            found = [found[0], *(f"{INDENT * 2}{name}," for name in names), found[-1]]
-        found[-1] += ":"
+        source = layout("def forward", format_brackets(names, "()"), 1)
+        if len(source) > 1:  # Black puts each argument on its own line
+            source = [source[0], *(f"{INDENT * 2}{name}," for name in names), source[-1]]
+        source[-1] += ":"
         dying: defaultdict[int, list[str]] = defaultdict(list)
-        for name, place in self.last.items():
+        for name, position in self.last.items():
             if not self._is_nameless(name):
-                dying[place].append(name)
+                dying[position].append(name)
         for i, node in enumerate(self.graph.nodes):
             lines, spare = self._statement(node)
             if lines:
                 dead = sorted([*dying[i], *spare])
-                found += [*lines, *(_deletion(dead) if dead else []), ""]
-        return found + self._result()
+                source += [*lines, *(_deletion_lines(dead) if dead else []), ""]
+        return source + self._result()
 
     def _is_nameless(self, name: str) -> bool:
-        """Whether a call's outputs have names and the call itself has none."""
-        if name not in self.outputs or name in self.whole:
+        """Return whether a call's outputs have names and the call itself has none."""
+        if name not in self.outputs or name in self.read_whole:
             return False
-        target = self.graph.nodes[self.places[name]].target
+        target = self.graph.nodes[self.positions[name]].target
         return target != _GETITEM and output_count(target) != LIST
 
     def _statement(self, node: Node) -> tuple[list[str], list[str]]:
-        """The lines that compute a node, and the names they bind that nothing reads."""
+        """Return the lines that compute a node, and the names they bind that nothing reads."""
         outputs = self.outputs.get(node.name)
         call = None if node.target == _GETITEM else self._expression(node)
         lines: list[str] = []
@@ -118,21 +111,21 @@ class _PaddleEmitter:
         if not outputs:
             return lines, []
         names, spare, aliases = self._names(node, outputs)
-        known = node.result if isinstance(node.result, tuple) else (None,)
+        types = node.result if isinstance(node.result, tuple) else (None,)
         if call is None or call == node.name:
-            lines += [""] * bool(lines) + self._comment(node, known, split=True)
-            lines += _unpacking(names, [], node.name)
+            lines += [""] * bool(lines) + self._comment(node, types, split=True)
+            lines += _unpacking_lines(names, [], node.name)
         else:
             nothing = ", None" * (len(names) - 1) or ","
             unwrap = f"lambda out: out if isinstance(out, (list, tuple)) else (out{nothing})"
-            lines += self._comment(node, known)
-            lines += _unpacking(names, [call, unwrap], "(lambda x, f: f(x))")
+            lines += self._comment(node, types)
+            lines += _unpacking_lines(names, [call, unwrap], "(lambda x, f: f(x))")
         return lines + [f"{INDENT * 2}{alias} = {name}" for alias, name in aliases], spare
 
     def _names(
         self, node: Node, outputs: list[tuple[int, str]]
     ) -> tuple[list[str], list[str], list[tuple[str, str]]]:
-        """A name for every output, those among them that are not read, and second names."""
+        """Return a name for every output, those of them that nothing reads, and second names."""
         count = max(position for position, _ in outputs) + 1
         if isinstance(node.result, tuple):
             count = max(count, len(node.result))
@@ -147,60 +140,60 @@ class _PaddleEmitter:
         spare = []
         for position in range(count):
             if not names[position]:
-                wish = stem if position == 0 else f"{stem}_unused{position}"
-                while wish in self.taken:
-                    wish += "_"
-                self.taken.add(wish)
-                names[position] = wish
-                spare.append(wish)
+                candidate = stem if position == 0 else f"{stem}_unused{position}"
+                while candidate in self.taken:
+                    candidate += "_"
+                self.taken.add(candidate)
+                names[position] = candidate
+                spare.append(candidate)
         return names, spare, aliases
 
     def _comment(self, node: Node, results: tuple[Result, ...], split: bool = False) -> list[str]:
         entries = [self.graph.index[ref.name] for ref in node.refs]
         operands = [entry.spec if isinstance(entry, Input) else entry.result for entry in entries]
-        word = "share_data_" if node.target == DETACH else node.target.rpartition(".")[2]
-        op = "builtin.split" if split else f"pd_op.{word}"
+        operator = "share_data_" if node.target == DETACH else node.target.rpartition(".")[2]
+        op = "builtin.split" if split else f"pd_op.{operator}"
         text = type_comment(op, results, (results,) if split else tuple(operands))
         return [] if text is None else [INDENT * 2 + text]
 
     def _result(self) -> list[str]:
         output = self.graph.output
         if isinstance(output, tuple) and len(output) > 1:
-            flat = ", ".join(_flat(self._piece(item)) for item in output)
-            if len(flat) + len(f"{INDENT * 2}return ") <= WIDTH:
-                return [f"{INDENT * 2}return {flat}"]
+            line = ", ".join(flatten(self._piece(item)) for item in output)
+            if len(line) + len(f"{INDENT * 2}return ") <= WIDTH:
+                return [f"{INDENT * 2}return {line}"]
         return layout("return ", self._piece(output), 2)
 
     # -- expressions --------------------------------------------------------------------------
 
     def _expression(self, node: Node) -> Piece:
-        operator = node.target.startswith(OPS)
-        args = [self._piece(value, operator) for value in node.args]
-        kind, _, word = node.target.partition(".")
+        is_operator = node.target.startswith(OPS)
+        args = [self._piece(value, is_operator) for value in node.args]
+        kind, _, function = node.target.partition(".")
         if kind == "operator" and not node.kwargs:
-            if word in INFIX and len(args) == 2:
-                return f"{_operand(args[0])} {INFIX[word]} {_operand(args[1])}"
-            if word in PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
-                return f"{PREFIX[word]}{_flat(args[0])}"
+            if function in INFIX and len(args) == 2:
+                return f"{_operand(args[0])} {INFIX[function]} {_operand(args[1])}"
+            if function in PREFIX and len(args) == 1 and isinstance(node.args[0], Ref):
+                return f"{PREFIX[function]}{flatten(args[0])}"
         if node.target == "builtins.getattr" and isinstance(node.args[0], Ref):
-            return f"{_flat(args[0])}.{node.args[1]}"
+            return f"{flatten(args[0])}.{node.args[1]}"
         if node.target == DETACH and isinstance(next(iter(node.args), None), Ref):
-            return f"{_flat(args[0])}.detach()"
+            return f"{flatten(args[0])}.detach()"
         if kind != "paddle":
             raise GraphError("a Paddle sample cannot spell this call", node=node.name)
-        keywords = [keyword(key, self._piece(value, operator)) for key, value in node.kwargs]
+        keywords = [keyword(key, self._piece(value, is_operator)) for key, value in node.kwargs]
         return format_call(node.target, [*args, *keywords])
 
-    def _piece(self, value: Value, operator: bool = False) -> Piece:
+    def _piece(self, value: Value, is_operator: bool = False) -> Piece:
         if isinstance(value, Ref):
             return value.name
         if isinstance(value, RunDevice):
             return "paddle.framework._current_expected_place()"
-        if operator and value == CPU:
+        if is_operator and value == CPU:
             return "paddle.core.CPUPlace()"
         if isinstance(value, tuple):
             items = [self._piece(item) for item in value]
-            return format_brackets(items, "()") if len(items) != 1 else f"({_flat(items[0])},)"
+            return format_brackets(items, "()") if len(items) != 1 else f"({flatten(items[0])},)"
         if isinstance(value, ListValue):
             return format_brackets([self._piece(item) for item in value.items])
         if isinstance(value, DictValue):
@@ -208,23 +201,19 @@ class _PaddleEmitter:
         if isinstance(value, Dtype):
             return f"paddle.{value.name}"
         if isinstance(value, float):
-            return number(value)
+            return format_number(value)
         if value is None or isinstance(value, (bool, int, str)):
             return literal(value)
         raise GraphError(f"a Paddle sample cannot spell a {type(value).__name__}")
 
 
-def _flat(piece: Piece) -> str:
-    return piece if isinstance(piece, str) else piece.flat()
-
-
 def _operand(piece: Piece) -> str:
-    text = _flat(piece)
+    text = flatten(piece)
     return f"({text})" if text.startswith("-") else text
 
 
-def _unpacking(names: list[str], parts: list[Piece], function: str) -> list[str]:
-    """``a, b = function(parts)``, or without parts ``a, b = function``."""
+def _unpacking_lines(names: list[str], parts: list[Piece], function: str) -> list[str]:
+    """Return the lines of ``a, b = function(parts)``, or without parts ``a, b = function``."""
     head = f"{', '.join(names)}{',' * (len(names) == 1)} = "
     piece: Piece = format_call(function, parts) if parts else function
     if len(head) + len(function) + len(INDENT * 2) + 1 <= WIDTH:
@@ -233,8 +222,8 @@ def _unpacking(names: list[str], parts: list[Piece], function: str) -> list[str]
     return [f"{INDENT * 2}(", *(f"{INDENT * 3}{name}," for name in names), *lines]
 
 
-def _deletion(names: list[str]) -> list[str]:
-    flat = f"{INDENT * 2}del {', '.join(names)}"
-    if len(flat) <= WIDTH:
-        return [flat]
+def _deletion_lines(names: list[str]) -> list[str]:
+    line = f"{INDENT * 2}del {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return [line]
     return [f"{INDENT * 2}del (", *(f"{INDENT * 3}{name}," for name in names), f"{INDENT * 2})"]

@@ -1,7 +1,7 @@
 """The types in a Paddle sample's comments: ``# pd_op.add: (2x3xf32) <- (2x3xf32, 3xf32)``.
 
-They say what is known of each result. A size that Paddle left open is written -1; a result with
-one is read as unknown.
+They give the type of each result. A size that Paddle left open is written -1; a result with one
+is read as unknown.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _SHORT = {
 _LONG = {short: name for name, short in _SHORT.items()} | {"u8": "uint8"}
 _COMMENT = re.compile(r"\s*# (?P<op>\w+\.\w+): \((?P<results>[^()]*)\) <- ")
 _TENSOR = re.compile(r"(x|(?:\d+x)*)([a-z]\w*)", re.ASCII)
-_LONGEST = 20_000
-"""Letters of the longest comment that is looked at."""
+_MAX_COMMENT = 20_000
+"""Length of the longest comment that is parsed."""
 
 
 def type_text(spec: Result) -> str:
-    """A value's type as a comment spells it, a question mark where it is not known."""
+    """Return a value's type as a comment spells it; a question mark if it is unknown."""
     if isinstance(spec, tuple):
         return f"[{', '.join(type_text(item) for item in spec)}]"
     if not isinstance(spec, TensorSpec) or spec.dtype not in _SHORT:
@@ -38,15 +38,15 @@ def type_text(spec: Result) -> str:
 
 
 def type_comment(op: str, results: tuple[Result, ...], operands: tuple[Result, ...]) -> str | None:
-    """The comment above a statement, None if nothing is known of what it gives."""
-    given = ", ".join(type_text(result) for result in results)
-    taken = ", ".join(type_text(operand) for operand in operands)
-    return f"# {op}: ({given}) <- ({taken})" if given.strip("?, []") else None
+    """Return the comment above a statement; None if nothing is known of its results."""
+    outputs = ", ".join(type_text(result) for result in results)
+    inputs = ", ".join(type_text(operand) for operand in operands)
+    return f"# {op}: ({outputs}) <- ({inputs})" if outputs.strip("?, []") else None
 
 
 def results_in(comment: str) -> tuple[Result, ...] | None:
-    """What a comment says of each result of the statement below it; None if it is no such."""
-    match = _COMMENT.match(comment) if len(comment) <= _LONGEST else None
+    """Return a comment's type for each result of the statement below; None for other comments."""
+    match = _COMMENT.match(comment) if len(comment) <= _MAX_COMMENT else None
     return tuple(_type(part) for part in _parts(match["results"])) if match else None
 
 
@@ -63,5 +63,5 @@ def _type(text: str) -> Result:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between the commas that are in no bracket; lists are not nested further."""
+    """Return the comma-separated parts outside brackets; lists are not nested further."""
     return [part for part in re.findall(r"\[[^\[\]]*\]|[^,\[\]\s]+", text) if part]

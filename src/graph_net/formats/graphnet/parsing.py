@@ -1,7 +1,7 @@
-"""Source of a sample as syntax trees of bounded size; nothing is executed.
+"""Parsing of a sample's source into syntax trees of bounded size; nothing is executed.
 
-A tree takes about half a kilobyte for each token of its source, so tokens are counted before any
-tree is made: 4 MB of ``1,1,1`` would fill 2 GB.
+A tree takes about half a kilobyte per token of source, so tokens are counted before parsing:
+4 MB of ``1,1,1`` would fill 2 GB.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 
 PIECE = 1 << 20
-"""Letters of the metadata classes that are one tree."""
+"""Characters of metadata classes that are parsed as one tree."""
 QUOTED = 200
-"""So many nodes a tree may have to be quoted in an error."""
+"""The most nodes of a tree that an error quotes."""
 _TOKEN = re.compile(r"\w+|[^\w\s]|\n")
 _CLASS = re.compile(r"^class\b", re.MULTILINE)
 
 
 @contextmanager
 def readable(file: str) -> Iterator[None]:
-    """Turns what Python raises on absurdly deep or long source into a GraphError."""
+    """Turn what Python raises on absurdly deep or long source into a GraphError."""
     try:
         yield
     except GraphError:
@@ -35,9 +35,9 @@ def readable(file: str) -> Iterator[None]:
 
 
 def parse(source: str, file: str, limits: GraphLimits = DEFAULT_LIMITS) -> ast.Module:
-    """The syntax tree of a source file; raises LimitExceeded before one too large is made."""
+    """Return the syntax tree of a file; raise LimitExceeded before making one too large."""
     if 2 * len(source) > limits.tokens and _cost(source, limits.tokens) > limits.tokens:
-        raise LimitExceeded(f"{file} has more than {limits.tokens} words in one piece")
+        raise LimitExceeded(f"{file} has more than {limits.tokens} tokens in one piece")
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -47,15 +47,15 @@ def parse(source: str, file: str, limits: GraphLimits = DEFAULT_LIMITS) -> ast.M
 
 
 def _cost(source: str, most: int) -> int:
-    """The tokens of a source, up to some; the end of a statement counts twice, as it costs."""
+    """Count the tokens of a source, up to ``most``; a statement's end counts twice, as it costs."""
     ends = source.count("\n") + source.count(";")
     return ends + sum(1 for _ in islice(_TOKEN.finditer(source), most + 1))
 
 
 def class_pieces(source: str) -> Iterator[tuple[int, str]]:
-    """A source that is classes alone in pieces of some of them, with the lines before each."""
+    """Yield a source of classes in pieces of several, each with the number of lines before it."""
     begin = lines = 0
-    starts = [found.start() for found in _CLASS.finditer(source)] if len(source) > PIECE else []
+    starts = [match.start() for match in _CLASS.finditer(source)] if len(source) > PIECE else []
     for start, following in pairwise([*starts, len(source)]):
         if start > begin and following - begin > PIECE:
             yield lines, source[begin:start]
@@ -65,10 +65,10 @@ def class_pieces(source: str) -> Iterator[tuple[int, str]]:
 
 
 def is_short(tree: ast.AST, nodes: int) -> bool:
-    """Whether a tree has at most so many nodes."""
+    """Return whether a tree has at most this many nodes."""
     return sum(1 for _ in islice(ast.walk(tree), nodes + 1)) <= nodes
 
 
 def excerpt(tree: ast.AST) -> str:
-    """The beginning of what a tree was parsed from, for an error."""
+    """Return the beginning of a tree's source, for an error."""
     return ast.unparse(tree)[:80] if is_short(tree, QUOTED) else f"a long {type(tree).__name__}"

@@ -1,4 +1,4 @@
-"""A GraphNet sample directory in, a level-``torch`` or ``paddle`` Graph out, by parsing alone."""
+"""The reader of GraphNet sample directories, by parsing alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gc
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -37,34 +38,33 @@ from graph_net.store.files import open_regular
 
 MARKER = "graph_net.json"
 """Written last, so its presence marks a complete sample."""
-_ROLES = frozenset(role.value for role in Role)
+_ROLES = [role.value for role in Role]
 
 
 def read_sample(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph:
-    """The Graph of a sample directory; GraphError says which file and line cannot be read."""
-    found = read_parts(directory, limits)
-    if isinstance(found, Batched):
+    """Return the Graph of a sample directory; GraphError names the unreadable file and line."""
+    graph = read_parts(directory, limits)
+    if isinstance(graph, Batched):
         raise GraphError(
-            "holds regions computed under vmap, which have to be traced: "
-            "graph_net.corpus.open_sample does that"
+            "holds regions under vmap, which must be traced; graph_net.corpus.open_sample does that"
         )
-    return found
+    return graph
 
 
 def read_parts(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph | Batched:
-    """The Graph of a sample directory, or what has to be traced to become one."""
+    """Return the Graph of a sample directory, or what must be traced to become one."""
     directory = Path(directory)
-    if not is_utf8(directory.name):  # a model without a name of its own is called so
+    if not is_utf8(directory.name):  # the default name of the model
         raise GraphError(f"the name {printable(directory.name)} is not UTF-8; rename the directory")
+    read = partial(_read_text, limits=limits)
     with _collector_paused():
-        source = _text(directory / "model.py", limits, required=True)
+        source = read(directory / "model.py", required=True)
         level, provenance = _origin(directory, limits, source)
         paddle = level is Level.PADDLE
         body = (read_paddle_model if paddle else read_model)(source, limits)
-        weights = read_meta(_text(directory / "weight_meta.py", limits), "weight_meta.py", limits)
-        metas = read_meta(_text(directory / "input_meta.py", limits), "input_meta.py", limits)
-        metas = weights | metas
-        rules = read_constraints(_text(directory / "input_tensor_constraints.py", limits), limits)
+        weights = read_meta(read(directory / "weight_meta.py"), "weight_meta.py", limits)
+        metas = weights | read_meta(read(directory / "input_meta.py"), "input_meta.py", limits)
+        rules = read_constraints(read(directory / "input_tensor_constraints.py"), limits)
         specs: dict[tuple[Any, ...], TensorSpec] = {}
         if paddle:
             names = [argument.name for argument in body.arguments]
@@ -85,20 +85,21 @@ def read_parts(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> G
 
 
 def find_samples(root: Path | str) -> Iterator[Path]:
-    """Every sample directory at or below a directory, in sorted order."""
+    """Yield every sample directory at or below a directory, in sorted order."""
     root = Path(root)
     if (root / "model.py").is_file():
         yield root
         return
-    found = (path.parent for path in root.rglob("model.py"))
-    # A hidden directory is what a killed writer had not finished.
-    yield from sorted(p for p in found if not any(w[0] == "." for w in p.relative_to(root).parts))
+    # A hidden directory is one that a killed writer left unfinished.
+    for directory in sorted(path.parent for path in root.rglob("model.py")):
+        if not any(part.startswith(".") for part in directory.relative_to(root).parts):
+            yield directory
 
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    # A syntax tree is many small objects that all live until the end: collecting among them
-    # costs a third of the reading time and frees nothing.
+    # A syntax tree is many small objects that all live until the end: collecting garbage
+    # among them costs a third of the reading time and frees nothing.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -108,13 +109,13 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _text(path: Path, limits: GraphLimits, required: bool = False) -> str:
+def _read_text(path: Path, limits: GraphLimits, required: bool = False) -> str:
     try:
         with open_regular(path) as file:
             data = file.read(limits.bytes + 1)
     except FileNotFoundError:
         if required:
-            raise GraphError(f"{path.name} is missing: this is no sample directory") from None
+            raise GraphError(f"{path.name} is missing: not a sample directory") from None
         return ""
     except OSError as error:
         raise GraphError(f"{path.name} cannot be read: {error.strerror}") from error
@@ -139,8 +140,8 @@ def _input(
         raise GraphError("weight_meta.py does not describe this argument", node=name)
     local = argument.local if argument.local != default_local(name) else None
     role = role_by_name(name, argument.annotation.endswith("Parameter"))
-    if isinstance(word := meta.get("role"), str) and word in _ROLES:
-        role = Role(word)
+    if meta.get("role") in _ROLES:
+        role = Role(meta["role"])
     original = meta.get("original_name")
     original = original if isinstance(original, str) else None
     if argument.annotation.endswith(("SymInt", "SymFloat", "SymBool")):
@@ -180,26 +181,26 @@ def _tensor(
     return spec, recipe
 
 
-# Fields that every sample has and that say nothing about it.
+# Fields that are the same in every sample.
 _CONSTANT_FIELDS = {"num_devices_required": 1, "num_nodes_required": 1}
 
 
 def _origin(directory: Path, limits: GraphLimits, source: str) -> tuple[Level, Provenance]:
-    text = _text(directory / MARKER, limits)
+    text = _read_text(directory / MARKER, limits)
     try:
         fields = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
         raise GraphError(f"{MARKER} is not JSON: {error}") from error
     if not isinstance(fields, dict):
-        raise GraphError(f"{MARKER} is no JSON object")
+        raise GraphError(f"{MARKER} is not a JSON object")
 
     def take(*keys: str) -> str:
-        words = [fields.pop(key, None) for key in keys]
-        return next((word for word in words if isinstance(word, str) and word), "")
+        texts = [fields.pop(key, None) for key in keys]
+        return next((text for text in texts if isinstance(text, str) and text), "")
 
     framework = take("framework") or _framework_of(source)
     if framework not in ("torch", "paddle"):
-        why = f"a {framework[:40]} sample; torch and paddle samples are read"
+        why = f"a {framework[:40]} sample; only torch and paddle samples can be read"
         raise GraphError(why, field="framework")
     for key, value in _CONSTANT_FIELDS.items():
         if fields.get(key) == value:
@@ -208,7 +209,7 @@ def _origin(directory: Path, limits: GraphLimits, source: str) -> tuple[Level, P
     if level not in (("torch", "aten") if framework == "torch" else ("paddle",)):
         raise GraphError(f"unknown level {level[:40]!r}", field="level")
     tags = fields.pop("tags", [])
-    graph_hash = _text(directory / "graph_hash.txt", limits).strip()
+    graph_hash = _read_text(directory / "graph_hash.txt", limits).strip()
     if graph_hash and graph_hash != sha256(source.encode()).hexdigest():
         fields["graph_hash"] = graph_hash
     return Level(level), Provenance(
@@ -219,20 +220,20 @@ def _origin(directory: Path, limits: GraphLimits, source: str) -> tuple[Level, P
         tags=tuple(t for t in tags if isinstance(t, str)) if isinstance(tags, list) else (),
         framework=framework,
         framework_version=take("framework_version"),
-        options=tuple((str(key), _frozen(value)) for key, value in fields.items()),
+        options=tuple((str(key), _freeze(value)) for key, value in fields.items()),
     )
 
 
 def _framework_of(source: str) -> str:
-    """The framework of a sample whose marker does not say: older ones have none."""
+    """Return the framework of a sample whose marker does not name one, as older ones do not."""
     return "paddle" if source.lstrip().startswith("import paddle") else "torch"
 
 
-def _frozen(value: Any, depth: int = 8) -> Value:
+def _freeze(value: Any, depth: int = 8) -> Value:
     if depth == 0:
         raise GraphError(f"{MARKER} is nested too deeply")
     if isinstance(value, list):
-        return ListValue(tuple(_frozen(item, depth - 1) for item in value))
+        return ListValue(tuple(_freeze(item, depth - 1) for item in value))
     if isinstance(value, dict):
-        return DictValue(tuple((str(k), _frozen(v, depth - 1)) for k, v in sorted(value.items())))
+        return DictValue(tuple((str(k), _freeze(v, depth - 1)) for k, v in sorted(value.items())))
     return plain_float(value) if isinstance(value, float) else value

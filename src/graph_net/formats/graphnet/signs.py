@@ -1,4 +1,4 @@
-"""How Python writes the functions of its ``operator`` module: signs, and their syntax trees."""
+"""The signs and syntax trees of the functions of Python's ``operator`` module."""
 
 from __future__ import annotations
 

@@ -9,8 +9,9 @@ from graph_net.formats.graphnet.source_layout import (
     INDENT,
     Brackets,
     Piece,
+    flatten,
     format_dict,
-    freeing,
+    freeing_lines,
     keyword,
     layout,
     literal,
@@ -33,24 +34,24 @@ from graph_net.graph.values import (
 
 _ALWAYS = frozenset({"self", "slice", "complex", *BUILTINS})
 RESERVED = _ALWAYS | {"torch", "device", "inf", "operator", "math"}
-"""Every name that some source needs; which ones this one does, ``needed_names`` says."""
+"""Every name that a source may use itself; ``needed_names`` gives those that one does."""
 
 
 def model_source(graph: Graph, device: str = "cpu") -> str:
-    """The text of ``model.py``: one class with one method that computes the graph."""
+    """Return the text of ``model.py``: one class with one method that computes the graph."""
     emitter = _Emitter(graph, device)
     text = "\n".join(emitter.lines())
     imports = _imports(text)
-    needed = _needed(imports)
+    needed = _used_names(imports)
     for name in (*graph.index, *emitter.locals.values()):
         if name in needed:
-            raise GraphError("the source of this graph needs that name itself", node=name)
+            raise GraphError("the source uses this name itself; rename the value", node=name)
     return "\n\n".join(imports) + "\n\n\nclass GraphModule(torch.nn.Module):\n" + text + "\n"
 
 
 def needed_names(graph: Graph, device: str = "cpu") -> frozenset[str]:
-    """The names that the source of a graph needs itself."""
-    return _needed(_imports("\n".join(_Emitter(graph, device).lines())))
+    """Return the names that the source of a graph uses itself."""
+    return _used_names(_imports("\n".join(_Emitter(graph, device).lines())))
 
 
 def _imports(text: str) -> list[str]:
@@ -66,30 +67,28 @@ def _imports(text: str) -> list[str]:
     return imports
 
 
-def _needed(imports: Sequence[str]) -> frozenset[str]:
+def _used_names(imports: Sequence[str]) -> frozenset[str]:
     return frozenset({*_ALWAYS, *(line.split()[-1] for line in imports)})
 
 
 def annotation(entry: Input) -> str:
-    """The annotation Dynamo gives an argument."""
+    """Return the annotation that Dynamo gives an argument."""
     if isinstance(entry.spec, ScalarSpec):
-        return {"int": "torch.SymInt", "float": "torch.SymFloat", "bool": "torch.SymBool"}[
-            entry.spec.kind
-        ]
+        return f"torch.Sym{entry.spec.kind.capitalize()}"
     return "torch.nn.parameter.Parameter" if entry.role is Role.PARAMETER else "torch.Tensor"
 
 
 def _locals(graph: Graph) -> dict[str, str]:
-    """What the body calls each argument: a name that nothing else has."""
+    """Return a unique local name for each argument."""
     taken = set(graph.index)
-    found: dict[str, str] = {}
-    wishes = [(e.name, e.local) for e in graph.inputs if e.local is not None]
-    wishes += [(e.name, default_local(e.name)) for e in graph.inputs]
-    for name, local in wishes:
-        if name not in found and local not in taken:
-            found[name] = local
+    locals_: dict[str, str] = {}
+    candidates = [(e.name, e.local) for e in graph.inputs if e.local is not None]
+    candidates += [(e.name, default_local(e.name)) for e in graph.inputs]
+    for name, local in candidates:
+        if name not in locals_ and local not in taken:
+            locals_[name] = local
             taken.add(local)
-    return {entry.name: found.get(entry.name, entry.name) for entry in graph.inputs}
+    return {entry.name: locals_.get(entry.name, entry.name) for entry in graph.inputs}
 
 
 class _Emitter:
@@ -112,44 +111,44 @@ class _Emitter:
         return last
 
     def lines(self) -> list[str]:
-        found = [f"{INDENT}def forward(", f"{INDENT * 2}self,"]
+        source = [f"{INDENT}def forward(", f"{INDENT * 2}self,"]
         for entry in self.graph.inputs:
-            found.append(f"{INDENT * 2}{entry.name}: {annotation(entry)},")
-        found.append(f"{INDENT}):")
+            source.append(f"{INDENT * 2}{entry.name}: {annotation(entry)},")
+        source.append(f"{INDENT}):")
         for entry in self.graph.inputs:
             if self.locals[entry.name] != entry.name:
-                found += layout(f"{self.locals[entry.name]} = ", entry.name, 2)
+                source += layout(f"{self.locals[entry.name]} = ", entry.name, 2)
         for i, node in enumerate(self.graph.nodes):
-            found += self._statement(i, node)
+            source += self._statement(i, node)
             freed = dict.fromkeys(
                 name
                 for name in (node.name, *(ref.name for ref in node.refs))
                 if self.last.get(name) == i
             )
             if freed:
-                found += freeing([self._name(n) for n in freed], INDENT * 2)
-        return found + layout("return ", self._piece(self.graph.output), 2)
+                source += freeing_lines([self._name(n) for n in freed], INDENT * 2)
+        return source + layout("return ", self._piece(self.graph.output), 2)
 
     def _statement(self, position: int, node: Node) -> list[str]:
-        kind, _, word = node.target.partition(".")
+        kind, _, function = node.target.partition(".")
         first = node.args[0] if node.args else None
         if kind == "operator" and isinstance(first, Ref) and not node.kwargs:
             owner = self._name(first.name)
-            # After `x += y` Python's x is the new value: only where the old one is done with.
+            # After `x += y` x is the new value, so the old one must be dead.
             dead = self.last[first.name] == position and first not in refs(node.args[1:])
-            if word in AUGMENTED and len(node.args) == 2 and dead:
-                sign = f"{owner} {AUGMENTED[word]}= "
+            if function in AUGMENTED and len(node.args) == 2 and dead:
+                sign = f"{owner} {AUGMENTED[function]}= "
                 lines = layout(sign, self._piece(node.args[1]), 2)
                 return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
-            if word == "setitem" and len(node.args) == 3:
-                index = Brackets(f"{owner}[", (self._piece(node.args[1]),), "]").flat()
-                lines = layout(f"{index} = ", self._piece(node.args[2]), 2)
+            if function == "setitem" and len(node.args) == 3:
+                item = f"{owner}[{flatten(self._piece(node.args[1]))}]"
+                lines = layout(f"{item} = ", self._piece(node.args[2]), 2)
                 return [*lines, f"{INDENT * 2}{node.name} = {owner}"]
-        return layout(f"{node.name} = ", self._expression(node, kind, word), 2)
+        return layout(f"{node.name} = ", self._expression(node, kind, function), 2)
 
     def _expression(self, node: Node, kind: str, word: str) -> Piece:
         args = [self._piece(value) for value in node.args]
-        texts = [a if isinstance(a, str) else a.flat() for a in args]
+        texts = [flatten(piece) for piece in args]
         if kind == "operator" and not node.kwargs:
             if word in INFIX and len(args) == 2:
                 return f"{self._operand(texts[0])} {INFIX[word]} {self._operand(texts[1])}"

@@ -13,7 +13,7 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """Something in brackets: what stands before, the parts, and how it closes."""
+    """An expression in brackets: its opening text, its parts, its closing bracket."""
 
     opening: str
     parts: tuple[str | Brackets, ...]
@@ -21,32 +21,36 @@ class Brackets:
     one_comma: bool = False
     subscript: bool = False
 
-    def flat(self) -> str:
-        inside = ", ".join(p if isinstance(p, str) else p.flat() for p in self.parts)
+    @property
+    def inside(self) -> str:
+        """The parts on one line."""
         comma = "," if self.one_comma and len(self.parts) == 1 else ""
-        return f"{self.opening}{inside}{comma}{self.closing}"
+        return ", ".join(map(flatten, self.parts)) + comma
 
 
 Piece = str | Brackets
 
 
+def flatten(piece: Piece) -> str:
+    """Return a piece on one line."""
+    return piece if isinstance(piece, str) else f"{piece.opening}{piece.inside}{piece.closing}"
+
+
 def layout(head: str, piece: Piece, indent: int) -> list[str]:
-    """Lines of ``head`` and an expression, broken as Black would where they are too long."""
+    """Return the lines of ``head`` and an expression, broken as Black breaks them."""
     margin = INDENT * indent
-    flat = piece if isinstance(piece, str) else piece.flat()
-    inner = margin + INDENT
-    if len(margin) + len(head) + len(flat) <= WIDTH:
-        return [f"{margin}{head}{flat}"]
+    line, inner = flatten(piece), margin + INDENT
+    if len(margin) + len(head) + len(line) <= WIDTH:
+        return [f"{margin}{head}{line}"]
     if isinstance(piece, str) or not piece.parts:
         room = WIDTH - len(margin)
-        fits = len(head) < room and (len(flat) + 4 <= room or not isinstance(piece, str))
+        fits = len(head) < room and (len(line) + 4 <= room or not isinstance(piece, str))
         if head.endswith(" = ") and fits:
-            return [f"{margin}{head}(", inner + flat, f"{margin})"]
-        return [f"{margin}{head}{flat}"]
-    inside = ", ".join(p if isinstance(p, str) else p.flat() for p in piece.parts)
-    comma = "," if piece.one_comma and len(piece.parts) == 1 else ""
-    if len(inner) + len(inside) <= WIDTH and not comma:
-        return [f"{margin}{head}{piece.opening}", inner + inside, margin + piece.closing]
+            return [f"{margin}{head}(", inner + line, f"{margin})"]
+        return [f"{margin}{head}{line}"]
+    needs_comma = piece.one_comma and len(piece.parts) == 1
+    if len(inner) + len(piece.inside) <= WIDTH and not needs_comma:
+        return [f"{margin}{head}{piece.opening}", inner + piece.inside, margin + piece.closing]
     lines = [f"{margin}{head}{piece.opening}"]
     for part in piece.parts:
         broken = layout("", part, indent + 1)
@@ -56,8 +60,8 @@ def layout(head: str, piece: Piece, indent: int) -> list[str]:
     return lines
 
 
-def freeing(names: list[str], margin: str) -> list[str]:
-    """``a = b = c = None``, broken before the name that would not fit, as Black does."""
+def freeing_lines(names: list[str], margin: str) -> list[str]:
+    """Return the lines of ``a = b = c = None``, broken as Black breaks them."""
     lines: list[str] = []
     line = margin
     for position, name in enumerate(names):
@@ -75,7 +79,7 @@ def freeing(names: list[str], margin: str) -> list[str]:
 
 
 def literal(value: bool | int | float | complex | str | object | None) -> str:
-    """A constant as Python source that reads back as the same constant."""
+    """Return a constant as Python source that reads back as the same constant."""
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -86,7 +90,7 @@ def literal(value: bool | int | float | complex | str | object | None) -> str:
 
 
 def quote(text: str) -> str:
-    """A string literal in double quotes."""
+    """Return a string literal in double quotes."""
     escaped = repr(text)
     if escaped[0] == "'":
         return '"' + escaped[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
@@ -94,22 +98,22 @@ def quote(text: str) -> str:
 
 
 def format_brackets(parts: Sequence[Piece], brackets: str = "[]") -> Piece:
-    """Parts between brackets, to be laid out on as many lines as they need."""
+    """Return parts between brackets, ready for ``layout``."""
     return Brackets(brackets[0], tuple(parts), brackets[1])
 
 
 def format_call(function: str, parts: Sequence[Piece]) -> Piece:
-    """A call, to be laid out on as many lines as it needs."""
+    """Return a call, ready for ``layout``."""
     return Brackets(f"{function}(", tuple(parts), ")")
 
 
 def format_dict(items: Sequence[tuple[str, Piece]]) -> Piece:
-    """A dictionary, to be laid out on as many lines as it needs."""
+    """Return a dictionary, ready for ``layout``."""
     return Brackets("{", tuple(_pair(key, piece) for key, piece in items), "}")
 
 
 def keyword(key: str, piece: Piece) -> Piece:
-    """``key=…`` in a call, or ``**{"key": …}`` where the key is a word of Python's own."""
+    """Return ``key=…`` of a call, or ``**{"key": …}`` if the key is a Python keyword."""
     if iskeyword(key) or key == "__debug__":
         return Brackets("**{", (_pair(key, piece),), "}")
     if isinstance(piece, str):

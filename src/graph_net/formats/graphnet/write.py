@@ -1,4 +1,4 @@
-"""A Graph as a GraphNet sample directory that GraphNet's own tools accept."""
+"""The writer of GraphNet sample directories, which GraphNet's own tools accept."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from graph_net.graph.values import DictValue, ListValue, Value
 def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> None:
     """Write the six files (five for Paddle); a new directory appears complete or not at all.
 
-    Inputs and calls whose names the source needs itself (``torch``, ``max``) get longer ones.
-    In an existing directory the files of the same name are replaced, the marker last; whatever
-    else lies there (subgraphs, say) stays.
+    Inputs and calls whose names the source uses itself (``torch``, ``max``) are renamed. In an
+    existing directory the files of the same name are replaced, the marker last; other files (such
+    as subgraphs) stay.
     """
     directory = Path(directory)
-    given = graph.provenance.option("graph_hash")
-    graph = _nameable(graph, device)
+    recorded = graph.provenance.option("graph_hash")
+    graph = _rename_reserved(graph, device)
     files = _paddle_files(graph) if graph.level is Level.PADDLE else _files(graph, device)
     digest = sha256(files["model.py"].encode()).hexdigest()
-    files["graph_hash.txt"] = given if isinstance(given, str) else digest
+    files["graph_hash.txt"] = recorded if isinstance(recorded, str) else digest
     files[MARKER] = json.dumps(_marker(graph), indent=4)
     aside = directory.with_name(f".{directory.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)
@@ -60,7 +60,7 @@ def write_sample(graph: Graph, directory: Path | str, device: str = "cpu") -> No
 
 
 def _move(aside: Path, directory: Path, names: Iterable[str]) -> None:
-    """Give files the names that they are to have; the last of them is the marker."""
+    """Move the files to their final names; the marker is last."""
     if not directory.is_dir():
         aside.rename(directory)
         return
@@ -69,12 +69,12 @@ def _move(aside: Path, directory: Path, names: Iterable[str]) -> None:
         (aside / name).replace(directory / name)
 
 
-def _nameable(graph: Graph, device: str) -> Graph:
+def _rename_reserved(graph: Graph, device: str) -> Graph:
     if graph.level is Level.PADDLE:
         return without_names(graph, PADDLE_RESERVED)
     locals_ = {entry.local for entry in graph.inputs}
     if RESERVED.isdisjoint(graph.index) and RESERVED.isdisjoint(locals_):
-        return graph  # as nearly all are, so that the source is written once
+        return graph  # the usual case, which generates the source once
     return without_names(graph, needed_names(graph, device))
 
 
@@ -88,13 +88,9 @@ def _files(graph: Graph, device: str) -> dict[str, str]:
 
 
 def _paddle_files(graph: Graph) -> dict[str, str]:
-    """The files of a Paddle sample, which has no constraints and names no device."""
+    """Return the files of a Paddle sample, which has no constraints and names no device."""
     weights, inputs = paddle_metas(graph)
-    return {
-        "model.py": paddle_source(graph),
-        "weight_meta.py": weights,
-        "input_meta.py": inputs,
-    }
+    return {"model.py": paddle_source(graph), "weight_meta.py": weights, "input_meta.py": inputs}
 
 
 # -- weight_meta.py ---------------------------------------------------------------------------
@@ -109,10 +105,7 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
     dtype = spec.dtype if isinstance(spec, TensorSpec) else "int64"
     sizes = list(spec.sizes(graph.bindings)) if isinstance(spec, TensorSpec) else []
     mean, std = _statistics(recipe) if isinstance(spec, TensorSpec) else (None, None)
-    lines = [
-        f"class Program_weight_tensor_meta_{entry.name}:",
-        f"    name = {quote(entry.name)}",
-    ]
+    lines = [f"class Program_weight_tensor_meta_{entry.name}:", f"    name = {quote(entry.name)}"]
     if entry.original is not None:
         lines.append(f"    original_name = {quote(entry.original)}")
     lines += [
@@ -136,7 +129,7 @@ def _meta(graph: Graph, entry: Input, device: str) -> list[str]:
 
 
 def _statistics(recipe: Recipe) -> tuple[float | None, float | None]:
-    """Mean and deviation as GraphNet's tools read them, which draw at a fifth of the deviation."""
+    """Return mean and std for GraphNet's tools, which draw at a fifth of the std."""
     if isinstance(recipe, Normal):
         return recipe.mean, recipe.std
     if isinstance(recipe, Constant) and isinstance(recipe.value, float):
@@ -147,7 +140,7 @@ def _statistics(recipe: Recipe) -> tuple[float | None, float | None]:
 
 
 def _extras(entry: Input) -> list[str]:
-    """What GraphNet's fields do not say; its tools ignore further attributes."""
+    """Return what GraphNet's fields cannot express; its tools ignore further attributes."""
     lines = []
     recipe, spec = entry.recipe, entry.spec
     if isinstance(spec, TensorSpec):
@@ -170,9 +163,7 @@ def _extras(entry: Input) -> list[str]:
 
 
 def _number(value: Any) -> str:
-    if isinstance(value, float) and value != value:
-        return 'float("nan")'
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+    if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, complex):  # repr loses the sign of a zero, and has no infinities
         return f"complex({_number(value.real)}, {_number(value.imag)})"
@@ -222,14 +213,14 @@ def _marker(graph: Graph) -> dict[str, Any]:
         "num_nodes_required": 1,
         "model_name": origin.model,
     }
-    words = {
+    texts = {
         "source": origin.library,
         "heuristic_tag": origin.category,
         "subcategory": origin.subcategory,
         "framework_version": origin.framework_version,
         "level": graph.level.value if graph.level is Level.ATEN else "",
     }
-    fields |= {key: word for key, word in words.items() if word}
+    fields |= {key: text for key, text in texts.items() if text}
     if origin.tags:
         fields["tags"] = list(origin.tags)
     fields |= {key: _plain(value) for key, value in origin.options if key != "graph_hash"}

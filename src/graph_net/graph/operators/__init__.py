@@ -1,10 +1,10 @@
-"""What an operator is: one table of traits, read by everyone who asks by an operator's name.
+"""The traits of operators: one table, looked up by an operator's name.
 
 ``operator_traits.txt`` has one line per operator: its bare name (``base_name``), then its traits. A
-trait of arguments says where they stand: ``sizes@1+2`` are two arguments from the second on,
-``sizes@1+`` all from there, ``inplace-flag@3`` the fourth alone. Names of Paddle begin with
+trait of arguments gives their positions: ``sizes@1+2`` are two arguments from the second on,
+``sizes@1+`` all from there, ``inplace-flag@3`` the fourth only. Names of Paddle begin with
 ``paddle.``. Rules go by name so that they are the same on every torch version and need no torch;
-a test holds them against torch's schemas.
+a test checks them against torch's schemas.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from importlib.resources import files
 ENTER_AUTOCAST = "torch.amp.autocast_mode._enter_autocast"
 EXIT_AUTOCAST = "torch.amp.autocast_mode._exit_autocast"
 EVERY = 99
-"""As many arguments as there are."""
+"""Stands for all remaining arguments."""
 PADDLE = "paddle."
 _TRAIT = re.compile(r"(?P<trait>[a-z-]+)(@(?P<first>\d+)(?P<more>\+(?P<count>\d*))?)?", re.ASCII)
 
 
 class Trait(StrEnum):
-    """What an operator can be or do."""
+    """A property of an operator."""
 
     # Memory and order
     VIEW = "view"
@@ -32,7 +32,7 @@ class Trait(StrEnum):
     IN_PLACE = "in-place"
     """Writes to its first argument, though its name does not end in one underscore."""
     INPLACE_FLAG = "inplace-flag"
-    """Writes to its first argument where the argument at this position is true."""
+    """Writes to its first argument if the argument at this position is true."""
     RUNNING_STATISTICS = "running-statistics"
     """Updates a running mean and variance in training."""
     CHANGES_METADATA = "changes-metadata"
@@ -46,7 +46,7 @@ class Trait(StrEnum):
     RANDOM = "random"
     """Takes numbers from the random generator."""
     DROPOUT = "dropout"
-    """Takes random numbers in training alone."""
+    """Takes random numbers only in training."""
     RANDOM_UNLESS_TEST = "random-unless-test"
     """Paddle: takes random numbers unless ``is_test`` is true."""
 
@@ -60,9 +60,9 @@ class Trait(StrEnum):
     SHAPE_QUERY = "shape-query"
     """Reads the sizes of a tensor and none of its values."""
     SCALAR_READ = "scalar-read"
-    """Gives values of a tensor as Python numbers."""
+    """Returns values of a tensor as Python numbers."""
     SIZES = "sizes"
-    """Whole numbers among these arguments are sizes, not attributes."""
+    """Integers among these arguments are sizes, not attributes."""
 
     # What is computed
     POINTWISE = "pointwise"
@@ -70,7 +70,7 @@ class Trait(StrEnum):
     SOURCE = "source"
     """Makes a tensor, or a size, that depends on no values."""
     FACTORY = "factory"
-    """Makes a tensor, on the CPU unless it is told where."""
+    """Makes a tensor, on the CPU unless a device is passed."""
     CONVOLUTION = "convolution"
     """Reads all of its weights, which are all arguments but the first."""
     RECURRENT = "recurrent"
@@ -84,9 +84,9 @@ class Trait(StrEnum):
     ADDITION = "addition"
     """Adds two values, as the end of a residual branch does."""
     RESHAPE = "reshape"
-    """Gives the same elements in the sizes that it is told."""
+    """Returns the same elements in the sizes that are passed."""
     RESAMPLING = "resampling"
-    """A kernel that gives an image in other sizes, each pixel from those nearest to it."""
+    """A kernel that resizes an image, each pixel from its nearest neighbours."""
     SMOOTH_RESAMPLING = "smooth-resampling"
     """The same with a filter as wide as the scale (antialiased)."""
     EMBEDDING_BAG = "embedding-bag"
@@ -94,19 +94,19 @@ class Trait(StrEnum):
     FOURIER_TRANSFORM = "fourier-transform"
     """A kernel of the fast Fourier transform."""
     ASSERTION = "assertion"
-    """Computes nothing, and raises."""
+    """Computes nothing, and may raise."""
 
     # Elements read, written and counted
     READS_ALL = "reads-all"
-    """Reads every element of every tensor it is given."""
+    """Reads every element of every tensor argument."""
     SAME_ELEMENTS = "same-elements"
-    """Gives all elements of its first argument in another form."""
+    """Returns all elements of its first argument in another form."""
     FLOPS_UNKNOWN = "flops-unknown"
-    """Computes much, and torch's counter of operations does not know it."""
+    """Computes much, but torch's FLOP counter does not know it."""
     COPY = "copy"
-    """Gives the values that it is given in new memory."""
+    """Returns its argument's values in new memory."""
     UNINITIALISED = "uninitialised"
-    """Gives memory that nobody has written."""
+    """Returns uninitialised memory."""
 
     # Between a parameter and the operator that says what it is for
     WEIGHT_THROUGH = "weight-through"
@@ -116,11 +116,11 @@ class Trait(StrEnum):
     KEEPS_SCALE = "keeps-scale"
     """The result is about as large as the first argument: no activation."""
     NO_OP_IN_INFERENCE = "no-op-in-inference"
-    """An inference passes through unchanged."""
+    """Returns its argument unchanged in inference."""
 
 
 def base_name(target: str) -> str:
-    """The bare name of what a target calls: ``add_`` of ``aten.add_.Tensor``."""
+    """Return the bare name of a target's operator: ``add_`` for ``aten.add_.Tensor``."""
     if target.startswith("method:"):
         return target[7:]
     parts = target.split(".")
@@ -135,7 +135,7 @@ def names(trait: Trait, namespace: str = "") -> frozenset[str]:
 
 
 def positions(trait: Trait, namespace: str = "") -> dict[str, tuple[int, int]]:
-    """Return where the arguments that a trait speaks of begin, and how many, by operator."""
+    """Return the first argument that a trait refers to, and how many, by operator."""
     return {
         name.removeprefix(namespace): traits[trait]
         for name, traits in table().items()
@@ -145,27 +145,27 @@ def positions(trait: Trait, namespace: str = "") -> dict[str, tuple[int, int]]:
 
 @cache
 def table() -> dict[str, dict[Trait, tuple[int, int]]]:
-    """Return every operator's traits, each with the arguments it speaks of: first and how many."""
+    """Return every operator's traits, each with the arguments it refers to: first and count."""
     text = files("graph_net.graph").joinpath("operator_traits.txt").read_text("utf-8")
-    found: dict[str, dict[Trait, tuple[int, int]]] = {}
+    traits_by_name: dict[str, dict[Trait, tuple[int, int]]] = {}
     for name, traits in parse(text):
-        if name in found:
+        if name in traits_by_name:
             raise ValueError(f"operator_traits.txt lists {name} twice")
-        found[name] = traits
-    return found
+        traits_by_name[name] = traits
+    return traits_by_name
 
 
 def parse(text: str) -> Iterator[tuple[str, dict[Trait, tuple[int, int]]]]:
-    """Yield the names and traits that a table's lines hold; lines that begin with # say nothing."""
+    """Yield the name and the traits on each line of a table; # begins a comment line."""
     for line in text.splitlines():
         name, *words = line.split()
         if name != "#":
-            yield name, dict(_trait(name, word) for word in words)
+            yield name, dict(_parse_trait(name, word) for word in words)
 
 
-def _trait(name: str, word: str) -> tuple[Trait, tuple[int, int]]:
-    found = _TRAIT.fullmatch(word)
-    if found is None or found["trait"] not in set(Trait):
+def _parse_trait(name: str, word: str) -> tuple[Trait, tuple[int, int]]:
+    match = _TRAIT.fullmatch(word)
+    if match is None or match["trait"] not in set(Trait):
         raise ValueError(f"{name} has an unknown trait {word!r}; known: {', '.join(Trait)}")
-    count = int(found["count"] or EVERY) if found["more"] else int(found["first"] is not None)
-    return Trait(found["trait"]), (int(found["first"] or 0), count)
+    count = int(match["count"] or EVERY) if match["more"] else int(match["first"] is not None)
+    return Trait(match["trait"]), (int(match["first"] or 0), count)

@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from graph_net.graph.errors import GraphError
-from graph_net.graph.execute import autocast_as_it_was, call_node, fake_inputs
+from graph_net.graph.execute import call_node, fake_inputs, restore_autocast
 from graph_net.graph.graph import Graph, Level, Node, Symbol
 from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
@@ -38,7 +38,7 @@ def fakes(graph: Graph) -> Iterator[dict[str, Any]]:
     inputs = fake_inputs(graph, mode)
     log = logging.getLogger("torch._subclasses.fake_tensor")
     level = log.level
-    with warnings.catch_warnings(), mode, torch.no_grad(), autocast_as_it_was():
+    with warnings.catch_warnings(), mode, torch.no_grad(), restore_autocast():
         warnings.simplefilter("ignore")
         log.setLevel(logging.CRITICAL)  # a call that fails is told by its exception
         try:
@@ -118,7 +118,7 @@ def with_results(graph: Graph, values: Mapping[str, Any]) -> Graph:
         else node
         for node in graph.nodes
     )
-    symbols: dict[str, Symbol] = {s.name: s for s in (*graph.symbols, *table.found.values())}
+    symbols: dict[str, Symbol] = {s.name: s for s in (*graph.symbols, *table.symbols.values())}
     return replace(graph, nodes=nodes, symbols=tuple(symbols.values()))
 
 
