@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -105,3 +105,28 @@ class Corpus(Mapping[str, "Graph"]):
 def corpus(path: str | Path | None = None) -> Corpus:
     """Return the graphs of a pack; without a path those that come with GraphNet."""
     return Corpus(None if path is None else Path(path))
+
+
+def list_rows(
+    pack: Path | None = None,
+    where: str | None = None,
+    order: str = "name",
+    limit: int | None = None,
+    mini: bool = False,
+    columns: Collection[str] | None = None,
+) -> tuple[list[dict[str, Any]], bool]:
+    """Return the rows of a pack in an order of SQL; no graph is read.
+
+    Without a pack they are of the corpus of GraphNet; the flag says whether it is only the mini
+    selection that an installed package holds.
+    """
+    from graph_net.corpus.pack import Pack
+    from graph_net.corpus.query import select
+    from graph_net.corpus.shipped import MINI, corpus_at_hand, mini_names
+
+    path = pack or corpus_at_hand()
+    rows = select(Pack(path), where, order, None if mini else limit, columns)
+    if mini:
+        names = set(mini_names())
+        rows = [row for row in rows if row["name"] in names][:limit]
+    return rows, path == MINI

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from graph_net.cli.common import err
 from graph_net.cli.list import WHERE_HELP
-from graph_net.cli.sample import copy_graphs
+from graph_net.cli.sample import print_choice
 from graph_net.cli.score import SOURCES_HELP
-from graph_net.corpus.pack import Pack, PackError
-from graph_net.corpus.query import select
-from graph_net.corpus.shipped import shipped_corpus
-from graph_net.printable import printable
 
 if TYPE_CHECKING:
-    from graph_net.coreset import Expected, Transitions
+    from graph_net.coreset import Expected
 
 METHOD_HELP = (
     "coreset (graphs right on average, what matters learnt from records), features (the same "
@@ -47,42 +43,26 @@ def coreset_graphs(
     Measured records tell which features of a graph matter and how large the error is, by
     cross-validation; without records graphs are chosen by their features and no error is stated.
     """
-    from graph_net.coreset import METHODS, select_graphs
+    from graph_net.api.select import choose_coreset
 
-    if method not in METHODS:
-        raise ValueError(f"Unknown method: {method!r}. Available: {', '.join(METHODS)}")
-    source = Pack(pack or shipped_corpus())
-    rows = select(source, where)
-    if not rows:
-        raise PackError("no graph to choose from")
-    found = _transitions(source, rows) if transitions or method == "markov" else None
-    names, errors = select_graphs(rows, records, found, method, count, seed)
-    if errors:
-        _table(errors, method, f"{len(names)} of {len(rows):,} graphs")
+    coreset = choose_coreset(
+        pack, records, count, method=method, where=where, transitions=transitions, seed=seed,
+        output=output,
+    )  # fmt: skip
+    if coreset.errors:
+        title = f"{len(coreset.names)} of {coreset.total:,} graphs"
+        _print_errors(coreset.errors, method, title)
     else:
-        err.print("no records that tell the error of a prediction: give some with --records")
-    if output is None:
-        typer.echo("\n".join(map(printable, names)))
-        return
-    copy_graphs(source, names, output)
+        err.print("no records to estimate the error of a prediction from; give some with --records")
+    print_choice(coreset.names, output)
 
 
-def _transitions(source: Pack, rows: list[dict[str, Any]]) -> Transitions:
-    from rich.progress import track
-
-    from graph_net.coreset import transitions
-
-    names = [row["name"] for row in rows]
-    graphs = track(source.graphs(names), "operator transitions", len(rows), console=err)
-    return transitions(graphs, names)
-
-
-def _table(errors: list[Expected], method: str, what: str) -> None:
-    table = Table(title=f"{what}; expected error of the aggregate", title_justify="left")
+def _print_errors(errors: list[Expected], method: str, title: str) -> None:
+    table = Table(title=f"{title}; expected error of the aggregate", title_justify="left")
     table.add_column("method")
     for name in ("error", "trials"):
         table.add_column(name, justify="right")
-    for one in sorted(errors, key=lambda e: e.factor):
-        mark = " *" if one.method == method else ""
-        table.add_row(one.method + mark, f"×/÷ {one.factor:.3f}", f"{one.trials:,}")
+    for error in sorted(errors, key=lambda error: error.factor):
+        mark = " *" if error.method == method else ""
+        table.add_row(error.method + mark, f"×/÷ {error.factor:.3f}", f"{error.trials:,}")
     err.print(table)

@@ -11,9 +11,7 @@ import typer
 from graph_net.cli.common import err
 from graph_net.cli.long_table import TableColumn, print_long
 from graph_net.corpus.columns import COLUMNS
-from graph_net.corpus.pack import Pack
-from graph_net.corpus.query import select
-from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand, mini_names
+from graph_net.corpus.shipped import MINI_ALONE
 from graph_net.printable import count_phrase, short_bytes, short_count
 
 SHOWN = (
@@ -52,21 +50,13 @@ def list_pack(
     ] = False,
 ) -> None:
     """List the graphs of a pack, or those a condition chooses; no graph is read."""
-    place = pack or corpus_at_hand()
-    rows = select(
-        Pack(place),
-        where,
-        order,
-        None if mini else limit,
-        None if json else PRINTED,
-    )
-    if mini:
-        chosen = set(mini_names())
-        rows = [row for row in rows if row["name"] in chosen][:limit]
+    from graph_net.api.corpus import list_rows
+
+    rows, only_mini = list_rows(pack, where, order, limit, mini, None if json else PRINTED)
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))
         return
     more = OF_SUBGRAPHS if rows and "occurrences" in rows[0] else ()
     print_long((*SHOWN, *more, ID), rows)
-    lacks = f"; {MINI_ALONE}" if place == MINI else ""
-    err.print(f"{count_phrase(len(rows), 'graph')}{lacks}", highlight=False)
+    note = f"; {MINI_ALONE}" if only_mini else ""
+    err.print(f"{count_phrase(len(rows), 'graph')}{note}", highlight=False)

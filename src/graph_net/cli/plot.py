@@ -34,16 +34,11 @@ def plot_sources(
 ) -> None:
     """Draw S(t) and ES(t) with confidence bands, and the spread of speedups, for a paper.
 
-    Records are drawn at every t, logs at whole ones. Colours are told apart by colour-blind
-    people, and lines by their dashes and markers where there is no colour.
+    Records are drawn at every t, logs at whole ones. Colour-blind readers can distinguish the
+    colours; dashes and markers distinguish the lines where there is no colour.
     """
-    from graph_net.report.plots import PlotKind, draw
-    from graph_net.score import Parameters
-    from graph_net.score import interpretation as interpretation_of
+    from graph_net.api.plot import plot
 
-    parameters = Parameters(p, b, interpretation_of(interpretation))
-    kinds = list(PlotKind) if kind is Picture.ALL else [PlotKind[kind.name]]
-    wanted = [word.strip().lower() for word in formats.split(",") if word.strip()]
-    for each in kinds:
-        for path in draw(each, sources, output, parameters, wanted):
-            err.print(str(path), highlight=False, soft_wrap=True)
+    wanted = [name.strip().lower() for name in formats.split(",") if name.strip()]
+    for path in plot(sources, output, kind, wanted, p=p, b=b, interpretation=interpretation):
+        err.print(str(path), highlight=False, soft_wrap=True)
