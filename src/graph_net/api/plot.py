@@ -18,9 +18,8 @@ def plot(
 ) -> Iterator[Path]:
     """Draw S(t), ES(t), the spread of speedups, or all of them; yield the files."""
     from graph_net.report.plots import PlotKind, draw
-    from graph_net.score import Parameters
-    from graph_net.score import interpretation as interpretation_of
+    from graph_net.score import Parameters, find_interpretation
 
-    parameters = Parameters(p, b, interpretation_of(interpretation))
+    parameters = Parameters(p, b, find_interpretation(interpretation))
     for plot_kind in list(PlotKind) if kind == "all" else [PlotKind[kind.upper()]]:
         yield from draw(plot_kind, sources, output, parameters, formats)

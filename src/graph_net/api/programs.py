@@ -89,9 +89,9 @@ class ProgramSet:
         with tables(self.path) as connection:
             tasks = summaries(connection)
         key, descending = SORTS[sort]
-        known = [task for task in tasks if getattr(task, key) is not None]
-        known.sort(key=lambda task: getattr(task, key), reverse=descending)
-        return known + [task for task in tasks if getattr(task, key) is None]
+        ordered = [task for task in tasks if getattr(task, key) is not None]
+        ordered.sort(key=lambda task: getattr(task, key), reverse=descending)
+        return ordered + [task for task in tasks if getattr(task, key) is None]
 
     def task(self, name: str) -> TaskView:
         """Return the task with this hash, workload or kernel, or the only one with this prefix."""

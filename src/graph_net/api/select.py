@@ -14,7 +14,7 @@ from graph_net.corpus.shipped import shipped_corpus
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
-    from graph_net.coreset import Expected, Transitions
+    from graph_net.coreset import ExpectedError, Transitions
     from graph_net.graph import Graph
 
 
@@ -24,7 +24,7 @@ class Coreset:
 
     names: list[str]
     total: int
-    errors: list[Expected]
+    errors: list[ExpectedError]
 
 
 def sample_pack(
@@ -82,7 +82,7 @@ def choose_coreset(
 
 
 def _count_transitions(source: Pack, names: list[str], progress: Display | bool) -> Transitions:
-    from graph_net.coreset import transitions
+    from graph_net.coreset import count_transitions
 
     with display_of(progress).progress("operator transitions", len(names)) as advance:
 
@@ -91,7 +91,7 @@ def _count_transitions(source: Pack, names: list[str], progress: Display | bool)
                 yield pair
                 advance()
 
-        return transitions(graphs(), names)
+        return count_transitions(graphs(), names)
 
 
 def _copy_graphs(source: Pack, names: list[str], output: Path) -> None:

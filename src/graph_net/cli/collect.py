@@ -7,36 +7,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from graph_net.cli.common import err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, new_table, out
 
 if TYPE_CHECKING:
     from graph_net.api.collect import CollectedZoo
 
 
 def collect_zoos(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write or add to.")],
+    output: opt.OutputPack,
     zoos: Annotated[
         str, typer.Option(help="Names of zoos, comma-separated; every installed one by default.")
     ] = "",
-    work: Annotated[
-        Path, typer.Option(help="Where results wait; the same place again resumes.")
-    ] = Path("build/collect"),
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
-    limit: Annotated[int | None, typer.Option(help="At most so many models of each zoo.")] = None,
+    work: opt.Work = Path("build/collect"),
+    jobs: opt.Jobs = 0,
+    limit: Annotated[int | None, typer.Option(help="At most this many models per zoo.")] = None,
     seconds: Annotated[int, typer.Option(help="Time limit for one model.")] = 180,
     gigabytes: Annotated[float, typer.Option(help="Memory limit for one model.")] = 10.0,
     mode: Annotated[
         str, typer.Option(help="inference, training, or its forward or backward part.")
     ] = "inference",
     dtype: Annotated[
-        str, typer.Option(help="Cast models first: bfloat16, float16; as they are by default.")
+        str, typer.Option(help="Cast models first: bfloat16, float16; not cast by default.")
     ] = "",
     retry: Annotated[bool, typer.Option(help="Try models again that failed before.")] = False,
     pack: Annotated[bool, typer.Option(help="Write the pack at the end.")] = True,
     by_size: Annotated[
-        bool, typer.Option(help="Pack graphs too that differ from others in their sizes alone.")
+        bool, typer.Option(help="Also pack graphs that differ from others in their sizes alone.")
     ] = False,
 ) -> None:
     """Capture every model of the zoos, each in a process of its own, and pack the graphs.
@@ -52,13 +50,13 @@ def collect_zoos(
         mode=mode, dtype=dtype, retry=retry,
     )  # fmt: skip
     for zoo in captured:
-        _report(zoo)
+        _print_zoo(zoo)
     if pack:
         added = api.pack_collected(work, output, by_size)
         err.print(f"{added} distinct graphs added to {output}")
 
 
-def _report(zoo: CollectedZoo) -> None:
+def _print_zoo(zoo: CollectedZoo) -> None:
     failed = zoo.failed
     err.print(f"{zoo.name}: {len(zoo.results) - len(failed)} captured, {len(failed)} failed")
     for result in zoo.results:
@@ -68,10 +66,8 @@ def _report(zoo: CollectedZoo) -> None:
             err.print(f"{pieces} with {share} of its FLOPs")
     if not failed:
         return
-    table = Table(title=f"{zoo.name}: failed", title_justify="left")
-    table.add_column("why", overflow="fold")
-    table.add_column("models", justify="right")
-    table.add_column("for example", overflow="fold")
+    columns = ("why", "models", "for example")
+    table = new_table(*columns, title=f"{zoo.name}: failed", numbers=["models"])
     signatures = Counter(result.signature for result in failed)
     for signature, count in signatures.most_common(20):
         example = next(result.entry.name for result in failed if result.signature == signature)

@@ -1,4 +1,4 @@
-"""``graph-net corpus``: the files that go with the shipped corpus, made anew."""
+"""``graph-net corpus``: the files that lie beside the parts of a pack."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err, out
 from graph_net.corpus.mini import COUNT
 from graph_net.display.terminal import lines
@@ -27,24 +28,22 @@ def corpus_files(
         Action,
         typer.Argument(
             help="stats: count and print; mini: select few quick graphs; card: describe; "
-            "prune: take out what validation refused."
+            "prune: remove graphs that validation refused."
         ),
     ],
-    pack: Annotated[
-        Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
-    ] = None,
+    pack: opt.Pack = None,
     page: Annotated[
-        Path | None, typer.Option(help="stats: a page whose marked region to write.")
+        Path | None, typer.Option(help="stats: a page whose marked regions are rewritten.")
     ] = None,
     subgraphs: Annotated[
         Path | None, typer.Option(help="stats: a pack of subgraphs to count as well.")
     ] = None,
     verdicts: Annotated[
-        Path | None, typer.Option(help="stats, prune: what `graph-net validate --keep` left.")
+        Path | None, typer.Option(help="stats, prune: the file of `graph-net validate --keep`.")
     ] = None,
     outputs: Annotated[
         Path | None,
-        typer.Option(help="stats: what `python -m tools.initial_values count` kept of outputs."),
+        typer.Option(help="stats: the file of `python -m tools.initial_values count`."),
     ] = None,
     count: Annotated[int, typer.Option(help="mini: how many graphs.")] = COUNT,
     published: Annotated[str, typer.Option(help="card: the date of publication.")] = "",

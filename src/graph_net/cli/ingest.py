@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
 from graph_net.cli.import_ import SOME_REFUSED
 
@@ -30,7 +31,7 @@ def ingest_files(
     schedules: Annotated[
         bool, typer.Option(help="Keep the text of each schedule, not its hash alone.")
     ] = True,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
+    jobs: opt.Jobs = 0,
 ) -> None:
     """Add records, or tuners' programs, from other machines (`import` reads graphs).
 
@@ -46,8 +47,8 @@ def ingest_files(
     ):
         useless += file.useless
         err.print(f"{file.path}: {file.summary}")
-        for place, damage in file.examples:
-            err.print(f"  line {place.line}, byte {place.offset}: {damage.reason}")
+        for position, damage in file.examples:
+            err.print(f"  line {position.line}, byte {position.offset}: {damage.reason}")
         if file.damaged > len(file.examples) > 0:
             err.print(f"  and {file.damaged - len(file.examples)} more")
     if useless:

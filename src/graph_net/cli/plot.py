@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
-from graph_net.cli.score import INTERPRETATION_HELP, SOURCES_HELP
 
 
 class Picture(StrEnum):
@@ -22,15 +22,15 @@ class Picture(StrEnum):
 
 
 def plot_sources(
-    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE…", help=SOURCES_HELP)],
+    sources: opt.Sources,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where pictures go.")] = Path(
         "build/plots"
     ),
     kind: Annotated[Picture, typer.Option(help="Which picture.")] = Picture.ALL,
     formats: Annotated[str, typer.Option(help="Comma-separated: svg, pdf, png.")] = "svg,pdf,png",
-    p: Annotated[float, typer.Option("--p", help="Penalty for slowdowns.")] = 0.0,
-    b: Annotated[float, typer.Option("--b", help="The speedup that stands for a failure.")] = 0.1,
-    interpretation: Annotated[str, typer.Option(help=INTERPRETATION_HELP)] = "default",
+    p: opt.Penalty = 0.0,
+    b: opt.Base = 0.1,
+    interpretation: opt.Interpretation = "default",
 ) -> None:
     """Draw S(t) and ES(t) with confidence bands, and the spread of speedups, for a paper.
 

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from graph_net.api.programs import SORTS, ProgramSet, TaskDetails, summary_json
+from graph_net.cli import options as opt
 from graph_net.cli.common import out
 from graph_net.printable import count_phrase, short_count
 
@@ -29,9 +30,7 @@ def show_programs(
             help="A task, a workload or a kernel, or its prefix; all tasks if none is named.",
         ),
     ] = "",
-    records: Annotated[Path, typer.Option("--records", "-r", help="Where the records are.")] = Path(
-        "build/records"
-    ),
+    records: opt.Records = Path("build/records"),
     sort: Annotated[str, typer.Option(help=f"The order of tasks: {', '.join(SORTS)}.")] = "time",
     limit: Annotated[int, typer.Option(help="At most this many tasks; 0 for all.", min=0)] = 30,
     lines: Annotated[int, typer.Option(help="Lines of each program; 0 for all.", min=0)] = 60,
@@ -39,7 +38,7 @@ def show_programs(
         bool, typer.Option("--steps", help="Show schedules as decisions, not as programs.")
     ] = False,
     code: Annotated[bool, typer.Option(help="Show code; TVM's takes seconds to load.")] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    json: opt.Json = False,
 ) -> None:
     """Show what a task computes, its best and a typical schedule, and the spread of its times.
 

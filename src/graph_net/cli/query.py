@@ -1,4 +1,4 @@
-"""``graph-net query``: questions to records in SQL."""
+"""``graph-net query``: SQL over records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from graph_net.cli.common import err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, new_table, out
 from graph_net.printable import count_phrase
 
 
@@ -17,12 +17,10 @@ def query_records(
     question: Annotated[
         str, typer.Argument(help="SQL: SELECT compiler, count(*) FROM records GROUP BY 1")
     ],
-    records: Annotated[Path, typer.Option("--records", "-r", help="Where the records are.")] = Path(
-        "build/records"
-    ),
+    records: opt.Records = Path("build/records"),
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of rows.")] = False,
 ) -> None:
-    """Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
+    """Query records in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
     from graph_net.api.records import Records
 
     columns, rows = Records(records).query(question)
@@ -30,9 +28,7 @@ def query_records(
         objects = [dict(zip(columns, row, strict=True)) for row in rows]
         typer.echo(jsonlib.dumps(objects, indent=1, default=str))
         return
-    table = Table()
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    table = new_table(*columns)
     for row in rows:
         table.add_row(*map(_cell, row))
     out.print(table)

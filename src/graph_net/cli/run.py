@@ -6,14 +6,14 @@ import json as jsonlib
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from graph_net.api import run as api
-from graph_net.cli.common import GRAPH_HELP, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import new_table, out
 
 
 def run_graph(
-    graph: Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)],
+    graph: opt.Graph,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")] = "cpu",
     seed: Annotated[int, typer.Option(help="Seed of the tensors and of random calls.")] = 0,
     lower: Annotated[bool, typer.Option(help="Lower to ATen operators first.")] = False,
@@ -31,7 +31,7 @@ def run_graph(
         typer.echo(jsonlib.dumps(result.as_json(), indent=1))
         return
     columns = ("dtype", "shape", "mean", "std")
-    table = Table("output", *columns, title=result.name, title_justify="left")
+    table = new_table("output", *columns, title=result.name)
     for position, output in enumerate(result.outputs):
         table.add_row(str(position), *(str(output[column]) for column in columns))
     out.print(table)

@@ -1,4 +1,4 @@
-"""``graph-net sample``: a part of a pack that is like the whole."""
+"""``graph-net sample``: a stratified sample of a pack."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
-from graph_net.cli.list import WHERE_HELP
 from graph_net.printable import count_phrase, printable
 
 
 def sample_pack(
     count: Annotated[int, typer.Option("--count", "-k", help="How many graphs.")],
-    pack: Annotated[
-        Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
-    ] = None,
+    pack: opt.Pack = None,
     by: Annotated[
-        str, typer.Option(help="Columns whose values all get their share, comma-separated.")
+        str, typer.Option(help="Columns to stratify by, comma-separated.")
     ] = "category,library",
-    seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
-    where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    where: opt.Where = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A new pack to write them to.")
     ] = None,

@@ -1,4 +1,4 @@
-"""``graph-net show``: what is in a graph."""
+"""``graph-net show``: a graph's origin, sizes, operators and cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from rich.table import Table
 
 from graph_net.api.describe import count_flops_confined, python_source
 from graph_net.api.graphs import open_graph
-from graph_net.cli.common import GRAPH_HELP, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import out
 from graph_net.display.terminal import lines
 from graph_net.graph import Graph, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
@@ -18,7 +19,7 @@ from graph_net.printable import count_phrase, printable, short_bytes, short_coun
 
 
 def show_graph(
-    graph: Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)],
+    graph: opt.Graph,
     json: Annotated[
         bool, typer.Option("--json", help="Print the graph as canonical JSON.")
     ] = False,
@@ -28,7 +29,7 @@ def show_graph(
     ] = True,
     operators: Annotated[int, typer.Option(help="How many operators to list; 0 for all.")] = 15,
 ) -> None:
-    """Show a graph: where it is from, its sizes, its operators, its cost."""
+    """Show a graph: its origin, its sizes, its operators, its cost."""
     name, opened = open_graph(graph)
     if json:
         typer.echo(to_json(opened, indent=1))
