@@ -45,7 +45,10 @@ def make_features(
     ``primitives`` come from the schedules alone, ``per_store`` replays them with TVM, ``graph``
     takes the graphs of the pack ``graphs``.
     """
+    from graph_net.isolate import Limits, Pool
+    from graph_net.programs.features.feature_store import FeatureStore
     from graph_net.programs.formats import TuningError
+    from graph_net.store.records import RecordStore
 
     if not kinds or not set(kinds) <= set(KINDS):
         raise TuningError(f"unknown kind in {','.join(kinds)!r}; available: {', '.join(KINDS)}")
@@ -53,31 +56,19 @@ def make_features(
         raise TuningError("the kind graph needs --graphs PACK")
     if set(kinds) != {"graph"} and not any(records.glob("programs-*.parquet")):
         raise TuningError(f"{records} holds no programs")
-    return _make(records, output, kinds, graphs, jobs, seconds, retry, display_of(progress))
 
+    def make() -> Iterator[FeatureCounts]:
+        display, store = display_of(progress), FeatureStore(output)
+        pool = Pool(Limits.of(seconds, 16.0), jobs)
+        with RecordStore(output).locked():
+            if "primitives" in kinds:
+                yield from _make_primitives(records, store, retry, display)
+            if "per_store" in kinds:
+                yield _make_per_store(records, store, pool, retry, display)
+            if "graph" in kinds and graphs is not None:
+                yield _make_graphs(graphs, store, pool, retry, display)
 
-def _make(
-    records: Path,
-    output: Path,
-    kinds: Collection[str],
-    graphs: Path | None,
-    jobs: int,
-    seconds: int,
-    retry: bool,
-    display: Display,
-) -> Iterator[FeatureCounts]:
-    from graph_net.isolate import Limits, Pool
-    from graph_net.programs.features.feature_store import FeatureStore
-    from graph_net.store.records import RecordStore
-
-    store, pool = FeatureStore(output), Pool(Limits.of(seconds, 16.0), jobs)
-    with RecordStore(output).locked():
-        if "primitives" in kinds:
-            yield from _make_primitives(records, store, retry, display)
-        if "per_store" in kinds:
-            yield _make_per_store(records, store, pool, retry, display)
-        if "graph" in kinds and graphs is not None:
-            yield _make_graphs(graphs, store, pool, retry, display)
+    return make()  # mistakes are raised at once, not when it is iterated
 
 
 def _make_primitives(

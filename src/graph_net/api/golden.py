@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,8 @@ from graph_net.api.options import MeasureOptions, config_of, configs_of, limits_
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
-    from graph_net.golden.runs import Again
-    from graph_net.golden.store import GoldenRun, GoldenStore
+    from graph_net.golden.store import GoldenRun
     from graph_net.golden.verdict import Verified
-    from graph_net.measure import MeasureLimits
     from graph_net.results import Config
 
 
@@ -72,36 +69,21 @@ def verify_reference(
     progress: Display | bool = True,
 ) -> list[tuple[GoldenRun | None, Verified]]:
     """Repeat a golden run here and return each result beside its reference."""
+    from graph_net.golden.runs import Lanes, device_like, run_again
     from graph_net.golden.store import GoldenStore
     from graph_net.golden.verdict import judged
+    from graph_net.measure.plan import default_jobs
 
     limits = limits_of(gigabytes, timeout)
     config = None if compiler is None else configs_of(compiler)[0]
     store = GoldenStore(golden).require()
-    repeated = _run_again(store, device, config, limits, threads, jobs, limit, display_of(progress))
-    results = [(again.run, judged(again, t, margin)) for again in repeated]
-    return sorted(results, key=lambda pair: (pair[1].compiler, pair[1].name))
-
-
-def _run_again(
-    store: GoldenStore,
-    device: str | None,
-    config: Config | None,
-    limits: MeasureLimits,
-    threads: int,
-    jobs: int,
-    limit: int | None,
-    display: Display,
-) -> Iterator[Again]:
-    """Yield every graph of a golden run, run again, with a progress bar."""
-    from graph_net.golden.runs import Lanes, device_like, run_again
-    from graph_net.measure.plan import default_jobs
-
     names = store.names()[:limit]
     first = next((run for _, run in store.runs()), None)
     kind = device or (first.record.device.kind if first is not None else "cpu")
-    lanes = Lanes(jobs or default_jobs(kind), kind)
-    with display.progress("verify", len(names)) as advance:
-        for again in run_again(store, names, device_like(kind, threads), limits, lanes, config):
-            yield again
+    described, lanes = device_like(kind, threads), Lanes(jobs or default_jobs(kind), kind)
+    results = []
+    with display_of(progress).progress("verify", len(names)) as advance:
+        for again in run_again(store, names, described, limits, lanes, config):
+            results.append((again.run, judged(again, t, margin)))
             advance()
+    return sorted(results, key=lambda pair: (pair[1].compiler, pair[1].name))

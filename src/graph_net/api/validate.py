@@ -38,7 +38,7 @@ class Candidates:
 
 
 def validate(
-    graphs: Graphs = None,
+    graphs: Graphs | Candidates = None,
     *,
     where: str | None = None,
     names: Collection[str] | None = None,
@@ -58,27 +58,8 @@ def validate(
     tensors and its cost are within ``real_bytes`` and ``real_flops``. ``against_models`` builds
     each model again and compares. ``keep`` names a file of verdicts that a second call resumes.
     """
-    return validate_candidates(
-        candidates(graphs, where, names, limit),
-        jobs=jobs, seconds=seconds, gigabytes=gigabytes, real_bytes=real_bytes,
-        real_flops=real_flops, against_models=against_models, keep=keep, progress=progress,
-    )  # fmt: skip
-
-
-def validate_candidates(
-    graphs: Candidates,
-    *,
-    jobs: int,
-    seconds: int,
-    gigabytes: float,
-    real_bytes: int,
-    real_flops: int,
-    against_models: bool,
-    keep: str | Path | None,
-    progress: Display | bool = True,
-) -> list[ValidationReport]:
-    """Return the verdicts on candidates; passing verdicts in ``keep`` are not repeated."""
-    if keep is not None and not graphs.structures:
+    chosen = graphs if isinstance(graphs, Candidates) else candidates(graphs, where, names, limit)
+    if keep is not None and not chosen.structures:
         raise PackError("--keep needs the structures that a pack lists; samples have none")
     from graph_net.capture.worker import Budget
     from graph_net.validate.checks import ValidationLimits
@@ -87,17 +68,17 @@ def validate_candidates(
     from graph_net.validate.report_file import Kept
 
     file = None if keep is None else Kept(Path(keep))
-    stored = [] if file is None else file.verdicts(dict(graphs.structures))
+    stored = [] if file is None else file.verdicts(dict(chosen.structures))
     verdicts = [verdict for verdict in stored if verdict.ok]  # failures are tried again
     done = {verdict.name for verdict in verdicts}
     running = validate_all(
-        graphs.tasks(done),
+        chosen.tasks(done),
         jobs or os.cpu_count() or 1,
         Budget(seconds, gigabytes),
         ValidationLimits(real_bytes, real_flops),
-        _zoos(set(graphs.libraries.values())) if against_models else None,
+        _zoos(set(chosen.libraries.values())) if against_models else None,
     )
-    bar = display_of(progress).progress("validate", len(graphs.libraries) - len(done))
+    bar = display_of(progress).progress("validate", len(chosen.libraries) - len(done))
     with bar as advance, file or nullcontext():
         for verdict in running:
             verdicts.append(verdict)

@@ -48,12 +48,12 @@ def validate_graphs(
     enough; it is captured again from what is stored and cut into pieces, and both must give the
     same outputs. Exit code 1 if a graph fails.
     """
-    from graph_net.api.validate import candidates, validate_candidates
+    from graph_net.api.validate import candidates, validate
 
     listed = None if names is None else set(read_text(names).split("\n"))
     graphs = candidates(source, where, listed, limit)
     start = time.monotonic()
-    verdicts = validate_candidates(
+    verdicts = validate(
         graphs, jobs=jobs, seconds=seconds, gigabytes=gigabytes, real_bytes=real_bytes,
         real_flops=real_flops, against_models=against_models, keep=keep,
     )  # fmt: skip
