@@ -62,8 +62,8 @@ def picture() -> str:
     graph = case_graph("decoder")
     console = Console(record=True, width=96, file=io.StringIO())
     for table in (
-        show.summary("decoder", graph, flops=True),
-        show.inputs(graph),
+        show.summary_table("decoder", graph, flops=True),
+        show.input_table(graph),
         show.operator_table(graph, 8),
     ):
         console.print(table)

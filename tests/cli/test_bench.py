@@ -99,7 +99,7 @@ def test_a_budget_that_is_spent_starts_nothing(pack: Path, tmp_path: Path, cli: 
     answer = cli(*quick(pack, tmp_path / "records", "eager", "--budget", "0s"))
     assert answer.code == 0
     assert not list(RecordStore(tmp_path / "records").records())
-    assert "3 measurements did not fit; the same command goes on with them" in answer.err
+    assert "3 measurements did not fit; the same command resumes with them" in answer.err
     assert "nothing to do" not in answer.err
 
 
@@ -135,7 +135,7 @@ def test_questions_see_the_records_alone(
         (["--compilers", "lunch"], "unknown compiler 'lunch'"),
         (["--compilers", "eager[lunch=1]"], "no option 'lunch'"),
         (["--compilers", "/nowhere.py:X"], "no file"),
-        (["--budget", "soon"], "no time"),
+        (["--budget", "soon"], "not a duration"),
         (["--where", "lunch = 1"], "lunch"),
     ],
 )

@@ -117,8 +117,8 @@ def test_what_does_not_show_is_an_answer(cli: Cli, three: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["bisect"], "say which GRAPH and which COMPILER"),
-        (["bisect", "g", "eager", "--problem", "ugly"], "'ugly' is no problem"),
+        (["bisect"], "name GRAPH and COMPILER"),
+        (["bisect", "g", "eager", "--problem", "ugly"], "unknown problem 'ugly'"),
         (["bisect", "g", "eager,inductor"], "names 2 compilers"),
         (["bisect", "--records", "nowhere"], "holds no records"),
         (["bisect", "no/such/graph", "eager"], "does not exist"),

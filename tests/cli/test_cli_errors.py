@@ -46,7 +46,7 @@ def test_a_folder_without_samples(cli: Cli, tmp_path: Path) -> None:
     assert "no sample (a directory with a model.py)" in sentence(
         cli, "import", tmp_path, "-o", tmp_path / "pack"
     )
-    assert "is no directory" in sentence(cli, "import", tmp_path / "a", "-o", tmp_path / "pack")
+    assert "is not a directory" in sentence(cli, "import", tmp_path / "a", "-o", tmp_path / "pack")
     assert not (tmp_path / "pack").exists()
 
 
@@ -199,7 +199,7 @@ def test_an_interrupted_import_keeps_what_was_read(zoo: Path, tmp_path: Path) ->
         assert importing.stderr is not None
         said = importing.stderr.read()
     assert importing.returncode == 130
-    assert said == "Stopped; what was finished is kept.\n"
+    assert said == "Stopped; finished work is kept.\n"
     assert 0 < len(Pack(tmp_path / "pack")) < 3005
 
 
@@ -244,7 +244,7 @@ def test_a_graph_that_no_sample_can_hold_does_not_stop_an_export(cli: Cli, tmp_p
         writer.add("plain", Graph((entry,), (output,), Ref("y"), Level.PADDLE))
     answer = cli("export", tmp_path / "pack", "-o", tmp_path / "out")
     assert answer.code == 3
-    assert "odd is passed over: a Paddle sample cannot index a value this way" in answer.err
+    assert "odd is not written: a Paddle sample cannot index a value this way" in answer.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["plain"]
 
 

@@ -46,7 +46,7 @@ def test_kept_verdicts_are_not_found_again(pack: Path, tmp_path: Path, cli: Cli)
 def test_samples_have_no_structure_to_keep_verdicts_by(zoo: Path, tmp_path: Path, cli: Cli) -> None:
     answer = cli("validate", zoo, "--keep", tmp_path / "verdicts.jsonl")
     assert answer.code == 1
-    assert "--keep goes by" in answer.err
+    assert "--keep needs" in answer.err
 
 
 def test_a_failure_is_told_with_its_requirement_and_the_exit_code(bad: Path, cli: Cli) -> None:

@@ -59,10 +59,10 @@ def test_names_that_are_public_stay(tmp_path: Path, cli: Cli, pack: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say what to change"),
-        (("--set", "batch"), "'batch' is no size; write batch=8"),
-        (("--fits", "much"), "'much' is no size of memory"),
-        (("--about", "soon"), "'soon' is no time"),
+        ((), "name a change"),
+        (("--set", "batch"), "'batch' is not a size; write batch=8"),
+        (("--fits", "much"), "'much' is not a size of memory"),
+        (("--about", "soon"), "'soon' is not a duration"),
         (("--dtype", "int8"), "no variant in 'int8'; there are: bfloat16, float16"),
         (("--set", "sequence=4"), "no input has a size called 'sequence'"),
         (("--training", "twice"), "there are: joint, forward, backward"),

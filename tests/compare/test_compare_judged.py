@@ -239,7 +239,7 @@ def test_two_configurations_of_one_source(tmp_path: Path) -> None:
         assert only(compare(place, between=names))[0] is expected
     with pytest.raises(RecordError, match=r"several.*max-autotune"):
         compare(place, between=("inductor", "tvm"))
-    with pytest.raises(RecordError, match="there is no 'glow'"):
+    with pytest.raises(RecordError, match="no records of 'glow'"):
         compare(place, between=("glow", "tvm"))
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.compare.ranks import LARGEST, Ragged, adjust_p_values, lower_tail, shifts
+from graph_net.compare.ranks import LARGEST, Ragged, adjust_p_values, lower_tail, measure_shifts
 
 Matrix = npt.NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def test_the_tail_is_counted_out(first: int, second: int) -> None:
 
 
 def test_the_smallest_p_value_is_that_of_all_on_one_side() -> None:
-    found = shifts(
+    found = measure_shifts(
         ragged(np.arange(8.0)[None]), ragged(np.arange(8.0)[None] + 9), np.zeros(1), 0.95
     )
     assert found.p[0] == pytest.approx(2 / 12870)
@@ -39,30 +39,30 @@ def test_the_smallest_p_value_is_that_of_all_on_one_side() -> None:
 
 def test_what_lies_within_the_margin_is_no_evidence() -> None:
     a, b = ragged(np.zeros((1, 8))), ragged(np.full((1, 8), 0.04))
-    assert shifts(a, b, np.array([0.05]), 0.95).p[0] == 1
-    assert shifts(a, b, np.array([0.03]), 0.95).p[0] < 0.001
+    assert measure_shifts(a, b, np.array([0.05]), 0.95).p[0] == 1
+    assert measure_shifts(a, b, np.array([0.03]), 0.95).p[0] < 0.001
 
 
 def test_equal_samples_are_no_evidence() -> None:
     same = ragged(np.zeros((1, 12)))
-    assert shifts(same, same, np.zeros(1), 0.95).p[0] == 1
+    assert measure_shifts(same, same, np.zeros(1), 0.95).p[0] == 1
 
 
 def test_rows_of_different_lengths_stay_apart() -> None:
     random = np.random.default_rng(0)
     counts = np.array([8, 12, 8, 60, 12])
     first, second = (Ragged(random.normal(size=int(counts.sum())), counts) for _ in range(2))
-    together = shifts(first, second, np.zeros(5), 0.95)
+    together = measure_shifts(first, second, np.zeros(5), 0.95)
     for row in range(5):
         alone = [side.take(np.array([row])) for side in (first, second)]
-        single = shifts(alone[0], alone[1], np.zeros(1), 0.95)
+        single = measure_shifts(alone[0], alone[1], np.zeros(1), 0.95)
         for name in ("value", "low", "high", "p"):
             assert getattr(together, name)[row] == getattr(single, name)[0]
 
 
 def test_long_samples_are_thinned_not_refused() -> None:
     rows = np.random.default_rng(0).normal(size=(1, 10 * LARGEST))
-    found = shifts(ragged(rows), ragged(rows + 3), np.zeros(1), 0.95)
+    found = measure_shifts(ragged(rows), ragged(rows + 3), np.zeros(1), 0.95)
     assert found.p[0] < 1e-10
     assert found.value[0] == pytest.approx(3, abs=0.1)
 
@@ -73,7 +73,7 @@ def test_the_interval_says_what_the_test_says(seed: int) -> None:
     random = np.random.default_rng(seed)
     a, b = random.normal(size=(6, 9)), random.normal(random.normal(size=(6, 1)), 1.0, (6, 13))
     margin = np.abs(random.normal(0, 0.2, 6))
-    found = shifts(ragged(a), ragged(b), margin, 0.95)
+    found = measure_shifts(ragged(a), ragged(b), margin, 0.95)
     beyond = (found.low > margin) | (found.high < -margin)
     assert beyond.tolist() == (found.p <= 0.05).tolist()
     assert ((found.low <= found.value) & (found.value <= found.high)).all()
@@ -82,7 +82,7 @@ def test_the_interval_says_what_the_test_says(seed: int) -> None:
 def test_the_interval_holds_the_shift_as_often_as_it_says() -> None:
     random = np.random.default_rng(1)
     a, b = random.standard_t(3, (4000, 8)), random.standard_t(3, (4000, 20)) + 0.7
-    found = shifts(ragged(a), ragged(b), np.zeros(4000), 0.95)
+    found = measure_shifts(ragged(a), ragged(b), np.zeros(4000), 0.95)
     held = ((found.low <= 0.7) & (found.high >= 0.7)).mean()
     assert 0.94 <= held <= 0.98
 
@@ -113,7 +113,7 @@ def simulated(runs: int, shifted: int, heavy: bool, margin: float, seed: int) ->
         noise = random.standard_t(2, total) if heavy else random.normal(size=total)
         return Ragged(np.repeat(moved * number, counts) + noise * np.repeat(scale, counts), counts)
 
-    p = shifts(side(0), side(1), np.full(graphs, margin), 0.95).p
+    p = measure_shifts(side(0), side(1), np.full(graphs, margin), 0.95).p
     return np.stack([adjust_p_values(row) for row in p.reshape(runs, 60)])
 
 

@@ -11,11 +11,11 @@ from corpus.some_graphs import some_graph
 from graph_net.coreset import (
     MeasuredGraphs,
     choose,
+    count_transitions,
     cover,
     expected_errors,
-    features,
+    features_of,
     learn,
-    transitions,
     values_of,
 )
 from graph_net.corpus.columns import row_of
@@ -62,7 +62,7 @@ def test_the_aggregate_of_many_is_the_mean_of_their_values(
 
 def test_features_need_no_graph_and_tell_sizes_apart() -> None:
     rows = [row_of(f"g{i}", some_graph(i)) for i in range(12)]
-    table = features([{name: row[name] for name in row if name != "graph"} for row in rows])
+    table = features_of([{name: row[name] for name in row if name != "graph"} for row in rows])
     assert len(table) == 12
     assert np.isfinite(table).all()
     assert not np.allclose(table[1], table[8])
@@ -77,8 +77,8 @@ def test_what_decides_a_score_is_learnt() -> None:
 
 def test_transitions_cover_greedily() -> None:
     graphs = {f"g{number}": some_graph(number) for number in range(9)}
-    found = transitions(graphs.items(), graphs)
-    back = transitions(reversed(list(graphs.items())), graphs)
+    found = count_transitions(graphs.items(), graphs)
+    back = count_transitions(reversed(list(graphs.items())), graphs)
     kinds = [{one.kinds[kind] for kind in one.has[4]} for one in (found, back)]
     assert kinds[0] == kinds[1] != set()
     assert found.mass.sum() == pytest.approx(1)

@@ -263,7 +263,7 @@ def test_the_verb(pack: Pack, tmp_path: Path, cli: Cli) -> None:
     ("words", "says"),
     [
         (("--kinds", "nonsense"), "unknown kind 'nonsense'; known: sole_op"),
-        (("--kinds", ","), "no kind is named"),
+        (("--kinds", ","), "name a kind"),
     ],
 )
 def test_mistakes_are_told_in_a_line(

@@ -24,7 +24,7 @@ def title(board: Board) -> str:
 
 def test_nothing_that_is_not_known_is_said() -> None:
     board = Board(3, NOW - 1)
-    assert title(board) == "0 done, 3 to do, 0.0 a minute"
+    assert title(board) == "0 done, 3 to do, 0.0 per minute"
 
 
 def test_a_run_under_way_says_what_it_does_and_what_fits() -> None:
@@ -39,16 +39,18 @@ def test_a_run_under_way_says_what_it_does_and_what_fits() -> None:
 
 def test_what_did_not_fit_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     board = Board(9, NOW + 60)
-    begun = list(board.counted(iter([task("eager", small_graph(size)) for size in range(3, 10)])))
+    begun = list(
+        board.until_budget(iter([task("eager", small_graph(size)) for size in range(3, 10)]))
+    )
     board.watch("stage", begun[0].key, "compile")
     for one in begun:
         board.watch("stopped", one.key, "compile" if one is begun[0] else "")
     board.report()
     said = capsys.readouterr().err
-    assert "9 measurements did not fit; the same command goes on with them" in said
+    assert "9 measurements did not fit; the same command resumes with them" in said
     assert "stopped at compile: eager on small3" in said
     assert "stopped at start: eager on small4" in said
-    assert "… and 2 more that were begun" in said
+    assert "… and 2 more that were started" in said
 
 
 def test_a_run_that_is_over_says_nothing_of_its_budget() -> None:

@@ -32,7 +32,7 @@ from score.some_samples import record
 display = Display()
 display.tell("left out: <tvm>")
 board = display.board(1)
-with board.shown():
+with board.live_view():
     board.add(record("net"))
 print(*(each.html for each in shown))
 """
@@ -45,7 +45,7 @@ def use(display: Display) -> None:
         advance()
         advance(failed=True)
     board = display.board(1)
-    with board.shown():
+    with board.live_view():
         board.add(record("net"))
     board.report()
 

@@ -16,8 +16,8 @@ from matplotlib.collections import PolyCollection
 from graph_net import plot_ESt, plot_St, plot_violin
 from graph_net.report.plots import PlotKind, draw
 from graph_net.report.plots_curves import _corners, curves_figure
-from graph_net.report.plots_lines import Line, line_of, lines_of, stored_scores
-from graph_net.report.plots_style import COLOURS, look, short
+from graph_net.report.plots_lines import Line, line_of, lines_of, read_scores
+from graph_net.report.plots_style import COLOURS, line_style, shorten
 from graph_net.report.plots_violin import groups_of, violin_figure
 from graph_net.results import RecordError, Stage, Symptom
 from graph_net.score import Fault, Parameters, ScoredGraph, columns, score
@@ -85,7 +85,7 @@ def test_files_are_what_their_names_say_and_the_same_each_time(tmp_path: Path) -
 
 def test_a_format_that_is_unknown_names_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(LOG, "utf-8")
-    with pytest.raises(ValueError, match=r"gif\. Available: png, svg, pdf"):
+    with pytest.raises(ValueError, match="gif'; available: png, svg, pdf"):
         draw(PlotKind.ST, [tmp_path / "a.log"], tmp_path, formats=["gif"])
 
 
@@ -165,10 +165,10 @@ def test_folders_that_are_categories_are_a_violin_each() -> None:
 
 def test_nothing_right_is_nothing_to_draw(tmp_path: Path) -> None:
     failed = stored(tmp_path, [record("a", (Stage.COMPILE, Symptom.EXCEPTION))])
-    with pytest.raises(RecordError, match="no result is correct"):
+    with pytest.raises(RecordError, match="no result of these sources is correct"):
         draw(PlotKind.VIOLIN, [failed], tmp_path / "out")
     noisy = stored(tmp_path / "noisy", [record("a", (Stage.LOAD, Symptom.INFRASTRUCTURE))])
-    with pytest.raises(RecordError, match="no measurement counts"):
+    with pytest.raises(RecordError, match="no measurement of these sources counts"):
         draw(PlotKind.ST, [noisy], tmp_path / "out")
 
 
@@ -176,13 +176,13 @@ def test_nothing_right_is_nothing_to_draw(tmp_path: Path) -> None:
 def test_json_that_is_no_score_is_not_taken_for_one(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text, "utf-8")
-    assert stored_scores(path) is None
+    assert read_scores(path) is None
 
 
 def test_no_two_lines_look_alike() -> None:
-    looks = [tuple(map(str, look(number).values())) for number in range(28)]
+    looks = [tuple(map(str, line_style(number).values())) for number in range(28)]
     assert len(set(looks)) == len(looks)
-    plain = {(str(look(n)["linestyle"]), look(n)["marker"]) for n in range(7)}
+    plain = {(str(line_style(n)["linestyle"]), line_style(n)["marker"]) for n in range(7)}
     assert len(plain) == 7, "without colour, dash and marker still differ"
 
 
@@ -209,7 +209,7 @@ def test_colours_are_told_apart_by_every_eye(eye: np.ndarray) -> None:
 
 
 def test_long_names_and_dollars_are_harmless() -> None:
-    assert len(short("x" * 500)) <= 61
+    assert len(shorten("x" * 500)) <= 61
     figure = curves_figure(
         [line_of("$a_{$", columns(samples()), "s", Parameters())], "s", Parameters()
     )

@@ -12,7 +12,7 @@ import pytest
 from graph_net.cli.main import main
 from graph_net.corpus.shipped import VARIABLE
 from graph_net.programs.spaces import registry
-from graph_net.report.page import PageOptions, write_page
+from graph_net.report.page import PageCounts, write_page
 from graph_net.report.page_programs import BINS, HEIGHTS, POINTS, read_programs
 from graph_net.results import Failure, Program, RecordError, Stage, Symptom, Task, canonical
 from programs.view.shown_programs import ANSOR, COSTS, kept, shown, sleeping, steps, tile
@@ -67,7 +67,7 @@ def test_records_and_programs_stand_on_one_page(tmp_path: Path) -> None:
     ids = sections(page)
     assert ids.index("programs") == ids.index("graphs") + 1
     assert len(json.loads(page.inside["data"])["rows"]["graph"]) == 12
-    assert write_page(records, tmp_path / "again.html") == PageOptions(12, 12)
+    assert write_page(records, tmp_path / "again.html") == PageCounts(12, 12)
 
 
 def test_neither_makes_none(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_ten_thousand_tasks_make_a_page_that_can_be_sent(tmp_path: Path) -> None
     ]
     records = kept(tmp_path / "records", programs)
     target = tmp_path / "page.html"
-    assert write_page(records, target, detailed=20) == PageOptions(0, 20_000)
+    assert write_page(records, target, detailed=20) == PageCounts(0, 20_000)
     assert target.stat().st_size < 3 << 20
 
 

@@ -132,6 +132,22 @@ def test_an_interval_is_in_order() -> None:
         Interval(1.0, 1.1, 1.2)
 
 
+@pytest.mark.parametrize("ends", [(0.0, 1.1), (-1.0, 1.1), (0.9, float("inf"))])
+def test_a_timing_has_ratios_of_times_that_a_clock_can_show(ends: tuple[float, float]) -> None:
+    with pytest.raises(RecordError, match="interval"):
+        dataclasses.replace(TIMING, speedup=Interval(1.0, *ends))
+
+
+def test_an_interval_contains_its_ends() -> None:
+    interval = Interval(2.0, 1.0, 3.0)
+    assert [interval.contains(number) for number in (0.9, 1.0, 3.0, 3.1)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
 def test_equal_configurations_have_equal_hashes() -> None:
     first = Config(ConfigKind.COMPILER, "x", "1", {"a": 1, "b": 2})
     assert first.hash == Config(ConfigKind.COMPILER, "x", "1", {"b": 2, "a": 1}).hash

@@ -124,9 +124,9 @@ def test_of_a_log_the_table_says_what_its_speedups_are(
     [
         (["score", "/nowhere"], "does not exist"),
         (["score", ".", "--b", "0"], "0 < b"),
-        (["score", ".", "--interpretation", "kind"], "Available: default"),
+        (["score", ".", "--interpretation", "kind"], "available: default"),
         (["score", ".", "--confidence", "2"], "between"),
-        (["score", ".", "--aggregate", "mean"], "Available: graphnet, passbench"),
+        (["score", ".", "--aggregate", "mean"], "available: graphnet, passbench"),
         (["plot", "/nowhere"], "does not exist"),
     ],
 )

@@ -22,7 +22,7 @@ from graph_net.score import (
     ScoredGraph,
     columns,
     combine,
-    interpretation,
+    find_interpretation,
     load,
     score,
 )
@@ -119,7 +119,7 @@ def test_from_where_on_a_fault_is_tolerated(how: object, fault: Fault, first: in
 
 def test_an_interpretation_that_is_unknown_names_the_others() -> None:
     with pytest.raises(ValueError, match="default, paper, mismatch_extended"):
-        interpretation("strict")
+        find_interpretation("strict")
 
 
 def test_any_real_t_is_scored() -> None:

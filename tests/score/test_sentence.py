@@ -31,7 +31,9 @@ def test_what_failed_is_counted_apart() -> None:
 
 def test_a_speed_that_may_be_eagers_is_said_to_be() -> None:
     said = said_of([record(f"m{n}", speedup=speedup) for n, speedup in enumerate([0.5, 2.0] * 6)])
-    assert said.startswith("mine is not told apart from eager, 1.00× as fast as eager (")
+    assert said.startswith(
+        "mine is not significantly different from eager, 1.00× as fast as eager ("
+    )
 
 
 def test_a_compiler_that_gets_nothing_right() -> None:

@@ -61,7 +61,7 @@ def line(name: str = "a", **changes: Any) -> bytes:
 def test_a_damaged_line_does_not_stop_the_file(ingest: Any, tmp_path: Path) -> None:
     answer = ingest(line("a"), b'{"config": 1}', b"\x00\xff", line("b"), line("c")[:-40])
     assert answer.code == 0
-    assert "2 records added, 0 were there, 3 lines are damaged" in answer.err
+    assert "2 records added, 0 already there, 3 lines are damaged" in answer.err
     assert "line 2, byte " in answer.err
     assert names(tmp_path) == ["a", "b"]
 
@@ -69,7 +69,7 @@ def test_a_damaged_line_does_not_stop_the_file(ingest: Any, tmp_path: Path) -> N
 def test_a_file_without_a_record_is_an_error(ingest: Any) -> None:
     answer = ingest(b'{"config": 1}')
     assert answer.code == 1
-    assert "0 records added, 0 were there, 1 lines are damaged" in answer.err
+    assert "0 records added, 0 already there, 1 lines are damaged" in answer.err
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What ``import graph_net`` offers, a file for each function; the command line calls the same."""
+"""The functions of ``import graph_net``, one file each; the command line calls them too."""

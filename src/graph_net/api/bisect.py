@@ -1,4 +1,4 @@
-"""Find the smallest subgraph that still shows what a compiler does wrong."""
+"""Find the smallest subgraph that still shows a problem of a compiler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from graph_net.api.choose import named_graph
 from graph_net.api.graphs import open_graph_in
 from graph_net.api.options import config_of, limits_of
-from graph_net.api.records import Records
+from graph_net.api.records import Records, record_paths
 from graph_net.display.display import Display, display_of
 from graph_net.graph import Graph
 
@@ -53,15 +53,15 @@ def bisect_settings(
     gigabytes: float,
     timeout: float,
 ) -> BisectSettings:
-    """Return how trials are made, checked."""
+    """Return the settings of trials; raise ValueError for an unknown problem."""
     from graph_net.bisect import BisectSettings, Problem
     from graph_net.measure import Protocol
     from graph_net.measure.device import describe
     from graph_net.measure.plan import default_jobs
 
-    known = [str(kind) for kind in Problem]
-    if problem is not None and problem not in known:
-        raise ValueError(f"{problem!r} is no problem; problems are {', '.join(known)}")
+    problems = [str(kind) for kind in Problem]
+    if problem is not None and problem not in problems:
+        raise ValueError(f"unknown problem {problem!r}; available: {', '.join(problems)}")
     return BisectSettings(
         describe(device, threads or None),
         None if problem is None else Problem(problem),
@@ -79,9 +79,9 @@ def bisect_one(
     from graph_net.bisect import bisect, trials
 
     config = config_of(compiler, ValueError, "one is bisected")
-    name, found = named_graph(graph)
+    name, opened = named_graph(graph)
     with trials([config], settings) as ask:
-        return bisect(name, found, config, settings, ask, display.tell)
+        return bisect(name, opened, config, settings, ask, display.tell)
 
 
 def troubled_records(
@@ -97,12 +97,12 @@ def troubled_records(
     from graph_net.bisect.run import select_troubled
     from graph_net.store.records import RecordStore
 
-    place = records.path if isinstance(records, Records) else Path(records)
+    (path,) = record_paths([records])
     wanted = None if compiler is None else config_of(compiler, ValueError, "one is bisected")
     if wanted is not None and "[" not in (compiler or ""):
         wanted = replace(wanted, options={})
     kind = settings.device.kind
-    store = RecordStore(place).require()
+    store = RecordStore(path).require()
     here = (record for record in store.records() if record.device.kind == kind)
     return select_troubled(here, settings.problem, settings.level, wanted)[:limit]
 
@@ -114,16 +114,16 @@ def bisect_records(
     settings: BisectSettings,
     display: Display,
 ) -> Iterator[Witness]:
-    """Yield a witness per record that can be shown again; say of the others why not."""
+    """Yield a witness per record whose problem shows again; print why the others do not."""
     from graph_net.bisect.run import bisect_run
 
     named = () if compiler is None else (config_of(compiler, ValueError, "one is bisected"),)
-    yield from bisect_run(todo, _graphs(graphs), settings, display.tell, named)
+    yield from bisect_run(todo, _open_by_name(graphs), settings, display.tell, named)
 
 
-def _graphs(place: str | Path | None) -> Callable[[str], Graph]:
+def _open_by_name(graphs: str | Path | None) -> Callable[[str], Graph]:
     from graph_net.corpus.shipped import corpus_at_hand
 
-    root = corpus_at_hand() if place is None else Path(place)
-    # A record says which graph of the place it is of; the place is the user's.
+    root = corpus_at_hand() if graphs is None else Path(graphs)
+    # A record names a graph of this root; the root is the user's.
     return lambda name: open_graph_in(root, name)[1]

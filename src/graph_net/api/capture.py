@@ -28,15 +28,16 @@ def capture(
     """Return the graph of one call of a module or function, ``model(*args, **kwargs)``.
 
     A single argument needs no tuple. ``mode`` is ``inference``, ``training``, ``forward`` or
-    ``backward``; ``dynamic_shapes`` are those of ``torch.export``. Weights are not kept: values are
-    drawn from recipes, the same on every machine. Raises where the model breaks into pieces.
+    ``backward``; ``dynamic_shapes`` are those of ``torch.export``. Weights are not stored: values
+    are drawn from recipes, the same on every machine. Raises GraphError if the model breaks into
+    pieces.
     """
     from graph_net.capture import capture as captured_of
     from graph_net.capture.user_model import module_of
     from graph_net.graph import GraphError, Provenance
 
     module = module_of(model)
-    with _evaluating(module) if mode == "inference" else nullcontext():
+    with _evaluation_mode(module) if mode == "inference" else nullcontext():
         captured = captured_of(
             module,
             args if isinstance(args, tuple | list) else (args,),
@@ -79,18 +80,18 @@ def capture_file(
     several = len(captured.graphs) > 1
     names = [f"{whole}/{n}" if several else whole for n in range(len(captured.graphs))]
     with PackWriter(output) as writer:
-        for each, graph in zip(names, captured.graphs, strict=True):
-            writer.add(each, graph)
+        for piece, graph in zip(names, captured.graphs, strict=True):
+            writer.add(piece, graph)
     return captured, names
 
 
 @contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
-    """Put a module in evaluation mode for a while."""
-    before = {each: each.training for each in module.modules()}
+def _evaluation_mode(module: nn.Module) -> Iterator[None]:
+    """Put a module in evaluation mode inside the block."""
+    before = {part: part.training for part in module.modules()}
     module.eval()
     try:
         yield
     finally:
-        for each, training in before.items():
-            each.training = training
+        for part, training in before.items():
+            part.training = training

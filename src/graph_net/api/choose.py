@@ -1,4 +1,4 @@
-"""Which graphs a call works on: one, some, a pack or samples, all of them or a part."""
+"""Choose the graphs of a call: one, some, a pack or samples, all of them or a part."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 Graphs = Graph | Corpus | Mapping[str, Graph] | Sequence[Graph] | str | Path | None
 """A graph, several, by name, a pack or samples, or None for the corpus of GraphNet."""
-_Selection = tuple[list[str], Iterator[tuple["Subject", bytes]]]
+GraphSelection = tuple[list[str], Iterator[tuple["Subject", bytes]]]
 
 
 def chosen_graphs(
     graphs: Graphs, where: str | None = None, mini: bool = False, limit: int | None = None
-) -> _Selection:
+) -> GraphSelection:
     """Return names in a fair order, and the graphs in that order."""
     from graph_net.corpus.pack import is_pack
     from graph_net.corpus.subjects import read_samples, subjects
 
     if isinstance(graphs, Graph | Sequence) and not isinstance(graphs, str):
-        return _given(named_graphs(graphs), limit)
+        return _from_memory(named_graphs(graphs), limit)
     if isinstance(graphs, Mapping) and not isinstance(graphs, Corpus):
-        return _given(graphs, limit)
+        return _from_memory(graphs, limit)
     chosen = graphs if isinstance(graphs, Corpus) else corpus(graphs)
     if chosen.path is not None and not is_pack(chosen.path):
         return read_samples(chosen.path, limit)
@@ -39,27 +39,27 @@ def chosen_graphs(
 
 
 def named_graphs(graphs: Graph | Sequence[Graph]) -> dict[str, Graph]:
-    """Return graphs by the names of their models, numbered where two have the same."""
-    found: dict[str, Graph] = {}
+    """Return graphs by the names of their models, numbered if two have the same."""
+    named: dict[str, Graph] = {}
     for graph in [graphs] if isinstance(graphs, Graph) else graphs:
         origin = graph.provenance
         name = "/".join(filter(None, (origin.library, origin.model))) or "graph"
         free = name
-        while free in found:
-            free = f"{name}/{len(found)}"
-        found[free] = graph
-    return found
+        while free in named:
+            free = f"{name}/{len(named)}"
+        named[free] = graph
+    return named
 
 
 def named_graph(graph: Graph | str | Path) -> tuple[str, Graph]:
-    """Return a graph with its name, itself or found by its place."""
+    """Return a graph with its name; open it if it is a path."""
     if not isinstance(graph, Graph):
         return open_graph(str(graph))
-    ((name, found),) = named_graphs(graph).items()
-    return name, found
+    (name,) = named_graphs(graph)
+    return name, graph
 
 
-def _given(graphs: Mapping[str, Graph], limit: int | None) -> _Selection:
+def _from_memory(graphs: Mapping[str, Graph], limit: int | None) -> GraphSelection:
     from graph_net.corpus.subjects import subject_of
 
     names = list(graphs)[:limit]

@@ -22,17 +22,16 @@ def compare(
     fdr: float = 0.05,
     levels: float = 1.0,
 ) -> Comparison:
-    """Compare two runs graph by graph: what got faster, slower, broken or repaired.
+    """Compare two runs graph by graph: what got faster, slower, broken or fixed.
 
-    With ``between`` two configurations are compared instead of each with itself. From a factor of
-    ``threshold`` on a difference of speed matters; ``fdr`` is the share of faster and slower graphs
-    that may be false; ``levels`` is how far the smallest passing t must rise to be less correct.
+    With ``between`` two configurations are compared instead of each with itself. ``threshold`` is
+    the smallest factor of speed that counts, ``fdr`` the false discovery rate among faster and
+    slower graphs; ``levels`` is how far the smallest passing t must rise to be less correct.
     """
     from graph_net.compare import CompareSettings
     from graph_net.compare import compare as compare_runs
 
-    paths = record_paths(each for each in (first, second) if each is not None)
+    (path,) = record_paths([first])
+    other = None if second is None else record_paths([second])[0]
     settings = CompareSettings(threshold, fdr, levels=levels)
-    return compare_runs(
-        paths[0], paths[1] if len(paths) > 1 else None, between, compilers, settings
-    )
+    return compare_runs(path, other, between, compilers, settings)

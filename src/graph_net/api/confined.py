@@ -1,4 +1,4 @@
-"""What a verb does with a graph that may be a stranger's, in a confined process."""
+"""Run work on an untrusted graph in a confined process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graph_net.isolate import Died, Limits, Raised, Sandbox, call
 
 SECONDS = 600
 LIBRARIES = 16 << 30
-"""Bytes of addresses that frameworks take for themselves and their threads."""
+"""Bytes of address space that frameworks reserve for themselves and their threads."""
 
 
 def run_confined(
@@ -21,27 +21,27 @@ def run_confined(
     gigabytes: float = 16.0,
     device: str = "cpu",
 ) -> Any:
-    """Return what ``work`` gives, something JSON can hold, from a confined process.
+    """Run ``work`` in a confined process and return its result, which must be JSON.
 
-    Its errors, and its death, are GraphErrors here.
+    Raises GraphError for its errors, and for its death.
     """
     most = None if device != "cpu" else LIBRARIES + int(gigabytes * 2**30)
     try:
-        foreseen, answer = call(
-            lambda: _foreseen(work), Limits(seconds, most), Sandbox(device=device)
+        expected, answer = call(
+            lambda: _call_or_message(work), Limits(seconds, most), Sandbox(device=device)
         )
     except Raised as error:
         raise GraphError(str(error)) from error
     except Died as error:
-        raise GraphError(f"the process that ran this graph gave nothing: {error}") from error
-    if not foreseen:
+        raise GraphError(f"the process that ran this graph died: {error}") from error
+    if not expected:
         raise GraphError(answer)
     return answer
 
 
-def _foreseen(work: Callable[[], Any]) -> tuple[bool, Any]:
-    """The answer, or the sentence of an error that is told without its class."""
-    if "torch" in sys.modules:  # its threads, if it has any, are not in this process
+def _call_or_message(work: Callable[[], Any]) -> tuple[bool, Any]:
+    """Return True and the result, or False and the message of an expected error."""
+    if "torch" in sys.modules:  # its threads are not in this forked process
         import torch
 
         torch.set_num_threads(1)

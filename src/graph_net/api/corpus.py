@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Corpus(Mapping[str, "Graph"]):
-    """Graphs by name; choosing reads no graph, and a graph is read when it is asked for.
+    """Graphs by name; a graph is read when it is accessed.
 
     ``path`` is a pack, None the one that comes with GraphNet, of which a wheel has the mini
     selection alone; each of ``conditions`` is SQL over its columns.
@@ -33,10 +33,10 @@ class Corpus(Mapping[str, "Graph"]):
     only_mini: bool = False
     most: int | None = None
     keeps: object = field(default=None, compare=False)
-    """What must live as long as this does: a temporary pack."""
+    """A temporary pack that lives as long as this."""
 
     def where(self, condition: str) -> Corpus:
-        """Return those for which a condition in SQL holds: ``"nodes < 500"``."""
+        """Return the graphs that meet a condition in SQL: ``"nodes < 500"``."""
         return replace(self, conditions=(*self.conditions, condition))
 
     def mini(self) -> Corpus:
@@ -44,7 +44,7 @@ class Corpus(Mapping[str, "Graph"]):
         return replace(self, only_mini=True)
 
     def limit(self, most: int) -> Corpus:
-        """Return the first so many, in an order of which every beginning is a fair sample."""
+        """Return the first ``most``, in an order whose every prefix is a fair sample."""
         return replace(self, most=most)
 
     @cached_property
@@ -59,7 +59,7 @@ class Corpus(Mapping[str, "Graph"]):
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        """All columns of the chosen graphs, in an order of which every beginning is fair."""
+        """All columns of the chosen graphs, in an order whose every prefix is a fair sample."""
         from graph_net.corpus.query import select
         from graph_net.corpus.shipped import mini_names
         from graph_net.corpus.subjects import stratify
@@ -103,5 +103,30 @@ class Corpus(Mapping[str, "Graph"]):
 
 
 def corpus(path: str | Path | None = None) -> Corpus:
-    """Return the graphs of a pack; without a path those that come with GraphNet."""
+    """Return the graphs of a pack, by default those that come with GraphNet."""
     return Corpus(None if path is None else Path(path))
+
+
+def list_rows(
+    pack: Path | None = None,
+    where: str | None = None,
+    order: str = "name",
+    limit: int | None = None,
+    mini: bool = False,
+    columns: Collection[str] | None = None,
+) -> tuple[list[dict[str, Any]], bool]:
+    """Return the rows of a pack in an order of SQL; no graph is read.
+
+    Without a pack they are of the corpus of GraphNet; the flag says whether it is only the mini
+    selection that an installed package holds.
+    """
+    from graph_net.corpus.pack import Pack
+    from graph_net.corpus.query import select
+    from graph_net.corpus.shipped import MINI, corpus_at_hand, mini_names
+
+    path = pack or corpus_at_hand()
+    rows = select(Pack(path), where, order, None if mini else limit, columns)
+    if mini:
+        names = set(mini_names())
+        rows = [row for row in rows if row["name"] in names][:limit]
+    return rows, path == MINI

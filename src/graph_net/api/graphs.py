@@ -15,12 +15,12 @@ from graph_net.printable import utf8_name
 from graph_net.store.files import read_bytes, read_text
 
 
-def load(place: str | Path) -> Graph:
+def load(path: str | Path) -> Graph:
     """Return a graph of the corpus by its name, of a pack (``PACK:NAME``), or of a file.
 
     A file is a graph's own ``.json`` or ``.bin``, or a sample directory. Nothing is executed.
     """
-    return open_graph(str(place))[1]
+    return open_graph(str(path))[1]
 
 
 def read_sample(directory: str | Path) -> Graph:
@@ -28,19 +28,19 @@ def read_sample(directory: str | Path) -> Graph:
     return open_sample(directory)
 
 
-def open_graph(place: str) -> tuple[str, Graph]:
-    """The graph that ``PACK_OR_DIR[:NAME]`` stands for, and its name."""
-    path, name = Path(place), ""
+def open_graph(text: str) -> tuple[str, Graph]:
+    """Return the name and the graph that ``PACK_OR_DIR[:NAME]`` stands for."""
+    path, name = Path(text), ""
     if not path.exists():
-        head, _, tail = place.rpartition(":")
+        head, _, tail = text.rpartition(":")
         if not head or not Path(head).exists():
-            return _from_corpus(place)
+            return _from_corpus(text)
         path, name = Path(head), tail
     return open_graph_in(path, name)
 
 
 def open_graph_in(path: Path, name: str) -> tuple[str, Graph]:
-    """The graph with a name in a pack or a directory; a sample or a file is the graph itself."""
+    """Return a graph of a pack or directory by name; a sample or a file is the graph itself."""
     if path.suffix in _FILES and not path.is_dir():
         return path.stem, _FILES[path.suffix](path)
     if (path / "model.py").is_file():
@@ -65,7 +65,7 @@ _FILES = {
 
 
 def _from_corpus(name: str) -> tuple[str, Graph]:
-    """A graph of the corpus at hand, where there is one of that name."""
+    """Return a graph of the corpus by name."""
     why = f"{name} does not exist: give a sample directory, PACK:NAME or a graph of the corpus"
     if Path(name).is_absolute():
         raise PackError(why)
@@ -76,9 +76,9 @@ def _from_corpus(name: str) -> tuple[str, Graph]:
     try:
         return name, corpus.graph(name)
     except NoGraph as error:
-        near = near_names(name, corpus.names())
-        lacks = f"; {MINI_ALONE}" if corpus.path == MINI else ""
-        raise PackError(f"{why}{', such as ' * bool(near)}{', '.join(near)}{lacks}") from error
+        near = ", ".join(near_names(name, corpus.names()))
+        note = f"; {MINI_ALONE}" if corpus.path == MINI else ""
+        raise PackError(f"{why}{', such as ' if near else ''}{near}{note}") from error
 
 
 def _from_pack(pack: Pack, name: str) -> tuple[str, Graph]:
@@ -98,6 +98,6 @@ def _some(path: Path, names: list[str]) -> str:
 
 
 def safe_path(name: str) -> Path:
-    """A graph's name as a relative path that stays below where it is put."""
+    """Return a graph's name as a relative path that stays inside its parent."""
     parts = [re.sub(r"[^\w.+=@-]", "_", part) for part in name.split("/")]
     return Path(*[part for part in parts if part.strip(".")] or ["graph"])

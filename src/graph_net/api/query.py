@@ -1,4 +1,4 @@
-"""Questions to a directory of records in SQL."""
+"""SQL over a directory of records."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _RESULTS = """CREATE VIEW results AS
         printf('%016x', program), device_name, cost, symptom::VARCHAR
     FROM programs LEFT JOIN (SELECT workload, any_value(structure) AS structure FROM tasks
         WHERE structure <> '' GROUP BY workload) AS known USING (workload)"""
-"""What was measured, compilers' and tuners' alike: one row a result, joined by the structure."""
+"""Results of compilers and tuners alike: one row per result, with the structure to join by."""
 
 
 def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a question in SQL.
+    """Return the column names and rows of a question in SQL.
 
     It sees ``records``, ``programs``, ``results`` of both, ``tasks``, ``workloads`` and nothing
-    else of this machine.
+    else on this machine.
     """
     programs = ProgramStore(store.path)
     if not programs.parts():
@@ -41,12 +41,11 @@ def query(store: RecordStore, question: str) -> tuple[list[str], list[tuple[Any,
         programs.create_view(sql)
         sql.register("tasks", TaskStore(store.path).source())
         sql.execute(_RESULTS)
-        if "workloads" in question.lower():  # modules are large, and looked at before they are read
+        if "workloads" in question.lower():  # modules are large
             sql.register("workloads", WorkloadStore(store.path).source())
         try:
             return sql.ask(question)
         except SqlError as error:
             tables = {"records": SCHEMA.names, "programs": COLUMNS, "results": RESULTS}
-            words = [f"{name} ({', '.join(columns)})" for name, columns in tables.items()]
-            known = f"The tables are {', '.join(words)}, tasks and workloads"
-            raise RecordError(f"{error}. {known}") from error
+            columns = ", ".join(f"{name} ({', '.join(names)})" for name, names in tables.items())
+            raise RecordError(f"{error}. The tables are {columns}, tasks and workloads") from error

@@ -22,16 +22,16 @@ SHOWN = 10
 
 
 class Records:
-    """The records of a directory that ``bench`` wrote; of a measurement made twice, the last."""
+    """The records of a directory that ``bench`` wrote; the last one of each measurement."""
 
     def __init__(self, path: str | Path, keeps: TemporaryDirectory[str] | None = None) -> None:
         self.path = Path(path)
         self._keeps = keeps
-        """Goes with this object, where nobody named a directory."""
+        """The temporary directory of the records, which lives as long as this."""
 
     @cached_property
     def store(self) -> RecordStore:
-        """The directory as a store."""
+        """The store of the directory."""
         from graph_net.store.records import RecordStore
 
         return RecordStore(self.path)
@@ -99,5 +99,5 @@ def _cell(value: object) -> str:
 
 
 def record_paths(sources: Iterable[str | Path | Records]) -> list[Path]:
-    """Return where records are, whether they are given as paths or as records."""
-    return [each.path if isinstance(each, Records) else Path(each) for each in sources]
+    """Return the paths of records, given as paths or as records."""
+    return [source.path if isinstance(source, Records) else Path(source) for source in sources]

@@ -1,4 +1,4 @@
-"""Write one HTML file of what records say."""
+"""Write one HTML file of records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graph_net.corpus.pack import Pack
-    from graph_net.report.page import PageOptions
+    from graph_net.report.page import PageCounts
 
 
 def report(
@@ -20,27 +20,26 @@ def report(
     interpretation: str = "default",
     title: str = "",
     tasks: int = 50,
-) -> PageOptions:
+) -> PageCounts:
     """Write the page of a directory of records, and return how much it shows.
 
-    Graphs are drawn from the pack ``corpus``, or from the one that comes with GraphNet.
+    Graphs are drawn from the pack ``corpus``, by default the one that comes with GraphNet.
     """
     from graph_net.report.page import write_page
-    from graph_net.score import Parameters
-    from graph_net.score import interpretation as interpretation_of
+    from graph_net.score import Parameters, find_interpretation
 
-    parameters = Parameters(p, b, interpretation_of(interpretation))
-    place, pack = Path(output), pack_at_hand(corpus)
-    return write_page(Path(records), place, pack, parameters, title, tasks)
+    parameters = Parameters(p, b, find_interpretation(interpretation))
+    pack = pack_at_hand(corpus)
+    return write_page(Path(records), Path(output), pack, parameters, title, tasks)
 
 
-def pack_at_hand(named: str | Path | None) -> Pack | None:
-    """Return the pack that was named, or the one of GraphNet where it is at hand."""
+def pack_at_hand(path: str | Path | None) -> Pack | None:
+    """Return the named pack, or the one of GraphNet if it is at hand."""
     from graph_net.corpus.pack import Pack, PackError
     from graph_net.corpus.shipped import corpus_at_hand
 
-    if named is not None:
-        return Pack(named)
+    if path is not None:
+        return Pack(path)
     try:
         return Pack(corpus_at_hand())
     except PackError:

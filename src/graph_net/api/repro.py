@@ -1,4 +1,4 @@
-"""Write one standalone script that shows what is wrong with a graph."""
+"""Write one standalone script that shows a problem of a graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A script, and what it showed when it was tried."""
+    """A script, and the result of its trial run."""
 
     path: Path
     shown: CheckedScript
@@ -44,7 +44,7 @@ def repro(
     timeout: float = 600.0,
     progress: Display | bool = True,
 ) -> Reproduction:
-    """Write a script that needs only torch and the compiler, try it, and return what it showed.
+    """Write a script that needs only torch and the compiler, run it, and return the result.
 
     It holds the graph as Python, makes the inputs that were measured, compares eager with the
     compiler and times them in turns. It is run in a clean, confined process before it is written.
@@ -57,21 +57,21 @@ def repro(
 
     require_device(device)
     config = config_of(compiler, ReproError, "a script is for one")
-    name, found = named_graph(graph)
+    name, opened = named_graph(graph)
     own = Path(config.name.partition(":")[0])
     source = read_text(own) if own.suffix == ".py" else None  # named by the user
-    text = write_script(name, found, config, device, t, seconds, source=source)
+    text = write_script(name, opened, config, device, t, seconds, source=source)
     usable(config.name, config.options)
-    place = Path(output) if output is not None else _place(name, config)
+    path = Path(output) if output is not None else _default_path(name, config)
     with display_of(progress).waiting("running the script in a clean process"):
         shown = try_script(text, timeout, package=source is not None)
-    write_text(place, text)
-    return Reproduction(place, shown)
+    write_text(path, text)
+    return Reproduction(path, shown)
 
 
-def _place(name: str, config: Config) -> Path:
-    """A file named after graph and compiler."""
+def _default_path(name: str, config: Config) -> Path:
+    """Return a file name made of graph and compiler."""
     from graph_net.results import short_name
 
-    words = (*safe_path(name).parts, re.sub(r"\W+", "_", short_name(config.name)))
-    return Path(f"repro_{'_'.join(words)}.py")
+    parts = (*safe_path(name).parts, re.sub(r"\W+", "_", short_name(config.name)))
+    return Path(f"repro_{'_'.join(parts)}.py")

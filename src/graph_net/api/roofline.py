@@ -1,4 +1,4 @@
-"""What a machine can do at most, and how near measurements come."""
+"""The peaks of a machine, and how near measurements come to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graph_net.api.confined import run_confined
-from graph_net.api.records import Records
+from graph_net.api.records import Records, record_paths
 from graph_net.api.report import pack_at_hand
 from graph_net.display.display import Display, display_of
 from graph_net.graph import GraphError
@@ -30,7 +30,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Roofline:
-    """Peaks by device, the work of graphs by id, and how far measurements are above their floors.
+    """Peaks by device, the work of graphs by id, and the headroom of measurements.
 
     ``headrooms`` has the measurement nearest to its floor first.
     """
@@ -41,13 +41,13 @@ class Roofline:
 
     def __repr__(self) -> str:
         floors = count_phrase(len(self.headrooms), "measurement")
-        return f"<Roofline of {', '.join(each.name for each in self.peaks.values())}: {floors}>"
+        return f"<Roofline of {', '.join(peaks.name for peaks in self.peaks.values())}: {floors}>"
 
     def _repr_html_(self) -> str:
         rows = [
-            (each.subject.name, each.config.label, f"{each.floor.seconds * 1e3:.4g} ms",
-             f"{each.seconds * 1e3:.4g} ms", "" if each.ratio is None else f"{each.ratio:.2f}×")
-            for each in self.headrooms[:SHOWN]
+            (h.subject.name, h.config.label, f"{h.floor.seconds * 1e3:.4g} ms",
+             f"{h.seconds * 1e3:.4g} ms", "" if h.ratio is None else f"{h.ratio:.2f}×")
+            for h in self.headrooms[:SHOWN]
         ]  # fmt: skip
         more = len(self.headrooms) - len(rows)
         columns = ("graph", "compiler", "floor", "measured", "headroom")
@@ -65,8 +65,8 @@ def roofline(
 ) -> Roofline:
     """Measure this machine's peaks once; with records, also the least time of each graph.
 
-    Peaks are kept for this user, floors beside the records. ``again`` measures anew; ``corpus`` is
-    the pack that has the graphs, the one of GraphNet if not named.
+    Peaks are cached for this user, floors beside the records; ``again`` measures both again.
+    ``corpus`` is the pack of the graphs, by default the one of GraphNet.
     """
     from graph_net.measure.device import describe
     from graph_net.results.peaks import identity
@@ -75,51 +75,48 @@ def roofline(
     described = describe(device, threads or None)
     if records is None:
         return Roofline({identity(described): _peaks(described, again, display)}, {})
-    place = records.path if isinstance(records, Records) else Path(records)
-    return _floors(place, described, again, pack_at_hand(corpus), display)
+    (path,) = record_paths([records])
+    return _floors(path, described, again, pack_at_hand(corpus), display)
 
 
 def _peaks(device: Device, again: bool, display: Display) -> Peaks:
     from graph_net.results.peaks import identity
     from graph_net.roofline.store import cached_peaks, keep_peaks
 
-    known = None if again else cached_peaks(identity(device))
-    if known is not None:
-        return known
+    cached = None if again else cached_peaks(identity(device))
+    if cached is not None:
+        return cached
     from graph_net.measure.peaks import measure_peaks
 
     display.tell(f"measuring {device.name}, {device.threads} threads …")
-    found = measure_peaks(device)
-    keep_peaks(found)
-    return found
+    peaks = measure_peaks(device)
+    keep_peaks(peaks)
+    return peaks
 
 
 def _floors(
     records: Path, here: Device, again: bool, pack: Pack | None, display: Display
 ) -> Roofline:
-    """Peaks and work for records, kept beside them, and how far above their floors they are."""
+    """Return the headroom of records; their peaks and work are stored beside them."""
     from graph_net.roofline.floor import headrooms
     from graph_net.roofline.store import Rooflines, read_rooflines, write_rooflines
     from graph_net.store.records import RecordStore
 
     store = RecordStore(records).require()
-    known = Rooflines() if again else read_rooflines(records)
+    stored = Rooflines() if again else read_rooflines(records)
     devices, graphs = _measured(store)
-    peaks = _peaks_of(devices, known, here, again, display)
-    work = {**known.work, **_counted(pack, graphs - known.work.keys(), display)}
-    found = Rooflines(peaks, {graph: work[graph] for graph in sorted(work)})
-    write_rooflines(records, found)
-    without = len(graphs - work.keys())
-    if without:
-        display.tell(
-            f"{without} graphs are in no pack at hand and have no floor; --corpus names one"
-        )
-    above = sorted(headrooms(store.records(), found), key=_nearest)
-    return Roofline(found.peaks, found.work, tuple(above))
+    peaks = _peaks_of(devices, stored, here, again, display)
+    work = {**stored.work, **_count_work(pack, graphs - stored.work.keys(), display)}
+    rooflines = Rooflines(peaks, {graph: work[graph] for graph in sorted(work)})
+    write_rooflines(records, rooflines)
+    if missing := len(graphs - work.keys()):
+        display.tell(f"{missing} graphs have no floor: name a pack that has them with --corpus")
+    nearest_first = sorted(headrooms(store.records(), rooflines), key=_nearest)
+    return Roofline(rooflines.peaks, rooflines.work, tuple(nearest_first))
 
 
 def _measured(store: RecordStore) -> tuple[dict[str, Device], set[str]]:
-    """The devices of records, and the graphs that have a time."""
+    """Return the devices of records, and the graphs that have a time."""
     from graph_net.results.peaks import identity
 
     devices, graphs = {}, set[str]()
@@ -131,13 +128,13 @@ def _measured(store: RecordStore) -> tuple[dict[str, Device], set[str]]:
 
 
 def _peaks_of(
-    devices: dict[str, Device], known: Rooflines, here: Device, again: bool, display: Display
+    devices: dict[str, Device], stored: Rooflines, here: Device, again: bool, display: Display
 ) -> dict[str, Peaks]:
-    """The peaks that are known, and those of this machine; others must be measured there."""
+    """Return the stored peaks and those of this machine; others must be measured there."""
     from graph_net.measure.device import describe
     from graph_net.results.peaks import identity
 
-    peaks = dict(known.peaks)
+    peaks = dict(stored.peaks)
     for name, device in devices.items():
         mine = device.kind == here.kind and identity(describe(here.kind, device.threads)) == name
         if name not in peaks and mine:
@@ -148,33 +145,33 @@ def _peaks_of(
     return peaks
 
 
-def _counted(pack: Pack | None, wanted: set[str], display: Display) -> dict[str, Work]:
-    """The work of those graphs that a pack has."""
+def _count_work(pack: Pack | None, wanted: set[str], display: Display) -> dict[str, Work]:
+    """Return the work of those graphs that a pack has."""
     import torch  # noqa: F401 - once here, and not in each process
 
     if pack is None or not wanted:
         return {}
     rows = pack.rows(["name", "id"]).to_pylist()
     names = {row["name"]: row["id"] for row in rows if row["id"] in wanted}
-    found: dict[str, Work] = {}
+    work: dict[str, Work] = {}
     with display.progress("count work", len(names)) as advance:
         for name, graph in pack.graphs(sorted(names)) if names else ():
-            if names[name] not in found:
-                found[names[name]] = _work(graph)
+            if names[name] not in work:
+                work[names[name]] = _work(graph)
             advance()
-    return found
+    return work
 
 
 def _work(graph: Graph) -> Work:
     from graph_net.graph.work import Work, work_of
 
     try:
-        count_phrase = run_confined(lambda: asdict(work_of(graph)))
+        counts = run_confined(lambda: asdict(work_of(graph)))
     except GraphError as error:
         return Work(0, reason=str(error))
-    return Work(**{**count_phrase, "dtypes": tuple(count_phrase["dtypes"])})
+    return Work(**{**counts, "dtypes": tuple(counts["dtypes"])})
 
 
-def _nearest(each: Headroom) -> tuple[bool, float]:
-    """The nearest to its floor first; those whose floor lacks operations last."""
-    return each.ratio is None, each.ratio or 0.0
+def _nearest(headroom: Headroom) -> tuple[bool, float]:
+    """Return a sort key: the nearest to its floor first, those of unknown FLOPs last."""
+    return headroom.ratio is None, headroom.ratio or 0.0

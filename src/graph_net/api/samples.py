@@ -1,4 +1,4 @@
-"""GraphNet's sample directories into a pack, and back."""
+"""Read GraphNet's sample directories into a pack, and write them back."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from graph_net.formats.graphnet import find_samples
 from graph_net.formats.graphnet.write import write_sample
 from graph_net.graph import GraphError
 
-_NO_SUCH_PLACE = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST}
-"""What a name is answered with that no directory can have, or not beside the others."""
+_UNUSABLE_NAME = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST}
+"""The error numbers of a name that cannot be a directory, or not beside the others."""
 
 
 def import_samples(
     directories: Sequence[Path], output: Path, jobs: int = 0, progress: Display | bool = True
 ) -> ImportCounts:
-    """Read samples into a pack; those that it has are passed over."""
+    """Read samples into a pack; those that it has are not read again."""
     samples = _named_samples(directories)
     outcome = ImportCounts()
     with PackWriter(output) as writer:
@@ -43,22 +43,22 @@ def import_samples(
 
 
 def _named_samples(directories: Sequence[Path]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    samples: dict[str, Path] = {}
     for directory in directories:
         if not directory.is_dir():
-            raise PackError(f"{directory} is no directory")
+            raise PackError(f"{directory} is not a directory")
         for sample in find_samples(directory):
             inside = str(sample.relative_to(directory))
             name = directory.resolve().name if inside == "." else inside
-            if name in found:
+            if name in samples:
                 name = f"{directory.name}/{name}"
-            if name in found:
-                raise PackError(f"two samples are called {name!r}: {found[name]} and {sample}")
-            found[name] = sample
-    if not found:
-        places = ", ".join(str(directory) for directory in directories)
-        raise PackError(f"no sample (a directory with a model.py) in {places}")
-    return found
+            if name in samples:
+                raise PackError(f"two samples are called {name!r}: {samples[name]} and {sample}")
+            samples[name] = sample
+    if not samples:
+        searched = ", ".join(map(str, directories))
+        raise PackError(f"no sample (a directory with a model.py) in {searched}")
+    return samples
 
 
 def export_samples(
@@ -68,28 +68,28 @@ def export_samples(
     device: str = "cpu",
     progress: Display | bool = True,
 ) -> tuple[int, int]:
-    """Write graphs of a pack as sample directories; how many were written, and how many not."""
+    """Write graphs of a pack as sample directories; return how many were written and refused."""
     opened, display = Pack(pack), display_of(progress)
     names = [row["name"] for row in select(opened, where)]
-    _check_places(names)
+    _check_paths(names)
     refused = 0
     with display.progress("writing", len(names)) as advance:
         for name, graph in opened.graphs(names):
             try:
                 write_sample(graph, output / safe_path(name), device)
             except (GraphError, OSError) as error:
-                if isinstance(error, OSError) and error.errno not in _NO_SUCH_PLACE:
+                if isinstance(error, OSError) and error.errno not in _UNUSABLE_NAME:
                     raise
-                display.tell(f"{name} is passed over: {error}")
+                display.tell(f"{name} is not written: {error}")
                 refused += 1
             advance()
     return len(names) - refused, refused
 
 
-def _check_places(names: Sequence[str]) -> None:
-    """Raise where two graphs would be written to one directory."""
-    places: dict[Path, str] = {}
+def _check_paths(names: Sequence[str]) -> None:
+    """Raise PackError if two graphs would be written to one directory."""
+    paths: dict[Path, str] = {}
     for name in names:
-        other = places.setdefault(safe_path(name), name)
+        other = paths.setdefault(safe_path(name), name)
         if other != name:
             raise PackError(f"{other!r} and {name!r} would be written to the same directory")

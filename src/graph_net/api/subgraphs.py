@@ -37,23 +37,23 @@ def subgraphs(
     """Cut graphs into subgraphs and return each distinct one once, as a corpus.
 
     Its rows say how often a subgraph occurs, in how many models and in which. With ``output`` they
-    are kept there as a pack; without, they live as long as the returned object. ``check`` runs
+    are stored there as a pack; without, they live as long as the returned object. ``check`` runs
     graphs whole and in pieces: the outputs must be equal.
     """
-    keeps = TemporaryDirectory(prefix="graph-net-")
-    place = Path(keeps.name)
-    made = Path(output) if output is not None else place / "subgraphs"
-    source = _pack_of(graphs, where, place / "graphs")
+    temporary = TemporaryDirectory(prefix="graph-net-")
+    folder = Path(temporary.name)
+    target = Path(output) if output is not None else folder / "subgraphs"
+    source = _pack_of(graphs, where, folder / "graphs")
     decomposition, rows = decompose(
-        source, made, kinds, work=place / "work", jobs=jobs, seconds=seconds, gigabytes=gigabytes,
-        check=check, progress=progress,
+        source, target, kinds, work=folder / "work", jobs=jobs, seconds=seconds,
+        gigabytes=gigabytes, check=check, progress=progress,
     )  # fmt: skip
     if any(notes.composed is False for notes in decomposition.notes()):
         raise GraphError(NOT_COMPOSED)
     if not rows:
-        why = next((notes.failed for notes in decomposition.notes() if notes.failed), "")
-        raise GraphError(f"there is no subgraph of these kinds{f': {why}' if why else ''}")
-    return Corpus(made, keeps=keeps if output is None else None)
+        reason = next((f": {n.failed}" for n in decomposition.notes() if n.failed), "")
+        raise GraphError(f"no subgraph of these kinds{reason}")
+    return Corpus(target, keeps=temporary if output is None else None)
 
 
 def decompose(
@@ -70,21 +70,21 @@ def decompose(
     budget: str | float | None = None,
     progress: Display | bool = True,
 ) -> tuple[Decomposition, int]:
-    """Write a pack of the subgraphs of a pack; what became of each graph, and how many there are.
+    """Write a pack of the subgraphs of a pack; return the results per graph, and their number.
 
-    What lies in ``work`` is not computed again. With ``budget`` the smallest graphs come first and
-    none is begun after it.
+    Results in ``work`` are not computed again. With ``budget`` the smallest graphs come first and
+    none is started after it.
     """
     from graph_net.capture.worker import Budget
     from graph_net.corpus.decompose import Decomposition
     from graph_net.corpus.subgraph_spool import SubgraphSpool
 
     if output.resolve() == source.path.resolve():
-        raise ValueError(f"{output} is the pack that is read; name another to write")
+        raise ValueError(f"{output} is the pack that is read; name another output")
     spend = parse_seconds(budget) if budget else None
     names = [name for name in (kinds.split(",") if isinstance(kinds, str) else kinds) if name]
     if not names:
-        raise ValueError(f"no kind is named; there are {','.join(KINDS)}")
+        raise ValueError(f"name a kind; available: {','.join(KINDS)}")
     decomposition = Decomposition(source, names, SubgraphSpool(work))
     missing = decomposition.missing(retry)
     with display_of(progress).progress("decompose", len(missing)) as advance:
@@ -95,7 +95,7 @@ def decompose(
 
 
 def _pack_of(graphs: Graphs, where: str | None, target: Path) -> Pack:
-    """Return the pack to cut; what is not a whole pack is written as one."""
+    """Return the pack to cut; write one if the graphs are not a whole pack."""
     if not where and (graphs is None or isinstance(graphs, str | Path)):
         whole = corpus(graphs)
         if whole.path is None or is_pack(whole.path):

@@ -1,4 +1,4 @@
-"""Check whether graphs are what GraphNet's paper asks of a sample."""
+"""Check graphs by the requirements of GraphNet's paper."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Graphs to validate: the library of each, and how to get at those that are not known yet.
+    """Graphs to validate: the library of each, and tasks for those not yet validated.
 
-    ``structures`` are those a pack lists; samples have none before they are read.
+    ``structures`` are those of a pack; samples have none before they are read.
     """
 
     libraries: Mapping[str, str]
@@ -38,7 +38,7 @@ class Candidates:
 
 
 def validate(
-    graphs: Graphs = None,
+    graphs: Graphs | Candidates = None,
     *,
     where: str | None = None,
     names: Collection[str] | None = None,
@@ -54,55 +54,36 @@ def validate(
 ) -> list[ValidationReport]:
     """Check the five requirements of GraphNet's paper and return a verdict per graph, by name.
 
-    Each graph is run in a confined process of its own: on fake tensors, and on values where its
+    Each graph is run in a confined process of its own: on fake tensors, and on values if its
     tensors and its cost are within ``real_bytes`` and ``real_flops``. ``against_models`` builds
     each model again and compares. ``keep`` names a file of verdicts that a second call resumes.
     """
-    return validate_candidates(
-        candidates(graphs, where, names, limit),
-        jobs=jobs, seconds=seconds, gigabytes=gigabytes, real_bytes=real_bytes,
-        real_flops=real_flops, against_models=against_models, keep=keep, progress=progress,
-    )  # fmt: skip
-
-
-def validate_candidates(
-    found: Candidates,
-    *,
-    jobs: int,
-    seconds: int,
-    gigabytes: float,
-    real_bytes: int,
-    real_flops: int,
-    against_models: bool,
-    keep: str | Path | None,
-    progress: Display | bool = True,
-) -> list[ValidationReport]:
-    """Return the verdicts on chosen graphs; those that ``keep`` holds are not made again."""
-    if keep is not None and not found.structures:
-        raise PackError("--keep goes by the structures that a pack lists; samples have none")
+    chosen = graphs if isinstance(graphs, Candidates) else candidates(graphs, where, names, limit)
+    if keep is not None and not chosen.structures:
+        raise PackError("--keep needs the structures that a pack lists; samples have none")
     from graph_net.capture.worker import Budget
     from graph_net.validate.checks import ValidationLimits
     from graph_net.validate.pool import validate_all
     from graph_net.validate.report import with_redundancy
     from graph_net.validate.report_file import Kept
 
-    kept = None if keep is None else Kept(Path(keep))
-    before = [] if kept is None else kept.verdicts(dict(found.structures))
-    verdicts = [verdict for verdict in before if verdict.ok]  # what failed is tried again
-    known = {verdict.name for verdict in verdicts}
+    file = None if keep is None else Kept(Path(keep))
+    stored = [] if file is None else file.verdicts(dict(chosen.structures))
+    verdicts = [verdict for verdict in stored if verdict.ok]  # failures are tried again
+    done = {verdict.name for verdict in verdicts}
     running = validate_all(
-        found.tasks(known),
+        chosen.tasks(done),
         jobs or os.cpu_count() or 1,
         Budget(seconds, gigabytes),
         ValidationLimits(real_bytes, real_flops),
-        _zoos(set(found.libraries.values())) if against_models else None,
+        _zoos(set(chosen.libraries.values())) if against_models else None,
     )
-    bar = display_of(progress).progress("validate", len(found.libraries) - len(known))
-    with bar as advance, kept or nullcontext():
+    bar = display_of(progress).progress("validate", len(chosen.libraries) - len(done))
+    with bar as advance, file or nullcontext():
         for verdict in running:
             verdicts.append(verdict)
-            if kept is not None:
-                kept.add(verdict)
+            if file is not None:
+                file.add(verdict)
             advance(not verdict.ok)
     return with_redundancy(verdicts)
 
@@ -113,7 +94,7 @@ def candidates(
     names: Collection[str] | None = None,
     limit: int | None = None,
 ) -> Candidates:
-    """Return the graphs that were asked for: those of memory, of a pack or of samples."""
+    """Return graphs in memory, of a pack or of samples as candidates."""
     if isinstance(graphs, Graph | list | tuple):
         return _in_memory(named_graphs(graphs))
     if isinstance(graphs, Mapping) and not isinstance(graphs, Corpus):
@@ -127,7 +108,7 @@ def candidates(
     libraries = {row["name"]: row["library"] or "" for row in rows}
     return Candidates(
         libraries,
-        lambda known: _from_pack(chosen.pack, [name for name in libraries if name not in known]),
+        lambda done: _from_pack(chosen.pack, [name for name in libraries if name not in done]),
         {row["name"]: row["structure"] for row in rows},
     )
 
@@ -135,27 +116,27 @@ def candidates(
 def _in_memory(graphs: Mapping[str, Graph]) -> Candidates:
     from graph_net.validate.pool import ValidationItem
 
-    def tasks(known: Collection[str]) -> Iterator[ValidationItem]:
+    def tasks(done: Collection[str]) -> Iterator[ValidationItem]:
         for name, graph in graphs.items():
-            if name not in known:
+            if name not in done:
                 yield ValidationItem(name, partial(from_bytes, to_bytes(graph)))
 
     libraries = {name: graph.provenance.library for name, graph in graphs.items()}
-    return Candidates(libraries, tasks, {name: each.structure for name, each in graphs.items()})
+    return Candidates(libraries, tasks, {name: graph.structure for name, graph in graphs.items()})
 
 
 def _of_samples(
     source: Path, where: str | None, names: Collection[str] | None, limit: int | None
 ) -> Candidates:
     if where is not None:
-        raise PackError(f"{source} is no pack; --where asks a pack")
+        raise PackError(f"{source} is not a pack, which --where needs")
     samples = {utf8_name(str(path.relative_to(source))): path for path in find_samples(source)}
     if names is not None:
         samples = {name: path for name, path in samples.items() if name in names}
     samples = dict(list(samples.items())[:limit])
     if not samples:
         raise PackError(f"{source} is neither a pack nor a sample directory, and holds no sample")
-    return Candidates(dict.fromkeys(samples, ""), lambda known: _from_samples(samples))
+    return Candidates(dict.fromkeys(samples, ""), lambda _: _from_samples(samples))
 
 
 def _from_pack(pack: Pack, names: list[str]) -> Iterator[ValidationItem]:
@@ -178,5 +159,5 @@ def _zoos(libraries: set[str]) -> Callable[[str], Zoo]:
 
     zoos = {library: load(library) for library in sorted(libraries)}
     for zoo in zoos.values():
-        next(iter(zoo.entries()), None)  # imports its library, here rather than in each process
+        next(iter(zoo.entries()), None)  # import its library here, not in each process
     return zoos.__getitem__

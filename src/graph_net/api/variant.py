@@ -19,7 +19,7 @@ RUNS = 5
 
 @dataclass(frozen=True)
 class Changes:
-    """What to change; ``fits`` is bytes of tensors, ``about`` seconds of an eager run here.
+    """The changes of a variant; ``fits`` is bytes of tensors, ``about`` seconds of an eager run.
 
     ``vary`` is the size that these two change; ``cast`` is ``autocast`` or ``all``.
     """
@@ -36,64 +36,64 @@ class Changes:
 
 
 def make_variant(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
-    """Return a variant, made in a confined process, and a word for each change.
+    """Return a variant, made in a confined process, and a label for each change.
 
     Sizes are set first, then the dtype, then the training step is made.
     """
     from graph_net.rewrite.variant import variant_of
 
     def make() -> tuple[str, list[str]]:
-        made, words = _changed(graph, changes)
-        return b64encode(to_bytes(made)).decode(), words
+        variant, labels = _apply(graph, changes)
+        return b64encode(to_bytes(variant)).decode(), labels
 
-    data, words = run_confined(make, gigabytes=64.0)
-    return variant_of(from_bytes(b64decode(data)), graph), words
+    data, labels = run_confined(make, gigabytes=64.0)
+    return variant_of(from_bytes(b64decode(data)), graph), labels
 
 
-def _changed(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
-    made, words = _resized(graph, changes)
+def _apply(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
+    graph, labels = _resize(graph, changes)
     if changes.dtype is not None:
         from graph_net.rewrite.variant import with_dtype
 
-        made, words = with_dtype(made, changes.dtype, changes.cast), [*words, changes.dtype]
+        graph, labels = with_dtype(graph, changes.dtype, changes.cast), [*labels, changes.dtype]
     if changes.training is not None:
         from graph_net.capture.training_graph import with_training
 
-        made, words = with_training(made, changes.training), [*words, changes.training]
+        graph, labels = with_training(graph, changes.training), [*labels, changes.training]
     if changes.device_free:
         from graph_net.rewrite.variant import device_free
 
-        made, words = device_free(made), [*words, "free"]
+        graph, labels = device_free(graph), [*labels, "free"]
     if changes.public:
         from graph_net.rewrite.public_names import to_public
 
-        made, words = to_public(made), [*words, "public"]
-    return made, words
+        graph, labels = to_public(graph), [*labels, "public"]
+    return graph, labels
 
 
-def _resized(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
+def _resize(graph: Graph, changes: Changes) -> tuple[Graph, list[str]]:
     from graph_net.rewrite.variant import largest_that_fits, size_for_seconds, with_sizes
     from graph_net.rewrite.variant.sizes import size_of
 
-    vary, words = changes.vary, [f"{word}={size}" for word, size in changes.sizes]
+    vary, labels = changes.vary, [f"{name}={size}" for name, size in changes.sizes]
     graph = with_sizes(graph, dict(changes.sizes))
     if changes.fits is not None:
         graph = largest_that_fits(graph, changes.fits, vary)
     if changes.about is not None:
         graph = size_for_seconds(graph, changes.about, eager_seconds, vary)
     if changes.fits is not None or changes.about is not None:
-        words.append(f"{vary}={size_of(graph, vary)}")
-    return graph, words
+        labels.append(f"{vary}={size_of(graph, vary)}")
+    return graph, labels
 
 
 def eager_seconds(graph: Graph) -> float:
-    """The quickest of a few eager runs on this machine."""
+    """Return the time of the quickest of a few eager runs on this machine."""
     import torch
 
     from graph_net.graph.execute import make_inputs, run
     from graph_net.graph.fx import to_fx
 
-    run(graph)  # guarded; what it lets pass may be timed without the guard
+    run(graph)  # guarded once; then timed without the guard
     inputs, forward, best = make_inputs(graph), to_fx(graph).forward, float("inf")
     with torch.inference_mode():
         for _ in range(RUNS):

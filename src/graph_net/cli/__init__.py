@@ -1,1 +1,1 @@
-"""One file a verb."""
+"""The command line: one file per verb, its options and one call."""

@@ -1,4 +1,4 @@
-"""``graph-net bench``: compilers measured on graphs."""
+"""``graph-net bench``: measure compilers on graphs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
-from graph_net.cli.list import WHERE_HELP
 
 COMPILERS_HELP = (
     "Comma-separated; options in brackets: inductor[mode=max-autotune],tvm. "
@@ -17,37 +17,32 @@ COMPILERS_HELP = (
 
 
 def bench_graphs(
-    graphs: Annotated[
-        str | None,
-        typer.Argument(help="A pack or samples; the shipped corpus if none is named."),
-    ] = None,
+    graphs: opt.Graphs = None,
     compilers: Annotated[str, typer.Option(help=COMPILERS_HELP)] = "inductor",
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: opt.Device = "cpu",
     records: Annotated[
-        Path, typer.Option("--records", "-o", help="Where records go; the same place resumes.")
+        Path,
+        typer.Option("--records", "-o", help="Where records go; the same directory resumes."),
     ] = Path("build/records"),
-    where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
-    mini: Annotated[
-        bool, typer.Option(help="The mini selection: few, quick, of every kind.")
-    ] = False,
-    limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
+    where: opt.Where = None,
+    mini: opt.Mini = False,
+    limit: opt.Limit = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            help="The run ends after this long: 90s, 10m, 2h. What compiles then is stopped."
-        ),
+        typer.Option(help="End the run after this long (90s, 10m, 2h) and stop what is compiling."),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Builders; 0 for one a core.")] = 0,
-    threads: Annotated[int, typer.Option(help="Threads of a measured graph; 0 for all.")] = 0,
-    seconds: Annotated[float, typer.Option(help="Sampling time for one graph.")] = 5.0,
+    jobs: opt.Jobs = 0,
+    threads: opt.Threads = 0,
+    seconds: opt.Seconds = 5.0,
     gigabytes: Annotated[float, typer.Option(help="Memory limit for one measurement.")] = 8.0,
-    timeout: Annotated[float, typer.Option(help="Time limit for one compilation.")] = 600.0,
-    resume: Annotated[bool, typer.Option(help="Pass over what the records have already.")] = True,
+    timeout: opt.Timeout = 600.0,
+    resume: Annotated[bool, typer.Option(help="Skip what the records have already.")] = True,
     retry: Annotated[
-        bool, typer.Option(help="Measure again what failed, under limits that may be other ones.")
+        bool, typer.Option(help="Measure failures again, for example under other limits.")
     ] = False,
     forms: Annotated[
-        bool, typer.Option(help="Keep graphs converted to ONNX beside the records for next time.")
+        bool,
+        typer.Option(help="Store graphs converted to ONNX beside the records for later."),
     ] = True,
     plan: Annotated[
         Path | None,
@@ -56,16 +51,17 @@ def bench_graphs(
 ) -> None:
     """Measure compilers on graphs: correctness, speedup over eager, compile time, memory.
 
-    Each graph and compiler is built and measured in a process of its own; building goes on
-    beside others, measuring alone. Stopped or killed, the same command goes on where it was.
+    Each graph and compiler is built and measured in a process of its own; builds run in parallel,
+    measurements alone. Stopped or killed, the same command resumes.
     """
     from graph_net.api.bench import bench, plan_bench
+    from graph_net.api.options import MeasureOptions
 
     if plan is not None:
-        count, several = plan_bench(
-            plan, graphs, compilers, device=device, where=where, mini=mini, limit=limit,
-            seconds=seconds, gigabytes=gigabytes, timeout=timeout,
-        )  # fmt: skip
+        options = MeasureOptions(
+            device, where, mini, limit, seconds=seconds, gigabytes=gigabytes, timeout=timeout
+        )
+        count, several = plan_bench(plan, graphs, compilers, options)
         err.print(f"{plan}: {count} graphs × {several} compilers; run `python {plan.name}`")
         return
     bench(
@@ -73,4 +69,4 @@ def bench_graphs(
         budget=budget, jobs=jobs, threads=threads, seconds=seconds, gigabytes=gigabytes,
         timeout=timeout, resume=resume, retry=retry, forms=forms,
     )  # fmt: skip
-    err.print(f"records in {records}; `graph-net query` asks them anything")
+    err.print(f"records in {records}; `graph-net query` answers SQL over them")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from graph_net.cli.common import out
+from graph_net.cli import options as opt
+from graph_net.cli.common import new_table, out
 from graph_net.display.display import Display
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ def bisect_graph(
     graph: Annotated[
         str | None,
         typer.Argument(
-            help="A graph as `show` takes it; with --records where the graphs are, the shipped "
-            "corpus if not said."
+            help="A graph as `show` takes it; with --records the pack of the graphs, the shipped "
+            "corpus by default."
         ),
     ] = None,
     compiler: Annotated[
@@ -36,80 +37,80 @@ def bisect_graph(
     ] = None,
     problem: Annotated[
         str | None,
-        typer.Option(help="crash, mismatch or slower; whatever the graph shows if not said."),
+        typer.Option(help="crash, mismatch or slower; by default whatever the graph shows."),
     ] = None,
     records: Annotated[
-        Path | None, typer.Option(help="Records of a run: all graphs in it that show a problem.")
+        Path | None, typer.Option(help="Records of a run: bisect all graphs that show a problem.")
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where witnesses and scripts go.")
+        Path, typer.Option("--output", "-o", help="The directory of witnesses and scripts.")
     ] = Path("build/witnesses"),
     t: Annotated[
         float, typer.Option("--t", help="Outputs that pass only above this level are a mismatch.")
     ] = -3.0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: opt.Device = "cpu",
     threads: Annotated[int, typer.Option(help="Threads of a trial; 0 for all.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Trials; 0 for one a core.")] = 0,
+    jobs: opt.Jobs = 0,
     seconds: Annotated[float, typer.Option(help="Sampling time where slowness is sought.")] = 5.0,
     gigabytes: Annotated[float, typer.Option(help="Memory limit for one trial.")] = 8.0,
-    timeout: Annotated[float, typer.Option(help="Time limit for one compilation.")] = 600.0,
-    limit: Annotated[int | None, typer.Option(help="At most so many records.")] = None,
+    timeout: opt.Timeout = 600.0,
+    limit: Annotated[int | None, typer.Option(help="At most this many records.")] = None,
 ) -> None:
     """Find the smallest subgraph that still crashes, mismatches or is slower, and store it.
 
     Every trial runs in a process of its own. The witness is a graph (.json), with a script that
-    shows the problem where one can be written. With --records every graph of a run is taken that
-    shows a problem, and equal witnesses are counted together. Records of a compiler of your own,
-    or with options that a file may not set, are taken if COMPILER names it again. Exits with 0 if
-    there is a witness, with 1 if the problem does not show, with 2 if the question makes no sense.
+    shows the problem where one can be written. With --records every graph of a run
+    that shows a problem is bisected, and equal witnesses are counted together. Records of a
+    compiler of your own, or with options that a file may not set, need COMPILER named again. Exits
+    with 0 if there is a witness, with 1 if the problem does not show, with 2 on an error.
     """
     from graph_net.api.bisect import bisect_settings
 
     settings = bisect_settings(problem, t, device, threads, jobs, seconds, gigabytes, timeout)
     if records is not None:
-        _over_a_run(records, graph, compiler, settings, output, limit)
+        _bisect_run(records, graph, compiler, settings, output, limit)
     elif graph is None or compiler is None:
-        raise ValueError("say which GRAPH and which COMPILER, or --records of a run")
+        raise ValueError("name GRAPH and COMPILER, or --records of a run")
     else:
-        _one(graph, compiler, settings, output)
+        _bisect_graph(graph, compiler, settings, output)
 
 
-def _one(place: str, compiler: str, settings: BisectSettings, output: Path) -> None:
+def _bisect_graph(graph: str, compiler: str, settings: BisectSettings, output: Path) -> None:
     from graph_net.api.bisect import bisect_one
     from graph_net.bisect import BisectError, write_witness
 
     try:
-        witness = bisect_one(place, compiler, settings, DISPLAY)
+        witness = bisect_one(graph, compiler, settings, DISPLAY)
     except BisectError as error:
         DISPLAY.tell(str(error))
         raise typer.Exit(NOT_SHOWN) from error
-    _report(witness, write_witness(witness, output, settings.level))
+    _print_witness(witness, write_witness(witness, output, settings.level))
 
 
-def _report(witness: Witness, place: Stored) -> None:
+def _print_witness(witness: Witness, files: Stored) -> None:
     for node in witness.graph.nodes:
         reads = ", ".join(ref.name for ref in node.refs)
         out.print(f"{node.name} = {node.target}({reads})", highlight=False)
-    what = f"{witness.shown.problem} {witness.shown.detail}".strip()
+    problem = f"{witness.shown.problem} {witness.shown.detail}".strip()
     count = f"{len(witness.graph.nodes)} of {witness.calls} calls, {witness.trials} trials"
-    DISPLAY.tell(f"{what}: {count}; {place.graph}")
-    if place.script is None:
-        DISPLAY.tell(f"no script: {place.reason}")
+    DISPLAY.tell(f"{problem}: {count}; {files.graph}")
+    if files.script is None:
+        DISPLAY.tell(f"no script: {files.reason}")
     else:
-        DISPLAY.tell(f"{place.script}: run it with `python {place.script.name}`")
+        DISPLAY.tell(f"{files.script}: run it with `python {files.script.name}`")
     if witness.held:
         name, reason = witness.held[0]
         more = f" ({len(witness.held)} such calls)" if len(witness.held) > 1 else ""
         DISPLAY.tell(f"{name} stays because the rest cannot be cut out without it: {reason}{more}")
     if not witness.imitated:
         DISPLAY.tell(
-            "inputs that the whole graph computes are noise here: its values were not to be had"
+            "inputs that the whole graph computes are noise here: its values are not available"
         )
 
 
-def _over_a_run(
+def _bisect_run(
     records: Path,
-    place: str | None,
+    graphs: str | None,
     compiler: str | None,
     settings: BisectSettings,
     output: Path,
@@ -120,12 +121,12 @@ def _over_a_run(
 
     todo = troubled_records(records, compiler, settings, limit)
     if not todo:
-        shows, kind = settings.problem or "a problem", settings.device.kind
-        DISPLAY.tell(f"no record in {records} shows {shows} on {kind}")
+        problem, kind = settings.problem or "a problem", settings.device.kind
+        DISPLAY.tell(f"no record in {records} shows {problem} on {kind}")
         raise typer.Exit(NOT_SHOWN)
     files: dict[str, Stored] = {}
     witnesses = []
-    for witness in bisect_records(todo, place, compiler, settings, DISPLAY):
+    for witness in bisect_records(todo, graphs, compiler, settings, DISPLAY):
         witnesses.append(witness)
         files[witness.graph.id] = write_witness(witness, output, settings.level)
     out.print(_table(cluster_witnesses(witnesses), files))
@@ -135,7 +136,8 @@ def _over_a_run(
 
 
 def _table(clusters: list[WitnessCluster], files: dict[str, Stored]) -> Table:
-    table = Table("compiler", "problem", "calls", "graphs", "what", "witness", title="witnesses")
+    columns = ("compiler", "problem", "calls", "graphs", "operators", "witness")
+    table = new_table(*columns, title="witnesses")
     for cluster in clusters:
         example = cluster.example
         operators = " → ".join(node.target for node in example.graph.nodes[:6])

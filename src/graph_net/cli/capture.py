@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
 from graph_net.printable import count_phrase
 
 INPUT_HELP = (
     "An input, in order or by name: x=float32[2,3,224,224], ids=int64[1,128]:30522 (whole numbers "
-    "below 30522), scale=0.5. Once for each; those that the file gives if none."
+    "below 30522), scale=0.5. Once for each; by default those of the file."
 )
 DYNAMIC_HELP = (
     "A size that may change: batch=x.0 (dimension 0 of x), batch:2..64=x.0,mask.0 with bounds and "
-    "two places. Once for each."
+    "two dimensions. Once for each."
 )
 
 
@@ -24,14 +24,14 @@ def capture_own_model(
     model: Annotated[
         str, typer.Argument(metavar="FILE.py:NAME", help="Your own file, which is run.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write or add to.")],
+    output: opt.OutputPack,
     inputs: Annotated[list[str] | None, typer.Option("--input", "-i", help=INPUT_HELP)] = None,
     dynamic: Annotated[list[str] | None, typer.Option(help=DYNAMIC_HELP)] = None,
     name: Annotated[
         str, typer.Option(help="The graph's name in the pack; file/name by default.")
     ] = "",
     weights: Annotated[
-        bool, typer.Option(help="Build real parameters, whose spread the graph keeps.")
+        bool, typer.Option(help="Build real parameters, whose distribution the graph keeps.")
     ] = True,
     mode: Annotated[
         str, typer.Option(help="inference, training, or its forward or backward part.")
@@ -53,5 +53,5 @@ def capture_own_model(
     for reason in captured.refused:
         err.print(f"refused by {reason}", highlight=False, soft_wrap=True)
     nodes = sum(len(graph.nodes) for graph in captured.graphs)
-    told = f"{count_phrase(len(names), 'graph')} with {count_phrase(nodes, 'node')} in {output}"
-    err.print(f"{told}; `graph-net show {output}:{names[0]}`")
+    counts = f"{count_phrase(len(names), 'graph')} with {count_phrase(nodes, 'node')}"
+    err.print(f"{counts} in {output}; `graph-net show {output}:{names[0]}`")

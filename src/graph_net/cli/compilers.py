@@ -1,4 +1,4 @@
-"""``graph-net compilers``: which compilers there are, and what the absent ones need."""
+"""``graph-net compilers``: the compilers, and how to install those that are absent."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def list_compilers(
     table.add_column("options and their defaults", overflow="fold")
     table.add_column("here", overflow="fold")
     for row in rows:
-        words = [row["name"], row["version"] or "", " ".join(row["devices"])]
+        cells = [row["name"], row["version"] or "", " ".join(row["devices"])]
         options = " ".join(f"{key}={value}" for key, value in row["options"].items())
-        words.append(f"{options} …".strip() if row["open_options"] else options)
-        words.append(row["missing"] or "ready")
-        table.add_row(*words)
+        cells.append(f"{options} …".strip() if row["open_options"] else options)
+        cells.append(row["missing"] or "ready")
+        table.add_row(*cells)
     out.print(table)
     err.print(f"{sum(row['missing'] is None for row in rows)} of {len(rows)} can be used here")
 
@@ -46,18 +46,18 @@ def _row(name: str) -> dict[str, Any]:
     compiler = create(name)
     missing = compiler.missing()
     return {
-        "name": _shown(name, compiler),
+        "name": _display_name(name, compiler),
         "version": compiler.version() if missing is None else None,
         "devices": list(compiler.devices),
         "options": dict(compiler.options),
         "open_options": compiler.open_options,
-        "aliases": [alias for alias, of in ALIASES.items() if of == compiler.name],
+        "aliases": [alias for alias, full in ALIASES.items() if full == compiler.name],
         "missing": missing,
     }
 
 
-def _shown(name: str, compiler: Compiler) -> str:
-    """What tables call it: one of a user's own by its file."""
+def _display_name(name: str, compiler: Compiler) -> str:
+    """Return a compiler's name in tables: one of a user's own by its file."""
     file = name.partition(":")[0]
     own = file.endswith(".py")
     return short_name(f"{file}:{type(compiler).__name__}") if own else compiler.name

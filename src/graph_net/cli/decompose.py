@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from graph_net.api.subgraphs import KINDS, NOT_COMPOSED, decompose
-from graph_net.cli.common import err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, new_table, out
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.printable import count_phrase, short_bytes
@@ -21,21 +21,17 @@ if TYPE_CHECKING:
 
 EVERY = ",".join(KINDS)
 NOTHING = 1
-"""The exit code where no subgraph was found at all."""
+"""The exit code if no subgraph was found."""
 
 
 def decompose_pack(
     output: Annotated[Path, typer.Option("--output", "-o", help="The pack to make.")],
-    pack: Annotated[
-        Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
-    ] = None,
-    kinds: Annotated[str, typer.Option(help="Some of these, with commas between them.")] = EVERY,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
-    work: Annotated[
-        Path, typer.Option(help="Where results wait; the same place again resumes.")
-    ] = Path("build/decompose"),
+    pack: opt.Pack = None,
+    kinds: Annotated[str, typer.Option(help="Some of these, comma-separated.")] = EVERY,
+    jobs: opt.Jobs = 0,
+    work: opt.Work = Path("build/decompose"),
     seconds: Annotated[int, typer.Option(help="Time limit for one graph.")] = 600,
-    gigabytes: Annotated[float, typer.Option(help="Memory limit for one graph.")] = 8.0,
+    gigabytes: opt.Gigabytes = 8.0,
     check: Annotated[
         bool,
         typer.Option(
@@ -44,22 +40,22 @@ def decompose_pack(
     ] = False,
     retry: Annotated[bool, typer.Option(help="Try graphs again that failed before.")] = False,
     budget: Annotated[
-        str, typer.Option(help="The smallest graphs first, none begun after 10m, 2h, …")
+        str, typer.Option(help="Smallest graphs first; start none after 10m, 2h, …")
     ] = "",
 ) -> None:
     """Cut every graph into subgraphs of several kinds and pack each distinct one once.
 
     Subgraphs are distinct by id; a row says how often one occurs, in how many models and in which.
     A subgraph in which nothing is computed (views and new tensors only) is left out. Graphs of
-    level torch are lowered to ATen first. Resumes: what lies in --work is not computed again; the
-    pack is made anew from all that lies there. A kind of which there is no subgraph is named with
-    the reason; exits with 1 if there is none of any kind.
+    level torch are lowered to ATen first. Resumes: results in --work are not computed again; the
+    pack is rewritten from all of them. A kind without a subgraph is named with the reason; exits
+    with 1 if no kind has any.
     """
     decomposition, rows = decompose(
         Pack(pack or shipped_corpus()), output, kinds, work=work, jobs=jobs, seconds=seconds,
         gigabytes=gigabytes, check=check, retry=retry, budget=budget,
     )  # fmt: skip
-    _report(decomposition, output)
+    _print_counts(decomposition, output)
     size = sum(part.stat().st_size for part in output.glob("part-*"))
     err.print(f"{count_phrase(rows, 'subgraph')} in {output}, {short_bytes(size)}")
     if any(notes.composed is False for notes in decomposition.notes()):
@@ -68,8 +64,8 @@ def decompose_pack(
         raise typer.Exit(NOTHING)
 
 
-def _report(decomposition: Decomposition, output: Path) -> None:
-    """What became of the groups of each kind, and why some are no subgraphs."""
+def _print_counts(decomposition: Decomposition, output: Path) -> None:
+    """Print the number of groups of each kind, and why some are not subgraphs."""
     counts: Counter[tuple[str, str]] = Counter()
     reasons: Counter[tuple[str, str]] = Counter()
     for notes in decomposition.notes():
@@ -84,10 +80,12 @@ def _report(decomposition: Decomposition, output: Path) -> None:
         for reason, number in notes.refused.items():
             counts[notes.kind, "refused"] += number
             reasons[notes.kind, reason] += number
-    rows = Pack(output).rows(["kind", "id", "structure"]).to_pylist() if _any(output) else []
-    table = Table()
-    for column in ("kind", *_COLUMNS):
-        table.add_column(column, justify="left" if column == "kind" else "right")
+    rows = (
+        Pack(output).rows(["kind", "id", "structure"]).to_pylist()
+        if any(output.glob("part-*"))
+        else []
+    )
+    table = new_table("kind", *_COLUMNS, numbers=_COLUMNS)
     for kind in decomposition.kinds:
         ids = {row["id"] for row in rows if row["kind"] == kind}
         structures = {row["structure"] for row in rows if row["kind"] == kind}
@@ -105,16 +103,12 @@ _COLUMNS = ("distinct", "structures", "groups", "trivial", "refused", "failed", 
 
 
 def _why(kind: str, counts: Counter[tuple[str, str]]) -> str:
-    """Why there is no subgraph of a kind."""
+    """Return why there is no subgraph of a kind."""
     if counts[kind, "groups"]:
-        shares = [f"{counts[kind, word]:,} {word}" for word in ("trivial", "refused")]
+        shares = [f"{counts[kind, name]:,} {name}" for name in ("trivial", "refused")]
         return f"of {counts[kind, 'groups']:,} groups {' and '.join(shares)}"
     if counts[kind, "failed"]:
         return f"{counts[kind, 'failed']:,} graphs could not be cut"
     if kind == "typical":
         return f"no sequence of {SHORTEST} to {LONGEST} calls recurs in two graphs"
     return "no graph falls into groups of this kind"
-
-
-def _any(output: Path) -> bool:
-    return any(output.glob("part-*"))

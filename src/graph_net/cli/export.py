@@ -16,10 +16,10 @@ def export_pack(
     pack: Annotated[Path, typer.Argument(help="A pack.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for the samples.")],
     where: Annotated[
-        str | None, typer.Option(help="Only graphs that this SQL condition chooses.")
+        str | None, typer.Option(help="Only graphs that meet this SQL condition.")
     ] = None,
     device: Annotated[
-        str, typer.Option(help="Device to name in the source where the graph leaves it open.")
+        str, typer.Option(help="Device to name in the source if the graph leaves it open.")
     ] = "cpu",
 ) -> None:
     """Write the graphs of a pack as GraphNet sample directories.

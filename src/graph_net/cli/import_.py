@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from graph_net.cli.common import err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, new_table, out
 
 if TYPE_CHECKING:
     from graph_net.corpus.import_samples import ImportCounts
@@ -21,15 +21,15 @@ def import_samples(
     directories: Annotated[
         list[Path], typer.Argument(help="Sample directories, or directories that hold some.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write or add to.")],
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.")] = 0,
+    output: opt.OutputPack,
+    jobs: opt.Jobs = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Read GraphNet samples into a pack, by parsing alone (`ingest` adds measurements).
 
-    Their source is never executed. One with calls under vmap is traced, on tensors without values
-    in a confined process.
-    Samples that the pack has already are passed over, so a stopped import goes on where it was.
+    Their source is never executed. A sample with calls under vmap is traced, on tensors without
+    values in a confined process.
+    Samples that the pack has already are not read again, so a stopped import resumes.
     Exit code: 0 all read, 3 some refused (the others are in the pack), 1 none read.
     """
     from graph_net.api import samples
@@ -38,22 +38,20 @@ def import_samples(
     if json:
         typer.echo(jsonlib.dumps(outcome.as_json(), indent=1))
     else:
-        _report(outcome, output)
+        _print_outcome(outcome, output)
     if outcome.refused:
         raise typer.Exit(SOME_REFUSED if outcome.read or outcome.skipped else 1)
 
 
-def _report(outcome: ImportCounts, output: Path) -> None:
-    words = [f"{outcome.read} read into {output}"]
+def _print_outcome(outcome: ImportCounts, output: Path) -> None:
+    counts = [f"{outcome.read} read into {output}"]
     if outcome.skipped:
-        words.append(f"{outcome.skipped} already there")
-    words.append(f"{len(outcome.refused)} refused")
-    err.print(", ".join(words))
+        counts.append(f"{outcome.skipped} already there")
+    counts.append(f"{len(outcome.refused)} refused")
+    err.print(", ".join(counts))
     if outcome.refused:
-        table = Table(title="refused", title_justify="left")
-        table.add_column("why", overflow="fold")
-        table.add_column("samples", justify="right")
-        table.add_column("for example", overflow="fold")
+        columns = ("why", "samples", "for example")
+        table = new_table(*columns, title="refused", numbers=["samples"])
         for reason, names in outcome.reasons():
             table.add_row(reason, str(len(names)), names[0])
         out.print(table)

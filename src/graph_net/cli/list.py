@@ -1,19 +1,16 @@
-"""``graph-net list``: which graphs a pack holds."""
+"""``graph-net list``: the graphs of a pack."""
 
 from __future__ import annotations
 
 import json as jsonlib
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
 from graph_net.cli.long_table import TableColumn, print_long
-from graph_net.corpus.columns import COLUMNS
-from graph_net.corpus.pack import Pack
-from graph_net.corpus.query import select
-from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand, mini_names
+from graph_net.corpus.shipped import MINI_ALONE
 from graph_net.printable import count_phrase, short_bytes, short_count
 
 SHOWN = (
@@ -32,18 +29,13 @@ PRINTED = frozenset(
     "name category level nodes parameters tensor_bytes occurrences models id".split()
 )
 ID = TableColumn("id", lambda row: row["id"][:8])
-WHERE_HELP = (
-    "A condition in SQL: \"category = 'nlp' AND nodes < 500\". Columns: " + ", ".join(COLUMNS) + "."
-)
 
 
 def list_pack(
-    pack: Annotated[
-        Path | None, typer.Argument(help="A pack; the shipped corpus if none is named.")
-    ] = None,
-    where: Annotated[str | None, typer.Option(help=WHERE_HELP)] = None,
+    pack: opt.Pack = None,
+    where: opt.Where = None,
     order: Annotated[str, typer.Option(help="What to sort by, in SQL: nodes DESC.")] = "name",
-    limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
+    limit: opt.Limit = None,
     mini: Annotated[
         bool, typer.Option("--mini", help="Only the small selection that covers the corpus.")
     ] = False,
@@ -51,22 +43,14 @@ def list_pack(
         bool, typer.Option("--json", help="Print a JSON array of all columns.")
     ] = False,
 ) -> None:
-    """List the graphs of a pack, or those a condition chooses; no graph is read."""
-    place = pack or corpus_at_hand()
-    rows = select(
-        Pack(place),
-        where,
-        order,
-        None if mini else limit,
-        None if json else PRINTED,
-    )
-    if mini:
-        chosen = set(mini_names())
-        rows = [row for row in rows if row["name"] in chosen][:limit]
+    """List the graphs of a pack, or those that meet a condition; no graph is read."""
+    from graph_net.api.corpus import list_rows
+
+    rows, only_mini = list_rows(pack, where, order, limit, mini, None if json else PRINTED)
     if json:
         typer.echo(jsonlib.dumps(rows, indent=1))
         return
     more = OF_SUBGRAPHS if rows and "occurrences" in rows[0] else ()
     print_long((*SHOWN, *more, ID), rows)
-    lacks = f"; {MINI_ALONE}" if place == MINI else ""
-    err.print(f"{count_phrase(len(rows), 'graph')}{lacks}", highlight=False)
+    note = f"; {MINI_ALONE}" if only_mini else ""
+    err.print(f"{count_phrase(len(rows), 'graph')}{note}", highlight=False)

@@ -6,8 +6,9 @@ Here widths are fixed first and pages follow, so that ``| head`` ends it after o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from rich.cells import cell_len
@@ -19,12 +20,12 @@ from graph_net.printable import printable
 
 PAGE = 100
 NARROW = 24
-"""The first column has at least so many characters."""
+"""The least width of the first column."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A title, and what a row has under it."""
+    """A title, and the cell of a row under it."""
 
     title: str
     cell: Callable[[Mapping[str, Any]], str]
@@ -38,7 +39,7 @@ def print_long(columns: Sequence[TableColumn], rows: Sequence[Mapping[str, Any]]
     for start in range(0, max(len(cells), 1), PAGE):
         page = cells[start : start + PAGE]
         first, last = start == 0, start + PAGE >= len(cells)
-        _print(_table(columns, widths, page, header=first), first, last)
+        _print_page(_table(columns, widths, page, header=first), first, last)
 
 
 def _widths(columns: Sequence[TableColumn], cells: list[list[str]]) -> list[int]:
@@ -61,14 +62,9 @@ def _table(
     return table
 
 
-def _print(table: Table, first: bool, last: bool) -> None:
+def _print_page(table: Table, first: bool, last: bool) -> None:
     """Print the lines of a page: the upper edge of the first one, the lower edge of the last."""
     drawn = out.render_lines(table, pad=False)
-    kept = drawn[0 if first else 1 : None if last else -1]
-    out.print(Segments(_joined(kept)), end="")
-
-
-def _joined(drawn: list[list[Segment]]) -> Iterator[Segment]:
-    for line in drawn:
-        yield from line
-        yield Segment.line()
+    lines = drawn[0 if first else 1 : None if last else -1]
+    segments = chain.from_iterable((*line, Segment.line()) for line in lines)
+    out.print(Segments(segments), end="")

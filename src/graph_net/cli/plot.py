@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
-from graph_net.cli.score import INTERPRETATION_HELP, SOURCES_HELP
 
 
 class Picture(StrEnum):
@@ -22,28 +22,23 @@ class Picture(StrEnum):
 
 
 def plot_sources(
-    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE…", help=SOURCES_HELP)],
+    sources: opt.Sources,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where pictures go.")] = Path(
         "build/plots"
     ),
     kind: Annotated[Picture, typer.Option(help="Which picture.")] = Picture.ALL,
     formats: Annotated[str, typer.Option(help="Comma-separated: svg, pdf, png.")] = "svg,pdf,png",
-    p: Annotated[float, typer.Option("--p", help="Penalty for slowdowns.")] = 0.0,
-    b: Annotated[float, typer.Option("--b", help="The speedup that stands for a failure.")] = 0.1,
-    interpretation: Annotated[str, typer.Option(help=INTERPRETATION_HELP)] = "default",
+    p: opt.Penalty = 0.0,
+    b: opt.Base = 0.1,
+    interpretation: opt.Interpretation = "default",
 ) -> None:
     """Draw S(t) and ES(t) with confidence bands, and the spread of speedups, for a paper.
 
-    Records are drawn at every t, logs at whole ones. Colours are told apart by colour-blind
-    people, and lines by their dashes and markers where there is no colour.
+    Records are drawn at every t, logs at whole ones. Colour-blind readers can distinguish the
+    colours; dashes and markers distinguish the lines where there is no colour.
     """
-    from graph_net.report.plots import PlotKind, draw
-    from graph_net.score import Parameters
-    from graph_net.score import interpretation as interpretation_of
+    from graph_net.api.plot import plot
 
-    parameters = Parameters(p, b, interpretation_of(interpretation))
-    kinds = list(PlotKind) if kind is Picture.ALL else [PlotKind[kind.name]]
-    wanted = [word.strip().lower() for word in formats.split(",") if word.strip()]
-    for each in kinds:
-        for path in draw(each, sources, output, parameters, wanted):
-            err.print(str(path), highlight=False, soft_wrap=True)
+    wanted = [name.strip().lower() for name in formats.split(",") if name.strip()]
+    for path in plot(sources, output, kind, wanted, p=p, b=b, interpretation=interpretation):
+        err.print(str(path), highlight=False, soft_wrap=True)

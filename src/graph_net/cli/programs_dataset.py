@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
-from graph_net import __version__
 from graph_net.cli.common import err, out
 from graph_net.display.terminal import lines
-from graph_net.store.files import read_text
 
-FOLDER = "A directory with a directory of records for each platform."
+FOLDER = "A directory that holds a directory of records per platform."
 
 
 def count_programs(
@@ -21,16 +19,13 @@ def count_programs(
         Path | None, typer.Option(help="Also write the tables between the marks of this page.")
     ] = None,
 ) -> None:
-    """Print what a data set of programs is made of, as Markdown.
+    """Print the composition of a data set of programs as Markdown.
 
-    Networks, tasks, programs, failures, how far the best is from the typical, noise, bytes.
+    Networks, tasks, programs, failures, the typical program over the best, noise, bytes.
     """
-    from graph_net.programs.dataset.stats import count, markdown, with_statistics
+    from graph_net.api.program_dataset import count_dataset
 
-    found = count(folder)
-    out.print(lines(markdown(found)), soft_wrap=True)
-    if page is not None:
-        page.write_text(with_statistics(read_text(page), found), "utf-8")
+    out.print(lines(count_dataset(folder, page)), soft_wrap=True)
 
 
 def publish_programs(
@@ -62,23 +57,12 @@ def describe_programs(
 
     These are README.md, splits.json (whole networks are held out) and croissant.json.
     """
-    from datetime import UTC, datetime
+    from graph_net.api.program_dataset import describe_dataset
 
-    from graph_net.programs.dataset import card, croissant
-    from graph_net.programs.dataset.dataset import SPLITS, lacking, save_splits
-    from graph_net.programs.dataset.stats import count
-
-    found = count(folder)
-    date = published or datetime.now(UTC).date().isoformat()
-    save_splits(folder, {of.name: of.split for of in found})
-    for of in found:
-        if why := lacking(of.tasks, of.split):
-            err.print(f"warning: {of.name} has {why}")
-    (folder / card.FILE).write_text(card.card(found), "utf-8")
-    about = card.described(found)
-    text = croissant.croissant(folder, about, __version__, date)
-    (folder / croissant.FILE).write_text(text, "utf-8")
+    described = describe_dataset(folder, published)
+    for warning in described.warnings:
+        err.print(f"warning: {warning}")
     err.print(
-        f"{folder}: {card.FILE}, {SPLITS} and {croissant.FILE} written; "
-        f"{sum(of.bytes for of in found) / 1e6:.1f} MB of tables"
+        f"{folder}: {', '.join(described.names)} written; "
+        f"{described.table_bytes / 1e6:.1f} MB of tables"
     )

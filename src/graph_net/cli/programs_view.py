@@ -1,4 +1,4 @@
-"""A task as the terminal shows it."""
+"""Print a task with its programs."""
 
 from __future__ import annotations
 
@@ -13,52 +13,53 @@ from graph_net.programs.view.histogram import short_seconds, text_histogram
 from graph_net.programs.view.overview import TaskSummary
 from graph_net.programs.view.readable_task import Code, Listing
 from graph_net.programs.view.show import ShownProgram, TaskView
+from graph_net.results.signature import headline_of
 
 NETWORKS = 6
 
 
-def print_numbers(view: TaskView, near: list[Occurrence]) -> None:
-    """What it is, how its times are spread, what failed."""
-    _facts(view, near)
-    _times(view)
-    _failures(view)
+def print_numbers(view: TaskView, subgraphs: list[Occurrence]) -> None:
+    """Print a task's facts, the spread of its times, and its failures."""
+    _print_facts(view, subgraphs)
+    _print_times(view)
+    _print_failures(view)
 
 
 def print_code(view: TaskView, listing: Listing, lines: int, steps: bool) -> None:
-    """The computation, the best and a typical program, so many lines of each."""
-    _code("what is computed", listing.computation, lines)
-    _program("best", view.best, listing.best, view, lines, steps)
+    """Print the computation, the best and a typical program, at most ``lines`` of each."""
+    _print_code("what is computed", listing.computation, lines)
+    _print_program("best", view.best, listing.best, view, lines, steps)
     if view.typical != view.best:
-        _program("typical", view.typical, listing.typical, view, lines, steps)
+        _print_program("typical", view.typical, listing.typical, view, lines, steps)
     if listing.note:
         out.print()
         out.print(listing.note, soft_wrap=True)
 
 
-def _networks(of: TaskSummary) -> str:
-    names = list(of.weights)
+def _networks(task: TaskSummary) -> str:
+    names = list(task.weights)
     more = f" and {len(names) - NETWORKS} more" if len(names) > NETWORKS else ""
-    return ", ".join(f"{name} ({of.weights[name]}×)" for name in names[:NETWORKS]) + more
+    return ", ".join(f"{name} ({task.weights[name]}×)" for name in names[:NETWORKS]) + more
 
 
-def _facts(view: TaskView, near: list[Occurrence]) -> None:
-    of = view.summary
-    best = f"{short_seconds(of.best)}{_rate(of, of.best)}" if of.best else "no program ran"
+def _print_facts(view: TaskView, subgraphs: list[Occurrence]) -> None:
+    task = view.summary
+    best = f"{short_seconds(task.best)}{_rate(task, task.best)}" if task.best else "no program ran"
     rows = {
-        "task": of.task,
-        "workload": of.workload if of.workload != of.name else "",
-        "space": of.format,
-        "device": of.device,
-        "target": of.target,
-        "networks": _networks(of),
-        "FLOPs": short_count(of.flops) if of.flops else "",
-        "structure": of.structure,
-        "subgraphs": format_subgraphs(near),
+        "task": task.task,
+        "workload": task.workload if task.workload != task.name else "",
+        "space": task.format,
+        "device": task.device,
+        "target": task.target,
+        "networks": _networks(task),
+        "FLOPs": short_count(task.flops) if task.flops else "",
+        "structure": task.structure,
+        "subgraphs": format_subgraphs(subgraphs),
         "best": best,
-        "programs": f"{of.programs:,}, of which {of.failed:,} failed",
+        "programs": f"{task.programs:,}, of which {task.failed:,} failed",
         "noise": _noise(view),
     }
-    table = Table(title=of.name, show_header=False, title_justify="left", box=None)
+    table = Table(title=task.name, show_header=False, title_justify="left", box=None)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for key, value in rows.items():
@@ -67,60 +68,59 @@ def _facts(view: TaskView, near: list[Occurrence]) -> None:
     out.print(table)
 
 
-def _rate(of: TaskSummary, seconds: float | None) -> str:
-    rate = of.rate(seconds)
+def _rate(task: TaskSummary, seconds: float | None) -> str:
+    rate = task.rate(seconds)
     return f", {short_count(rate)}FLOP/s" if rate else ""
 
 
 def _noise(view: TaskView) -> str:
     if view.noise is None:
-        return "unknown: a repeat a program" if view.repeats else ""
+        return "unknown: one repeat per program" if view.repeats else ""
     return f"{100 * view.noise:.2g} % between the {view.repeats} repeats of a program (median)"
 
 
-def _times(view: TaskView) -> None:
+def _print_times(view: TaskView) -> None:
     bars = text_histogram(view.costs, max(10, min(50, out.width - 40)))
     if not bars:
         return
-    of = view.summary
+    task = view.summary
     out.print()
     out.print(
-        f"times: best {short_seconds(of.best)}, median {short_seconds(of.median)}, worst "
-        f"{short_seconds(of.worst)}; {of.spread:.3g}× between best and worst, log scale",
+        f"times: best {short_seconds(task.best)}, median {short_seconds(task.median)}, worst "
+        f"{short_seconds(task.worst)}; {task.spread:.3g}× between best and worst, log scale",
         highlight=False,
     )
     out.print(lines("\n".join(bars)))
 
 
-def _failures(view: TaskView) -> None:
+def _print_failures(view: TaskView) -> None:
     if not view.failures:
         return
     table = Table(title="failures", title_justify="left", box=None)
     for name in ("count", "stage", "symptom", "such as"):
         table.add_column(name, justify="right" if name == "count" else "left", overflow="fold")
-    for one in view.failures:
-        first = (one.message.strip().splitlines() or [""])[0][:160]
-        words = (one.stage, one.symptom, first)
-        table.add_row(f"{one.count:,}", *words)
+    for failure in view.failures:
+        message = headline_of(failure.message)[:160]
+        table.add_row(f"{failure.count:,}", failure.stage, failure.symptom, message)
     out.print()
     out.print(table)
 
 
-def _program(
-    name: str, chosen: ShownProgram | None, code: Code, view: TaskView, lines: int, steps: bool
+def _print_program(
+    name: str, program: ShownProgram | None, code: Code, view: TaskView, lines: int, steps: bool
 ) -> None:
-    if chosen is None:
+    if program is None:
         return
-    format_subgraphs = f"{name}: {short_seconds(chosen.cost)}{_rate(view.summary, chosen.cost)}"
-    _code(format_subgraphs, code.steps if steps or not code.program else code.program, lines)
+    heading = f"{name}: {short_seconds(program.cost)}{_rate(view.summary, program.cost)}"
+    _print_code(heading, code.steps if steps or not code.program else code.program, lines)
 
 
-def _code(heading: str, text: str, most: int) -> None:
-    """Code under a heading; long lines stay whole, so that it can be copied."""
+def _print_code(heading: str, text: str, most: int) -> None:
+    """Print code under a heading; long lines stay whole, so that it can be copied."""
     out.print()
     out.print(heading, style="bold", highlight=False)
     every = text.rstrip().splitlines()
-    shown = "\n".join(printable(line) for line in every[: most or None])
+    shown = "\n".join(map(printable, every[: most or None]))
     if out.is_terminal:
         from rich.syntax import Syntax
 

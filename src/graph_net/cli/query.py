@@ -1,4 +1,4 @@
-"""``graph-net query``: questions to records in SQL."""
+"""``graph-net query``: SQL over records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from graph_net.cli.common import err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, new_table, out
 from graph_net.printable import count_phrase
 
 
@@ -17,32 +17,27 @@ def query_records(
     question: Annotated[
         str, typer.Argument(help="SQL: SELECT compiler, count(*) FROM records GROUP BY 1")
     ],
-    records: Annotated[Path, typer.Option("--records", "-r", help="Where the records are.")] = Path(
-        "build/records"
-    ),
+    records: opt.Records = Path("build/records"),
     json: Annotated[bool, typer.Option("--json", help="Print a JSON array of rows.")] = False,
 ) -> None:
-    """Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
-    from graph_net.api.query import query
-    from graph_net.store.records import RecordStore
+    """Query records in SQL; the tables are ``records`` and, of tuners' files, ``programs``."""
+    from graph_net.api.records import Records
 
-    names, rows = query(RecordStore(records), question)
+    columns, rows = Records(records).query(question)
     if json:
-        found = [dict(zip(names, row, strict=True)) for row in rows]
-        typer.echo(jsonlib.dumps(found, indent=1, default=str))
+        objects = [dict(zip(columns, row, strict=True)) for row in rows]
+        typer.echo(jsonlib.dumps(objects, indent=1, default=str))
         return
-    table = Table()
-    for name in names:
-        table.add_column(name, overflow="fold")
+    table = new_table(*columns)
     for row in rows:
-        table.add_row(*(_word(value) for value in row))
+        table.add_row(*map(_cell, row))
     out.print(table)
-    err.print(f"{count_phrase(len(rows), 'row')}")
+    err.print(count_phrase(len(rows), "row"))
 
 
-def _word(value: object) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list) and len(value) > 6:
-        return f"[{', '.join(map(_word, value[:6]))}, … {len(value)} in all]"
+        return f"[{', '.join(map(_cell, value[:6]))}, … {len(value)} in all]"
     return "" if value is None else str(value)

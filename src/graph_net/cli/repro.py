@@ -1,4 +1,4 @@
-"""``graph-net repro``: one standalone script that shows what is wrong."""
+"""``graph-net repro``: a standalone script that shows a problem of a graph."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from graph_net.cli.common import GRAPH_HELP, err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, out
 from graph_net.display.terminal import lines
 
 NOT_SHOWN = 1
 
 
 def repro_graph(
-    graph: Annotated[str, typer.Argument(help=GRAPH_HELP)],
+    graph: Annotated[str, typer.Argument(help=opt.GRAPH_HELP)],
     compiler: Annotated[
         str,
         typer.Argument(
@@ -26,12 +27,12 @@ def repro_graph(
         Path | None,
         typer.Option("--output", "-o", help="The script; named after graph and compiler if not."),
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: opt.Device = "cpu",
     t: Annotated[
         float, typer.Option("--t", help="Outputs may differ up to this tolerance level.")
     ] = -3.0,
-    seconds: Annotated[float, typer.Option(help="Timing takes about so long.")] = 5.0,
-    timeout: Annotated[float, typer.Option(help="Trying the script may take so long.")] = 600.0,
+    seconds: Annotated[float, typer.Option(help="About how long timing takes.")] = 5.0,
+    timeout: Annotated[float, typer.Option(help="Time limit for trying the script.")] = 600.0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show what the script printed.")
     ] = False,
@@ -44,10 +45,10 @@ def repro_graph(
     """
     from graph_net.api.repro import repro
 
-    made = repro(graph, compiler, output, device=device, t=t, seconds=seconds, timeout=timeout)
+    script = repro(graph, compiler, output, device=device, t=t, seconds=seconds, timeout=timeout)
     if verbose:
-        err.print(lines(made.shown.printed), end="")
-    out.print(f"{made.shown.outcome}: {made.shown.sentence}", highlight=False, soft_wrap=True)
-    err.print(f"{made.path}: run it with `python {made.path.name}`", highlight=False)
-    if not made.reproduced:
+        err.print(lines(script.shown.printed), end="")
+    out.print(f"{script.shown.outcome}: {script.shown.sentence}", highlight=False, soft_wrap=True)
+    err.print(f"{script.path}: run it with `python {script.path.name}`", highlight=False)
+    if not script.reproduced:
         raise typer.Exit(NOT_SHOWN)

@@ -1,4 +1,4 @@
-"""``graph-net roofline``: what this machine can do at most, and how near graphs come."""
+"""``graph-net roofline``: the peaks of this machine, and how near graphs come to them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from graph_net.cli.common import err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, new_table, out
 
 if TYPE_CHECKING:
     from graph_net.api.roofline import Roofline
@@ -19,56 +19,58 @@ if TYPE_CHECKING:
     from graph_net.roofline.floor import Headroom
 
 MOST = 40
-"""Rows that are printed; ``--json`` has all."""
+"""Rows that are printed; ``--json`` prints all."""
 
 
 def show_roofline(
     records: Annotated[
         Path | None,
-        typer.Argument(metavar="[RECORDS]", help="Floors of what was measured, kept beside it."),
+        typer.Argument(
+            metavar="[RECORDS]",
+            help="Also compute floors of these records.",
+        ),
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: opt.Device = "cpu",
     threads: Annotated[int, typer.Option(help="Threads to measure with; 0 for all.")] = 0,
-    again: Annotated[bool, typer.Option("--again", help="Measure anew, and count anew.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Measure and count again.")] = False,
     corpus: Annotated[
         Path | None,
         typer.Option(metavar="PACK", help="Where the graphs are; the shipped corpus if not named."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    json: opt.Json = False,
 ) -> None:
-    """Measure this machine's peaks once: bytes and operations a second.
+    """Measure this machine's peaks once: bytes and operations per second.
 
-    With RECORDS the least time of each measured graph follows, and how far above it every
-    compiler is; the report shows both. A time below its floor is impossible, and flagged.
+    With RECORDS also the floor of each measured graph, its least possible time, and how far above
+    it every compiler is; the report shows both. A time below its floor is impossible, and flagged.
     """
     from graph_net.api.roofline import roofline
 
-    found = roofline(records, device=device, threads=threads, again=again, corpus=corpus)
+    result = roofline(records, device=device, threads=threads, again=again, corpus=corpus)
     if json:
-        typer.echo(_json(found, records is None))
+        typer.echo(_to_json(result, records is None))
         return
-    for peaks in found.peaks.values():
-        _show_peaks(peaks)
+    for peaks in result.peaks.values():
+        _print_peaks(peaks)
     if records is not None:
-        _show_floors(found.headrooms)
+        _print_floors(result.headrooms)
 
 
-def _json(found: Roofline, alone: bool) -> str:
-    """The peaks alone, or everything."""
-    if alone:
-        (peaks,) = found.peaks.values()
+def _to_json(result: Roofline, peaks_alone: bool) -> str:
+    if peaks_alone:
+        (peaks,) = result.peaks.values()
         return jsonlib.dumps(asdict(peaks), indent=1)
-    peaks_of = {name: asdict(each) for name, each in found.peaks.items()}
-    work = {graph: asdict(each) for graph, each in found.work.items()}
-    graphs = [_tree(each) for each in found.headrooms]
-    return jsonlib.dumps({"peaks": peaks_of, "work": work, "graphs": graphs})
+    tree = {
+        "peaks": {name: asdict(peaks) for name, peaks in result.peaks.items()},
+        "work": {graph: asdict(work) for graph, work in result.work.items()},
+        "graphs": [_headroom_json(headroom) for headroom in result.headrooms],
+    }
+    return jsonlib.dumps(tree)
 
 
-def _show_peaks(peaks: Peaks) -> None:
-    table = Table(title=f"{peaks.name}, {peaks.software}, {peaks.measured}",
-                  title_justify="left")  # fmt: skip
-    table.add_column("peak")
-    table.add_column("", justify="right")
+def _print_peaks(peaks: Peaks) -> None:
+    title = f"{peaks.name}, {peaks.software}, {peaks.measured}"
+    table = new_table("peak", "", title=title, numbers=[""])
     table.add_row("memory", f"{peaks.bandwidth / 1e9:.1f} GB/s")
     table.add_row(
         f"inside {peaks.cache_bytes / 2**20:.1f} MiB of caches",
@@ -79,30 +81,26 @@ def _show_peaks(peaks: Peaks) -> None:
     out.print(table)
     if peaks.load > 1:
         err.print(
-            f"the load was {peaks.load:.1f} while they were measured: they may be too low, and "
-            "floors too high; --again measures anew"
+            f"the load was {peaks.load:.1f} while peaks were measured: they may be too low, and "
+            "floors too high; --again measures them again"
         )
 
 
-def _show_floors(above: Sequence[Headroom]) -> None:
-    table = Table(title="nearest to their floors", title_justify="left")
-    for name in ("graph", "compiler"):
-        table.add_column(name, overflow="fold")
-    for name in ("floor", "bound", "measured", "headroom", "eager's"):
-        table.add_column(name, justify="right")
-    table.add_column("", overflow="fold")
-    for each in above[:MOST]:
-        floor = each.floor
+def _print_floors(headrooms: Sequence[Headroom]) -> None:
+    numbers = ("floor", "bound", "measured", "headroom", "eager's")
+    columns = ("graph", "compiler", *numbers, "")
+    table = new_table(*columns, title="nearest to their floors", numbers=numbers)
+    for headroom in headrooms[:MOST]:
+        floor = headroom.floor
         table.add_row(
-            each.subject.name, each.config.label, _milli(floor.seconds),
-            floor.bound, _milli(each.seconds), _times(each.ratio), _times(each.eager_ratio),
-            each.reason,
-            style="red" if each.impossible else None,
+            headroom.subject.name, headroom.config.label, _milli(floor.seconds), floor.bound,
+            _milli(headroom.seconds), _times(headroom.ratio), _times(headroom.eager_ratio),
+            headroom.reason, style="red" if headroom.impossible else None,
         )  # fmt: skip
     out.print(table)
-    flagged = sum(each.impossible for each in above)
-    err.print(f"{len(above)} measurements have a floor, {flagged} are faster than possible")
-    unknown = sum(each.ratio is None for each in above)
+    impossible = sum(headroom.impossible for headroom in headrooms)
+    err.print(f"{len(headrooms)} measurements have a floor, {impossible} are faster than possible")
+    unknown = sum(headroom.ratio is None for headroom in headrooms)
     if unknown:
         err.print(f"{unknown} have no headroom: some of their FLOPs are unknown, so floors are low")
 
@@ -115,19 +113,19 @@ def _milli(seconds: float) -> str:
     return f"{seconds * 1e3:.4g} ms"
 
 
-def _tree(each: Headroom) -> dict[str, Any]:
+def _headroom_json(headroom: Headroom) -> dict[str, Any]:
     return {
-        "graph": each.subject.name,
-        "graph_id": each.subject.id,
-        "compiler": each.config.label,
-        "device": each.device.name,
-        "floor_seconds": each.floor.seconds,
-        "strict_floor_seconds": each.floor.strict,
-        "bound": each.floor.bound,
-        "seconds": each.seconds,
-        "eager_seconds": each.eager_seconds,
-        "headroom": each.ratio,
-        "flops_unknown": each.floor.unknown,
-        "impossible": each.impossible,
-        "reason": each.reason,
+        "graph": headroom.subject.name,
+        "graph_id": headroom.subject.id,
+        "compiler": headroom.config.label,
+        "device": headroom.device.name,
+        "floor_seconds": headroom.floor.seconds,
+        "strict_floor_seconds": headroom.floor.strict,
+        "bound": headroom.floor.bound,
+        "seconds": headroom.seconds,
+        "eager_seconds": headroom.eager_seconds,
+        "headroom": headroom.ratio,
+        "flops_unknown": headroom.floor.unknown,
+        "impossible": headroom.impossible,
+        "reason": headroom.reason,
     }

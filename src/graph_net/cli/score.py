@@ -4,123 +4,116 @@ from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from graph_net.cli.common import err, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import err, new_table, out
 
 if TYPE_CHECKING:
-    from graph_net.score import Bounds, Ranking, Scoreboard, ScoredGraphs
+    from graph_net.results import Interval
+    from graph_net.score import Ranking, Scoreboard, ScoredGraphs
 
-SOURCES_HELP = "Records, GraphNet logs, JSON results, or directories of them."
 AGGREGATES = {"graphnet": "aggregate", "passbench": "AS"}
 CONTROL = "eager (control)"
-INTERPRETATION_HELP = "Which t tolerates which failure: default, paper or mismatch_extended."
 
 
 def score_sources(
-    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE…", help=SOURCES_HELP)],
-    p: Annotated[float, typer.Option("--p", help="Penalty for slowdowns.")] = 0.0,
-    b: Annotated[float, typer.Option("--b", help="The speedup that stands for a failure.")] = 0.1,
+    sources: opt.Sources,
+    p: opt.Penalty = 0.0,
+    b: opt.Base = 0.1,
     json: Annotated[bool, typer.Option("--json", help="Print {curve: {t: ES(t)}}.")] = False,
-    interpretation: Annotated[str, typer.Option(help=INTERPRETATION_HELP)] = "default",
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    interpretation: opt.Interpretation = "default",
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     aggregate: Annotated[str, typer.Option(help="graphnet, or passbench for its AS.")] = "graphnet",
 ) -> None:
     """Score compilers: correctness and speedup in one number for each tolerance t.
 
     α, β, λ and η are those at t = 0. Speedups of records are paired ratios, as `bench` prints them,
-    those of GraphNet's logs ratios of medians. Intervals hold the choice of graphs and the doubt of
-    each measurement; eager against itself stands below as the control. Measurements that were too
+    those of GraphNet's logs ratios of medians. Intervals cover the choice of graphs and the error
+    of each measurement; the control, eager against itself, stands below. Measurements that were too
     noisy count by their outputs, without a speedup; those that the machine broke are excluded.
     """
     from graph_net.score import score_sources as score_all
 
     if aggregate not in AGGREGATES:
-        raise ValueError(f"Unknown aggregate: {aggregate!r}. Available: {', '.join(AGGREGATES)}")
+        raise ValueError(f"unknown aggregate {aggregate!r}; available: {', '.join(AGGREGATES)}")
     board = score_all(sources, p, b, interpretation, confidence)
     if json:
         typer.echo(jsonlib.dumps(board.es(), indent=4))
         return
-    _table(board, _title(board), aggregate)
+    _print_scores(board, aggregate)
     if len(board.scored) > 1:
-        _ranking(board.ranking)
-    _not_counted(board.curves)
-    _in_pieces(board.scored)
+        _print_ranking(board.ranking)
+    _print_excluded(board.curves)
+    _print_graph_breaks(board.scored)
 
 
 def _title(board: Scoreboard) -> str:
-    """What the numbers are: the parameters, which speedups, which doubts."""
+    """Return the parameters, the kind of speedups, and what the intervals cover."""
     scored, parameters = board.scored.values(), board.parameters
     kinds = " and ".join(sorted({str(samples.speedups) for samples in scored}))
-    doubts = "model families"
+    sources = "model families"
     if any(samples.doubt.any() for samples in scored):
-        doubts += " and measurements"
+        sources += " and measurements"
     return (
         f"p = {parameters.p:g}, b = {parameters.b:g}, {parameters.interpretation.name}; speedups: "
-        f"{kinds}; {board.confidence:.0%} intervals over {doubts}"
+        f"{kinds}; {board.confidence:.0%} intervals over {sources}"
     )
 
 
-def _table(board: Scoreboard, title: str, aggregate: str) -> None:
+def _print_scores(board: Scoreboard, aggregate: str) -> None:
     from graph_net.score.scoreboard import COLUMNS
 
-    table = Table(title=title, title_justify="left")
-    table.add_column("compiler", overflow="fold")
-    for name in ["graphs", "families", *COLUMNS, AGGREGATES[aggregate]]:
-        table.add_column(name, justify="right")
+    numbers = ("graphs", "families", *COLUMNS, AGGREGATES[aggregate])
+    table = new_table("compiler", *numbers, title=_title(board), numbers=numbers)
     control = {} if board.control is None else {CONTROL: board.control}
-    for name, found in {**board.estimates, **control}.items():
+    for name, scores in {**board.estimates, **control}.items():
         if name == CONTROL:
             table.add_section()
-        last = found.graphnet if aggregate == "graphnet" else found.passbench
-        bounds = [*(found.at(which, t) for which, t in COLUMNS.values()), last]
-        cells = [_cell(each, found.alone) for each in bounds]
-        families = f"{found.families}{'!' if found.uncertain else ''}"
-        table.add_row(name, f"{found.samples:,}", families, *cells)
+        last = scores.graphnet if aggregate == "graphnet" else scores.passbench
+        cells = [*(scores.at(which, t) for which, t in COLUMNS.values()), last]
+        families = f"{scores.families}{'!' if scores.uncertain else ''}"
+        table.add_row(
+            name, f"{scores.samples:,}", families, *(_cell(cell, scores.alone) for cell in cells)
+        )
     out.print(table)
-    few = [name for name, found in board.estimates.items() if found.uncertain and not found.alone]
+    few = [n for n, scores in board.estimates.items() if scores.uncertain and not scores.alone]
     if few:
         err.print(
-            f"! fewer than 10 model families: failures that none of them shows are not in the "
-            f"intervals of {', '.join(few)}"
+            f"! fewer than 10 model families: the intervals of {', '.join(few)} do not cover "
+            "failures that none of them shows"
         )
-    alone = [name for name, found in board.estimates.items() if found.alone]
+    alone = [name for name, scores in board.estimates.items() if scores.alone]
     if alone:
         err.print(
-            f"! one model family: no interval over graphs for {', '.join(alone)}; what is shown is "
-            "the doubt of measuring"
+            f"! one model family: no interval over graphs for {', '.join(alone)}; the intervals "
+            "shown are those of measuring"
         )
 
 
-def _cell(bounds: Bounds | None, alone: bool) -> Text:
-    if bounds is None:
+def _cell(score: Interval | None, alone: bool) -> Text:
+    if score is None:
         return Text()
-    if alone and bounds.low == bounds.high:
-        return Text.assemble(f"{bounds.value:.3f}\n", ("no interval", "dim"))
-    return _with_interval(bounds, "\n")
+    if alone and score.low == score.high:
+        return Text.assemble(f"{score.value:.3f}\n", ("no interval", "dim"))
+    return _with_interval(score, "\n")
 
 
-def _with_interval(bounds: Bounds, between: str) -> Text:
+def _with_interval(score: Interval, between: str) -> Text:
     return Text.assemble(
-        f"{bounds.value:.3f}{between}", (f"{bounds.low:.3f}…{bounds.high:.3f}", "dim")
+        f"{score.value:.3f}{between}", (f"{score.low:.3f}…{score.high:.3f}", "dim")
     )
 
 
-def _ranking(ranking: Ranking) -> None:
-    title = "pairs, on the graphs both have; intervals as wide as so many tests at once need"
-    table = Table(title=title, title_justify="left")
-    for name in ("first", "second"):
-        table.add_column(name, overflow="fold")
-    for name in ("times", "graphs", "families", "p"):
-        table.add_column(name, justify="right")
-    table.add_column("verdict")
+def _print_ranking(ranking: Ranking) -> None:
+    title = "pairs, on the graphs both have; intervals are corrected for the number of tests"
+    numbers = ("times", "graphs", "families", "p")
+    table = new_table("first", "second", *numbers, "verdict", title=title, numbers=numbers)
     for pair in ranking.pairs:
-        verdict = "first is better" if pair.apart else "no significant difference"
+        verdict = "first is better" if pair.significant else "no significant difference"
         if not pair.graphs:
             verdict = "no graph in common"
         times = _with_interval(pair.ratio, " ")
@@ -131,17 +124,17 @@ def _ranking(ranking: Ranking) -> None:
     out.print(table)
 
 
-def _not_counted(curves: Mapping[str, ScoredGraphs]) -> None:
+def _print_excluded(curves: Mapping[str, ScoredGraphs]) -> None:
     for name, samples in curves.items():
         if samples.too_noisy:
             err.print(f"{name}: {samples.too_noisy} too noisy: outputs count, without a speedup")
         if samples.blameless:
-            kinds = ", ".join(f"{n} {what}" for what, n in sorted(samples.blameless.items()))
+            kinds = ", ".join(f"{n} {symptom}" for symptom, n in sorted(samples.blameless.items()))
             err.print(f"{name}: {sum(samples.blameless.values())} excluded ({kinds})")
 
 
-def _in_pieces(scored: Mapping[str, ScoredGraphs]) -> None:
-    """Say which scores are partly eager's own."""
+def _print_graph_breaks(scored: Mapping[str, ScoredGraphs]) -> None:
+    """Print which scores are partly eager's own."""
     for name, samples in scored.items():
         parts = []
         if samples.broken:

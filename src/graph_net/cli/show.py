@@ -1,4 +1,4 @@
-"""``graph-net show``: what is in a graph."""
+"""``graph-net show``: a graph's origin, sizes, operators and cost."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from graph_net.api.confined import run_confined
+from graph_net.api.describe import count_flops_confined, python_source
 from graph_net.api.graphs import open_graph
-from graph_net.cli.common import GRAPH_HELP, out
+from graph_net.cli import options as opt
+from graph_net.cli.common import out
 from graph_net.display.terminal import lines
-from graph_net.graph import Graph, GraphError, Level, Ref, Role, TensorSpec, to_json
+from graph_net.graph import Graph, Ref, Role, TensorSpec, to_json
 from graph_net.graph.values import refs
 from graph_net.printable import count_phrase, printable, short_bytes, short_count
 
 
 def show_graph(
-    graph: Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)],
+    graph: opt.Graph,
     json: Annotated[
         bool, typer.Option("--json", help="Print the graph as canonical JSON.")
     ] = False,
@@ -28,34 +29,34 @@ def show_graph(
     ] = True,
     operators: Annotated[int, typer.Option(help="How many operators to list; 0 for all.")] = 15,
 ) -> None:
-    """Show a graph: where it is from, its sizes, its operators, its cost."""
-    name, found = open_graph(graph)
+    """Show a graph: its origin, its sizes, its operators, its cost."""
+    name, opened = open_graph(graph)
     if json:
-        typer.echo(to_json(found, indent=1))
+        typer.echo(to_json(opened, indent=1))
     elif code:
-        from graph_net.formats.graphnet.paddle_source import paddle_source
-        from graph_net.formats.graphnet.source import model_source
-
-        written = paddle_source if found.level is Level.PADDLE else model_source
-        typer.echo(printable(written(found), lines=True), nl=False)
+        typer.echo(printable(python_source(opened), lines=True), nl=False)
     else:
-        out.print(summary(name, found, flops))
-        out.print(inputs(found))
-        out.print(operator_table(found, operators))
+        for table in (
+            summary_table(name, opened, flops),
+            input_table(opened),
+            operator_table(opened, operators),
+        ):
+            out.print(table)
 
 
-def summary(name: str, graph: Graph, flops: bool) -> Table:
+def summary_table(name: str, graph: Graph, flops: bool) -> Table:
+    """Return the hashes, the origin and the sizes of a graph; ``flops`` counts its operations."""
     table = Table(title=name, show_header=False, title_justify="left")
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     origin = graph.provenance
     framework = f"{origin.framework} {origin.framework_version}".strip()
-    words = (origin.library, origin.model, origin.category, origin.subcategory, framework)
+    parts = (origin.library, origin.model, origin.category, origin.subcategory, framework)
     rows = {
         "id": graph.id,
         "structure": graph.structure,
         "level": graph.level.value,
-        "from": " · ".join(word for word in words if word),
+        "from": " · ".join(filter(None, parts)),
         "nodes": f"{len(graph.nodes):,}",
         "inputs": f"{len(graph.inputs):,}",
         "parameters": f"{short_count(graph.parameters)} ({graph.parameters:,})",
@@ -74,25 +75,14 @@ def summary(name: str, graph: Graph, flops: bool) -> Table:
 
 
 def _flops(graph: Graph) -> str:
-    if graph.level is Level.PADDLE:
-        return "unknown: they are counted for torch graphs only"
-    try:
-        total, reason = run_confined(lambda: _count(graph))
-    except GraphError as error:
-        return f"unknown: {error}"
+    total, reason = count_flops_confined(graph)
     if total is None:
         return f"unknown: {reason}"
     return f"{short_count(total)} ({total:,}; matrix products, convolutions, attention)"
 
 
-def _count(graph: Graph) -> tuple[int | None, str]:
-    from graph_net.graph.flops import count_flops
-
-    count = count_flops(graph)
-    return count.total, count.reason
-
-
-def inputs(graph: Graph) -> Table:
+def input_table(graph: Graph) -> Table:
+    """Return the inputs by role: how many, how large, of which dtypes."""
     table = Table(title="inputs", title_justify="left")
     for column in ("role", "count", "elements", "size", "dtypes", "examples"):
         table.add_column(column, justify="right" if column in ("count", "elements") else "left")
@@ -119,6 +109,7 @@ def _shape(spec: TensorSpec) -> str:
 
 
 def operator_table(graph: Graph, most: int) -> Table:
+    """Return the operators of a graph by their number of calls, at most ``most`` of them."""
     counts = Counter(node.target for node in graph.nodes)
     table = Table(title=f"operators ({count_phrase(len(counts), 'kind')})", title_justify="left")
     table.add_column("operator")

@@ -10,7 +10,8 @@ import typer
 
 from graph_net.api.graphs import open_graph
 from graph_net.api.options import parse_seconds
-from graph_net.cli.common import GRAPH_HELP, err
+from graph_net.cli import options as opt
+from graph_net.cli.common import err
 from graph_net.printable import count_phrase, short_bytes
 
 SET_HELP = (
@@ -21,7 +22,7 @@ _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
 
 def make_variant(
-    graph: Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)],
+    graph: opt.Graph,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The pack that the variant is added to.")
     ],
@@ -31,10 +32,10 @@ def make_variant(
     ] = "autocast",
     sizes: Annotated[list[str] | None, typer.Option("--set", help=SET_HELP)] = None,
     fits: Annotated[
-        str | None, typer.Option(help="The largest size whose tensors take so much: 2GB, 512MiB.")
+        str | None, typer.Option(help="The largest size whose tensors fit into this: 2GB, 512MiB.")
     ] = None,
     about: Annotated[
-        str | None, typer.Option(help="The size that takes about so long here: 10ms, 1s.")
+        str | None, typer.Option(help="The size that takes about this long here: 10ms, 1s.")
     ] = None,
     vary: Annotated[str, typer.Option(help="Which size --fits and --about change.")] = "batch",
     training: Annotated[
@@ -44,58 +45,60 @@ def make_variant(
         bool, typer.Option("--device-free", help="Refuse a graph that is bound to a device.")
     ] = False,
     public: Annotated[
-        bool, typer.Option("--public", help="Public names or ATen in the place of private names.")
+        bool, typer.Option("--public", help="Replace private names by public names or ATen.")
     ] = False,
     name: Annotated[str | None, typer.Option(help="Its name; made of the changes if none.")] = None,
 ) -> None:
     """Make a variant of a graph and add it to a pack.
 
-    Sizes are set first, then the dtype, then the training step is made. What was done stands in
-    the variant's provenance; a graph whose sizes cannot be changed is refused with the place.
+    Sizes are set first, then the dtype, then the training step is made. The changes are
+    recorded in the variant's provenance; a graph whose sizes cannot be changed is refused.
     """
-    wanted = [parse_size(text) for text in sizes or ()]
+    resized = [parse_size(text) for text in sizes or ()]
     limit = None if fits is None else parse_bytes(fits)
     seconds = None if about is None else parse_short(about)
-    if not (wanted or limit or seconds or dtype or training or device_free or public):
-        raise typer.BadParameter("say what to change: --dtype, --set, --fits, --about, --training")
+    if not (resized or limit or seconds or dtype or training or device_free or public):
+        raise typer.BadParameter(
+            "name a change: --dtype, --set, --fits, --about, --training, --device-free or --public"
+        )
     from graph_net.api import variant as api
     from graph_net.corpus.pack import PackWriter
 
-    known, found = open_graph(graph)
-    changes = api.Changes(wanted, limit, seconds, vary, dtype, cast, training, device_free, public)
-    made, words = api.make_variant(found, changes)
-    chosen = name or "@".join([known, *words])
+    source_name, source = open_graph(graph)
+    changes = api.Changes(resized, limit, seconds, vary, dtype, cast, training, device_free, public)
+    variant, labels = api.make_variant(source, changes)
+    chosen = name or "@".join([source_name, *labels])
     with PackWriter(output) as writer:
-        writer.add(chosen, made)
-    size = short_bytes(made.tensor_bytes)
+        writer.add(chosen, variant)
+    size = short_bytes(variant.tensor_bytes)
     err.print(
-        f"{output}:{chosen}: {count_phrase(len(made.nodes), 'node')}, inputs of {size}",
+        f"{output}:{chosen}: {count_phrase(len(variant.nodes), 'node')}, inputs of {size}",
         soft_wrap=True,
     )
 
 
 def parse_size(text: str) -> tuple[str, int]:
-    """``batch=8`` as a word and a number."""
-    word, equals, number = text.partition("=")
-    if not equals or not number.strip().isdecimal() or not word.strip():
-        raise typer.BadParameter(f"{text!r} is no size; write batch=8")
-    return word.strip(), int(number)
+    """Return the name and the number of ``batch=8``."""
+    name, equals, number = text.partition("=")
+    if not equals or not number.strip().isdecimal() or not name.strip():
+        raise typer.BadParameter(f"{text!r} is not a size; write batch=8")
+    return name.strip(), int(number)
 
 
 def parse_bytes(text: str) -> int:
-    """Bytes of ``2GB``, ``512MiB`` or ``1000``."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", text.upper())
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is no size of memory; write 2GB or 512MiB")
-    return int(float(found[1]) * (_UNITS | _BINARY)[found[2] or ""])
+    """Return the bytes of ``2GB``, ``512MiB`` or ``1000``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", text.upper())
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is not a size of memory; write 2GB or 512MiB")
+    return int(float(match[1]) * (_UNITS | _BINARY)[match[2] or ""])
 
 
 def parse_short(text: str) -> float:
-    """Seconds of ``10ms``, or of whatever ``parse_seconds`` takes."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(m|u|µ)s\s*", text)
-    if found is not None:
-        return float(found[1]) * (1e-3 if found[2] == "m" else 1e-6)
+    """Return the seconds of ``10ms``, or of what ``parse_seconds`` takes."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(m|u|µ)s\s*", text)
+    if match is not None:
+        return float(match[1]) * (1e-3 if match[2] == "m" else 1e-6)
     try:
         return parse_seconds(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no time; write 10ms or 1s") from error
+        raise typer.BadParameter(f"{text!r} is not a duration; write 10ms or 1s") from error

@@ -1,4 +1,4 @@
-"""The table of verbs: where each one is, and its one line in the help.
+"""The table of verbs: the module of each, and its one line in the help.
 
 A verb is imported when it is called. Importing all of them to print ``--help`` would load the
 libraries that any of them needs, which takes longer than most commands.
@@ -18,11 +18,11 @@ from typer.main import get_command
 VERBS = {
     "show": (
         "show:show_graph",
-        "Show a graph: where it is from, its sizes, its operators, its cost.",
+        "Show a graph: its origin, its sizes, its operators, its cost.",
     ),
     "list": (
         "list:list_pack",
-        "List the graphs of a pack, or those a condition chooses; no graph is read.",
+        "List the graphs of a pack, or those that meet a condition; no graph is read.",
     ),
     "import": (
         "import_:import_samples",
@@ -56,7 +56,7 @@ VERBS = {
     ),
     "query": (
         "query:query_records",
-        "Ask anything in SQL; the tables are ``records`` and, of tuners' files, ``programs``.",
+        "Query records in SQL; the tables are ``records`` and, of tuners' files, ``programs``.",
     ),
     "score": (
         "score:score_sources",
@@ -76,7 +76,7 @@ VERBS = {
     ),
     "roofline": (
         "roofline:show_roofline",
-        "Measure this machine's peaks once: bytes and operations a second.",
+        "Measure this machine's peaks once: bytes and operations per second.",
     ),
     "reference": (
         "reference:reference_graphs",
@@ -84,7 +84,7 @@ VERBS = {
     ),
     "verify": (
         "verify:verify_golden",
-        "Run a golden run again here: the same outputs, and as fast? (`validate` checks graphs.)",
+        "Repeat a golden run here and compare outputs and times (`validate` checks graphs).",
     ),
     "repro": (
         "repro:repro_graph",
@@ -117,7 +117,7 @@ VERBS = {
     ),
     "doctor": (
         "doctor:examine_machine",
-        "Say what confines the processes that run graphs here, by trying to break out.",
+        "Report what confines the processes that run graphs here, by trying to break out.",
     ),
     "programs": (
         "programs:programs_app",
@@ -134,11 +134,11 @@ PANELS = {
     "Programs": "programs",
     "Debug": "bisect repro doctor",
 }
-"""What people come for, and the verbs that do it, in the order of the help."""
+"""The verbs by purpose, in the order of the help."""
 
 
 class Verb(TyperCommand):
-    """A command whose help is printed as it is written: ``[mode=max-autotune]`` is no markup."""
+    """A command whose help is printed as written: ``[mode=max-autotune]`` is not markup."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
@@ -146,18 +146,18 @@ class Verb(TyperCommand):
 
 
 class Chapter(TyperGroup):
-    """A group of verbs, its help printed as it is written."""
+    """A group of verbs whose help is printed as written."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        shown = _literal(self)
+        literal = _literal(self)
         titles = {name: _literal(verb) for name, verb in self.commands.items()}
-        shown.get_command = lambda _, name: titles[name]  # nothing is imported to be listed
-        TyperGroup.format_help(shown, ctx, formatter)
+        literal.get_command = lambda _, name: titles[name]  # nothing is imported to be listed
+        TyperGroup.format_help(literal, ctx, formatter)
 
 
 class Verbs(Chapter):
-    """The verbs of ``VERBS``; one that is called is imported."""
+    """The verbs of ``VERBS``, imported when they are called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -169,27 +169,27 @@ class Verbs(Chapter):
         self.commands = {**titles, **self.commands}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb itself, imported now."""
+        """Import a verb and return it."""
         return load(cmd_name) if cmd_name in VERBS else super().get_command(ctx, cmd_name)
 
 
 def load(name: str) -> Any:
     """Import a verb and return its command."""
     module, _, attribute = VERBS[name][0].partition(":")
-    found = getattr(import_module(f"graph_net.cli.{module}"), attribute)
-    if isinstance(found, typer.Typer):
-        return get_command(found)
-    alone = typer.Typer(add_completion=False)
-    alone.command(name, cls=Verb)(found)
-    return get_command(alone)
+    verb = getattr(import_module(f"graph_net.cli.{module}"), attribute)
+    if isinstance(verb, typer.Typer):
+        return get_command(verb)
+    app = typer.Typer(add_completion=False)
+    app.command(name, cls=Verb)(verb)
+    return get_command(app)
 
 
 def _literal(command: Any) -> Any:
-    """A copy of a command in whose help texts rich finds no markup."""
-    shown = copy(command)
-    shown.help = escape(command.help or "")
-    shown.params = [copy(parameter) for parameter in command.params]
-    for parameter in shown.params:
+    """Return a copy of a command whose help texts have no markup for rich."""
+    literal = copy(command)
+    literal.help = escape(command.help or "")
+    literal.params = [copy(parameter) for parameter in command.params]
+    for parameter in literal.params:
         if getattr(parameter, "help", None):
             parameter.help = escape(parameter.help)
-    return shown
+    return literal

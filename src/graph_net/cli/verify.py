@@ -1,4 +1,4 @@
-"""``graph-net verify``: this machine against a golden run."""
+"""``graph-net verify``: compare this machine with a golden run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.reference import COMPILER_HELP
-from graph_net.cli.verify_table import show_environment, show_summary, show_table, tree_of
+from graph_net.cli.verify_table import (
+    print_environment,
+    print_results,
+    print_summary,
+    verified_json,
+)
 
 HOLDS, WORSE, UNUSABLE = 0, 1, 2
-"""Exit codes: all as it was; something regressed; something could not be read or compared."""
+"""Exit codes: nothing regressed; something did; something could not be read or compared."""
 
 
 def verify_golden(
@@ -26,20 +32,20 @@ def verify_golden(
     t: Annotated[
         float, typer.Option("--t", help="Outputs are the same up to this tolerance level.")
     ] = -3.0,
-    margin: Annotated[float, typer.Option(help="Within this two runs are equally fast.")] = 0.05,
-    limit: Annotated[int | None, typer.Option(help="At most so many graphs.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Builders; 0 for one a core.")] = 0,
+    margin: Annotated[float, typer.Option(help="Runs within this share are equally fast.")] = 0.05,
+    limit: opt.Limit = None,
+    jobs: opt.Jobs = 0,
     threads: Annotated[
-        int, typer.Option(help="Of a graph; 0 for as many as the reference had.")
+        int, typer.Option(help="Threads of a graph; 0 for those of the reference.")
     ] = 0,
-    gigabytes: Annotated[float, typer.Option(help="Memory limit for one graph.")] = 8.0,
-    timeout: Annotated[float, typer.Option(help="Time limit for one compilation.")] = 600.0,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    gigabytes: opt.Gigabytes = 8.0,
+    timeout: opt.Timeout = 600.0,
+    json: opt.Json = False,
 ) -> None:
-    """Run a golden run again here: the same outputs, and as fast? (`validate` checks graphs.)
+    """Repeat a golden run here and compare outputs and times (`validate` checks graphs).
 
-    Inputs are drawn from the same seeds. Exit code 1 if outputs differ, a graph fails or is surely
-    slower; 2 if the golden run cannot be used or is damaged.
+    Inputs are drawn from the same seeds. Exit code 1 if outputs differ, a graph fails or is
+    significantly slower; 2 if the golden run cannot be used or is damaged.
     """
     from graph_net.api.golden import verify_reference
     from graph_net.golden.verdict import Standing
@@ -49,12 +55,13 @@ def verify_golden(
         threads=threads, gigabytes=gigabytes, timeout=timeout,
     )  # fmt: skip
     if json:
-        typer.echo(jsonlib.dumps([tree_of(run, each) for run, each in results], indent=1))
+        typer.echo(jsonlib.dumps([verified_json(run, result) for run, result in results], indent=1))
     else:
-        show_environment(results)
-        show_table([each for _, each in results])
-        show_summary([each for _, each in results], t, margin)
-    standings = {each.standing for _, each in results}
+        print_environment(results)
+        verified = [result for _, result in results]
+        print_results(verified)
+        print_summary(verified, t, margin)
+    standings = {result.standing for _, result in results}
     if Standing.DAMAGED in standings or standings <= {Standing.NO_REFERENCE, Standing.NOT_JUDGED}:
         raise typer.Exit(UNUSABLE)
-    raise typer.Exit(WORSE if any(each.worse for _, each in results) else HOLDS)
+    raise typer.Exit(WORSE if any(result.worse for _, result in results) else HOLDS)

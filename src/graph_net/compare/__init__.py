@@ -1,4 +1,4 @@
-"""Two runs, compilers or versions compared graph by graph."""
+"""Compare two runs, compilers or versions graph by graph."""
 
 from graph_net.compare.judge import Change, CompareSettings, JudgedPairs, Reason
 from graph_net.compare.result import Comparison, Spread, compare

@@ -1,4 +1,4 @@
-"""Stored samples as block log-ratios, column by column: what `measure` computes for one record."""
+"""Stored samples as block log-ratios, column by column, as `measure` computes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARMS = ("eager_wall", "control_wall", "candidate_wall")
 
 
 def block_logs(table: pa.Table) -> Ragged:
-    """For each row its blocks' log-speedups; none for a row that was not timed in whole blocks.
+    """Return the log-speedups of each row's blocks; none for a row not timed in whole blocks.
 
     An arm's value in a block is its quickest sample, and the candidate is compared with both eager
     arms, as when the record was made.
@@ -25,14 +25,14 @@ def block_logs(table: pa.Table) -> Ragged:
     whole = (per_block > 0) & (size > 0) & (lengths == size).all(axis=0)
     whole &= size % np.maximum(per_block, 1) == 0
     counts = np.where(whole, size // np.maximum(per_block, 1), 0)
-    held = Ragged(np.zeros(int(counts.sum())), counts)
+    blocks = Ragged(np.zeros(int(counts.sum())), counts)
     for samples in np.unique(per_block[whole]):
         rows = np.flatnonzero(whole & (per_block == samples))
         logs = _logs(table.take(pa.array(rows)), int(samples))
         ends = np.cumsum(counts[rows])
         within = np.arange(len(logs)) - np.repeat(ends - counts[rows], counts[rows])
-        held.values[np.repeat(held.offsets[rows], counts[rows]) + within] = logs
-    return _finite(held)
+        blocks.values[np.repeat(blocks.offsets[rows], counts[rows]) + within] = logs
+    return _drop_non_finite(blocks)
 
 
 def _logs(table: pa.Table, samples: int) -> Floats:
@@ -50,8 +50,8 @@ def _lengths(column: pa.ChunkedArray) -> Ints:
     return np.asarray(pc.fill_null(pc.list_value_length(column), 0), np.int64)
 
 
-def _finite(blocks: Ragged) -> Ragged:
-    """The same without rows that hold what no measurement gives."""
+def _drop_non_finite(blocks: Ragged) -> Ragged:
+    """Return the blocks without rows that hold a value no measurement gives."""
     bad = ~np.isfinite(blocks.values)
     if not bad.any():
         return blocks

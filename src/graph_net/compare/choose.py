@@ -1,4 +1,4 @@
-"""Which records are compared with which."""
+"""Match the records of two runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SEPARATOR = "\x1f"
 
 
 @dataclass(frozen=True)
-class Matched:
-    """Two runs of equal length, row against row, and how many graphs only one of them has."""
+class MatchedRuns:
+    """Two runs of equal length, row against row, and the number of records without a partner."""
 
     first: Run
     second: Run
@@ -38,11 +38,11 @@ class Matched:
 
 def match_runs(
     first: Run, second: Run, between: tuple[str, str] | None = None, compilers: Sequence[str] = ()
-) -> Matched:
-    """The records of the same graphs: of each configuration both have, or of two that are named.
+) -> MatchedRuns:
+    """Match records of the same graphs: of each common configuration, or of two named ones.
 
-    Runs that have one configuration each are compared whatever it is called. A device that both
-    have goes before one that only one has, and so does a protocol.
+    Runs that have one configuration each are compared whatever it is called. Records of a common
+    device are preferred, then those of a common protocol.
     """
     keys: tuple[str, ...] = _CONFIGURED
     if between is not None:
@@ -50,57 +50,60 @@ def match_runs(
         keys = _GRAPH
     elif compilers:
         first, second = (
-            run.take(np.unique(np.concatenate([_chosen(run, word) for word in compilers])))
+            run.take(np.unique(np.concatenate([_find_rows(run, name) for name in compilers])))
             for run in (first, second)
         )
     elif len(_configurations(first)) == len(_configurations(second)) == 1:
         keys = _GRAPH
-    return _joined(first, second, keys)
+    return _join(first, second, keys)
 
 
-def select(run: Run, word: str) -> Run:
-    """The records of ``name``, ``name[option=value]`` or either with ``@version``: one of them."""
-    found = run.take(_chosen(run, word))
-    several = _configurations(found, "version")
-    if len(several) > 1:
-        words = ", ".join(sorted(several))
-        raise RecordError(f"{word!r} stands for several configurations; choose one: {words}")
-    return found
+def select(run: Run, name: str) -> Run:
+    """Return the records of ``name``, ``name[option=value]`` or either with ``@version``."""
+    selected = run.take(_find_rows(run, name))
+    configurations = _configurations(selected, "version")
+    if len(configurations) > 1:
+        names = ", ".join(sorted(configurations))
+        raise RecordError(f"{name!r} stands for several configurations; choose one: {names}")
+    return selected
 
 
-def _chosen(run: Run, word: str) -> Ints:
-    parts = _SELECTOR.fullmatch(word.strip())
+def _find_rows(run: Run, name: str) -> Ints:
+    parts = _SELECTOR.fullmatch(name.strip())
     if parts is None:
-        raise RecordError(f"{word!r} is no configuration: name, name[option=value], name@version")
+        raise RecordError(
+            f"{name!r} is not a configuration; write name, name[option=value] or name@version"
+        )
     wanted = parse_options(parts["options"] or "")
-    rows = pc.is_in(run.table["compiler"], pa.array(_called(run, parts["name"]), pa.string()))
+    compilers = pa.array(_compilers_named(run, parts["name"]), pa.string())
+    rows = pc.is_in(run.table["compiler"], compilers)
     if parts["version"]:
         rows = pc.and_(rows, pc.starts_with(run.table["version"], parts["version"]))
     if wanted:
         distinct = pc.unique(run.table["options"]).to_pylist()
         fitting = [text for text in distinct if wanted.items() <= json.loads(text).items()]
         rows = pc.and_(rows, pc.is_in(run.table["options"], pa.array(fitting, pa.string())))
-    found = np.flatnonzero(np.asarray(pc.fill_null(rows, False)))
-    if not len(found):
-        known = ", ".join(sorted(_configurations(run, "version"))) or "nothing"
-        raise RecordError(f"there is no {word!r}; there is: {known}")
-    return found
+    positions = np.flatnonzero(np.asarray(pc.fill_null(rows, False)))
+    if not len(positions):
+        available = ", ".join(sorted(_configurations(run, "version"))) or "none"
+        raise RecordError(f"no records of {name!r}; available: {available}")
+    return positions
 
 
-def _called(run: Run, name: str) -> list[str]:
-    """The compilers that a user calls so: one of a user's own file also by what ``bench`` took."""
-    known = [str(found) for found in pc.unique(run.table["compiler"]).to_pylist()]
+def _compilers_named(run: Run, name: str) -> list[str]:
+    """Return the compilers a user means; a file of the user's own also as ``bench`` took it."""
+    compilers = [str(compiler) for compiler in pc.unique(run.table["compiler"]).to_pylist()]
     file, _, attribute = name.partition(":")
-    if not file.endswith(".py") or name in known:
+    if not file.endswith(".py") or name in compilers:
         return [name]
     path = f"{Path(file).absolute()}:{attribute}"
     whole = bool(attribute)  # without it the only class of the file is meant
-    exact = [f for f in known if (f == path if whole else f.startswith(path))]
-    return exact or [found for found in known if short_name(found) == name]
+    exact = [c for c in compilers if (c == path if whole else c.startswith(path))]
+    return exact or [compiler for compiler in compilers if short_name(compiler) == name]
 
 
 def _configurations(run: Run, *more: str) -> set[str]:
-    """Each configuration as a user would write it."""
+    """Return each configuration as a user would write it."""
     columns = ["compiler", "options", *more]
     rows = run.table.group_by(columns).aggregate([]).to_pylist()
     return {
@@ -110,8 +113,8 @@ def _configurations(run: Run, *more: str) -> set[str]:
     }
 
 
-def labels(run: Run) -> list[str]:
-    """The configuration of each record, without its options where a compiler has but one set."""
+def labels_of(run: Run) -> list[str]:
+    """Return the configuration of each record, without options if its compiler has one set."""
     table = run.table.select(["compiler", "options"])
     distinct = table.group_by(["compiler", "options"]).aggregate([]).to_pylist()
     times = Counter(row["compiler"] for row in distinct)
@@ -125,30 +128,30 @@ def labels(run: Run) -> list[str]:
     return [short[name] for name in names]
 
 
-def _last(run: Run, keys: tuple[str, ...]) -> Run:
+def _keep_last(run: Run, keys: tuple[str, ...]) -> Run:
     rows = last_rows(run.table, keys)
     return run if rows is None else run.take(rows)
 
 
-def _joined(first: Run, second: Run, keys: tuple[str, ...]) -> Matched:
-    """Pair records of one device and protocol, then of one device, then what is left of any."""
+def _join(first: Run, second: Run, keys: tuple[str, ...]) -> MatchedRuns:
+    """Pair records of one device and protocol, then of one device, then the rest."""
     here, exact = (*keys, "device"), (*keys, "device", "protocol")
-    first, second = _last(first, exact), _last(second, exact)
-    left, right = _places(first, second, exact)
-    first, second = _one_each(first, left, here), _one_each(second, right, here)
+    first, second = _keep_last(first, exact), _keep_last(second, exact)
+    left, right = _common_rows(first, second, exact)
+    first, second = _keep_one(first, left, here), _keep_one(second, right, here)
     left = right = np.zeros(0, np.int64)
     for columns in (exact, here, keys):
         rest = [_unpaired(run, taken, columns) for run, taken in ((first, left), (second, right))]
-        more = _places(first.take(rest[0]), second.take(rest[1]), columns)
+        more = _common_rows(first.take(rest[0]), second.take(rest[1]), columns)
         left = np.concatenate([left, rest[0][more[0]]])
         right = np.concatenate([right, rest[1][more[1]]])
-    return Matched(
+    return MatchedRuns(
         first.take(left), second.take(right), len(first) - len(left), len(second) - len(right)
     )
 
 
-def _one_each(run: Run, paired: Ints, columns: tuple[str, ...]) -> Run:
-    """The paired records, and of what has none of them the last."""
+def _keep_one(run: Run, paired: Ints, columns: tuple[str, ...]) -> Run:
+    """Return the paired records, and the last record of each key without one."""
     key = _key(run, columns)
     alone = ~np.asarray(pc.is_in(key, value_set=key.take(pa.array(paired))))
     last = last_rows(run.table, columns)
@@ -157,18 +160,17 @@ def _one_each(run: Run, paired: Ints, columns: tuple[str, ...]) -> Run:
 
 
 def _unpaired(run: Run, paired: Ints, columns: tuple[str, ...]) -> Ints:
-    """The records that are in no pair yet, the last of each."""
+    """Return the records that are in no pair yet, the last of each key."""
     rest = np.setdiff1d(np.arange(len(run)), paired)
     last = last_rows(run.table.take(pa.array(rest)), columns)
     return rest if last is None else rest[last]
 
 
-def _places(first: Run, second: Run, keys: tuple[str, ...]) -> tuple[Ints, Ints]:
-    """The rows of two runs that have the same keys, as equally long lists."""
-    mine, theirs = (_key(run, keys) for run in (first, second))
-    found = pc.index_in(mine, value_set=theirs)
-    rows = np.flatnonzero(np.asarray(pc.is_valid(found)))
-    return rows, np.asarray(pc.drop_null(found), np.int64)
+def _common_rows(first: Run, second: Run, keys: tuple[str, ...]) -> tuple[Ints, Ints]:
+    """Return the rows of two runs that have the same keys, as equally long arrays."""
+    positions = pc.index_in(_key(first, keys), value_set=_key(second, keys))
+    rows = np.flatnonzero(np.asarray(pc.is_valid(positions)))
+    return rows, np.asarray(pc.drop_null(positions), np.int64)
 
 
 def _key(run: Run, keys: tuple[str, ...]) -> pa.Array:

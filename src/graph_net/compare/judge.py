@@ -1,4 +1,4 @@
-"""What became of each graph between two runs: columns in, columns out."""
+"""Judge how each graph changed between two runs, column by column."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from graph_net.compare.choose import Matched
-from graph_net.compare.ranks import adjust_p_values, shifts
+from graph_net.compare.choose import MatchedRuns
+from graph_net.compare.ranks import adjust_p_values, measure_shifts
 from graph_net.compare.read import Run
 from graph_net.measure.protocol import Protocol
 from graph_net.results import RecordError, Symptom
@@ -24,12 +24,12 @@ from graph_net.store.counting_rows import encode_texts
 Flags = npt.NDArray[np.bool_]
 LEAST_BLOCKS = Protocol().min_blocks
 ROUNDING = -5.0
-"""Below this level, which is torch.testing's own tolerance, outputs differ by rounding alone."""
+"""The tolerance of torch.testing: below this level outputs differ by rounding alone."""
 _SOFTWARE = ("software", "python")
 
 
 class Change(IntEnum):
-    """What became of a graph."""
+    """How a graph changed from A to B."""
 
     SLOWER = 0
     NEW_FAILURE = 1
@@ -42,7 +42,7 @@ class Change(IntEnum):
 
     @property
     def word(self) -> str:
-        """For people."""
+        """The change in words."""
         return self.name.lower().replace("_", " ")
 
 
@@ -61,7 +61,7 @@ class Reason(IntEnum):
 
     @property
     def word(self) -> str:
-        """For programs."""
+        """The reason as programs read it."""
         return self.name.lower()
 
 
@@ -69,7 +69,7 @@ class Reason(IntEnum):
 class CompareSettings:
     """What counts as a difference.
 
-    ``threshold`` is the factor that matters, ``fdr`` the share of findings that may be false,
+    ``threshold`` is the factor from which on speed matters, ``fdr`` the false discovery rate,
     ``levels`` how far the smallest passing t must rise or fall.
     """
 
@@ -80,24 +80,24 @@ class CompareSettings:
 
     def __post_init__(self) -> None:
         if not 1 <= self.threshold < math.inf:
-            raise RecordError(f"--threshold is a factor from 1 on, not {self.threshold}")
+            raise RecordError(f"--threshold must be a factor of at least 1, not {self.threshold}")
         if not 0 < self.fdr < 1:
-            raise RecordError(f"--fdr is a share between 0 and 1, not {self.fdr}")
+            raise RecordError(f"--fdr must be between 0 and 1, not {self.fdr}")
         if not 0.5 <= self.confidence < 1:
-            raise RecordError(f"--confidence is between 0.5 and 1, not {self.confidence}")
+            raise RecordError(f"--confidence must be between 0.5 and 1, not {self.confidence}")
         if not 0 <= self.levels < math.inf:
-            raise RecordError(f"--levels is a number from 0 on, not {self.levels}")
+            raise RecordError(f"--levels must be finite and ≥ 0, not {self.levels}")
 
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """For each pair: what became of it, why, and the ratio of the speedups B / A.
+    """The change of each pair, its reason, and the ratio of the speedups B / A.
 
-    The interval ``low`` … ``high`` is the one that its verdict rests on: of what is slower or
-    faster, or would be but for chance, that of the test, which counts how many graphs were tested;
-    of all others that of the graph alone.
-    ``p`` and ``q`` (adjusted over graphs) are NaN where nothing was tested; ``level`` is 1 where
-    the smallest passing t got worse, -1 where it got better.
+    The interval ``low`` … ``high`` is the one that the verdict rests on: for a pair that is slower
+    or faster, or would be but for chance, that of the test, corrected for the number of graphs; for
+    the others that of the graph alone.
+    ``p`` and ``q`` (adjusted over graphs) are NaN if nothing was tested; ``level`` is 1 if the
+    smallest passing t got worse, -1 if it got better.
     """
 
     change: Ints
@@ -112,26 +112,26 @@ class JudgedPairs:
 
     @property
     def regressed(self) -> Flags:
-        """Slower, newly failing, or less correct."""
+        """Which pairs are slower, newly fail, or are less correct."""
         bad = (self.change == Change.SLOWER) | (self.change == Change.NEW_FAILURE)
         return np.asarray(bad | (self.level > 0), np.bool_)
 
 
-def judge(found: Matched, settings: CompareSettings) -> JudgedPairs:
-    """Every pair judged, all of them together where chance is concerned."""
-    first, second = found.first, found.second
+def judge(matched: MatchedRuns, settings: CompareSettings) -> JudgedPairs:
+    """Judge every pair; the tests are corrected for the number of pairs."""
+    first, second = matched.first, matched.second
     faults = np.stack([faults_of(run.table) for run in (first, second)])
-    change = _by_faults(faults)
+    change = _changes_of_faults(faults)
     both = (faults == Fault.NONE).all(axis=0)
     count = len(first)
     reason = np.zeros(count, np.int64)
-    for which, why in (
-        (_blocks(found) < LEAST_BLOCKS, Reason.SAMPLES),
-        (_withheld(first) | _withheld(second), Reason.TOO_NOISY),
+    for rows, code in (
+        (np.minimum(first.blocks.counts, second.blocks.counts) < LEAST_BLOCKS, Reason.SAMPLES),
+        (_is_too_noisy(first) | _is_too_noisy(second), Reason.TOO_NOISY),
         (_differ(first, second, "protocol"), Reason.PROTOCOL),
-        (_hardware(first) != _hardware(second), Reason.DEVICE),
+        (_describe(first, False) != _describe(second, False), Reason.DEVICE),
     ):
-        reason[both & which] = why
+        reason[both & rows] = code
     numbers = {name: np.full(count, np.nan) for name in ("ratio", "low", "high", "p", "q")}
     noise = _noise(first, second)
     with np.errstate(all="ignore"):
@@ -141,35 +141,37 @@ def judge(found: Matched, settings: CompareSettings) -> JudgedPairs:
     if len(rows):
         margin = np.maximum(math.log(settings.threshold), noise[rows])
         blocks = first.blocks.take(rows), second.blocks.take(rows)
-        tested = shifts(*blocks, margin, settings.confidence)
+        tested = measure_shifts(*blocks, margin, settings.confidence)
         q = adjust_p_values(tested.p)
         for name, values in (("ratio", tested.value), ("low", tested.low), ("high", tested.high)):
             numbers[name][rows] = np.exp(values)
         numbers["p"][rows], numbers["q"][rows] = tested.p, q
         change[rows], reason[rows] = _verdicts(numbers, rows, settings)
-        called = np.isin(change[rows], [Change.SLOWER, Change.FASTER])
-        called |= reason[rows] == Reason.CHANCE
-        some = np.flatnonzero(called)
-        first_blocks, second_blocks = (each.take(some) for each in blocks)
-        at = shifts(first_blocks, second_blocks, margin[some], 1 - _tested_at(q, settings))
-        numbers["low"][rows[some]], numbers["high"][rows[some]] = np.exp(at.low), np.exp(at.high)
-        _where_eager_changed(found, rows, change, reason, settings)
+        by_test = np.isin(change[rows], [Change.SLOWER, Change.FASTER])
+        by_test |= reason[rows] == Reason.CHANCE
+        some = np.flatnonzero(by_test)
+        first_blocks, second_blocks = (block.take(some) for block in blocks)
+        level = _test_level(q, settings)
+        corrected = measure_shifts(first_blocks, second_blocks, margin[some], 1 - level)
+        numbers["low"][rows[some]] = np.exp(corrected.low)
+        numbers["high"][rows[some]] = np.exp(corrected.high)
+        _withdraw_where_eager_changed(matched, rows, change, reason, settings)
     return JudgedPairs(
         change, reason, numbers["ratio"], numbers["low"], numbers["high"], numbers["p"],
         numbers["q"], _levels(first, second, both, settings), noise,
     )  # fmt: skip
 
 
-def _tested_at(q: Floats, settings: CompareSettings) -> float:
-    """The probability of error that each graph was tested at: the rate, times the share found.
+def _test_level(q: Floats, settings: CompareSettings) -> float:
+    """Return the level that each graph was tested at: the rate, times the share of findings.
 
-    Intervals of this confidence lie beyond the margin for what was found, and for nothing else.
+    Intervals of this confidence lie beyond the margin for the findings, and for no other graph.
     """
     return settings.fdr * max(1, int((q <= settings.fdr).sum())) / len(q)
 
 
-def _by_faults(faults: npt.NDArray[Any]) -> Ints:
-    """What the failures alone say; two successes are ambiguous until their samples have spoken."""
+def _changes_of_faults(faults: npt.NDArray[Any]) -> Ints:
+    """Return the changes by failures alone; two successes are ambiguous until they are tested."""
     failed = faults > Fault.NONE
     change = np.full(faults.shape[1], int(Change.AMBIGUOUS))
     change[~failed[0] & failed[1]] = Change.NEW_FAILURE
@@ -184,29 +186,30 @@ def _verdicts(
 ) -> tuple[Ints, Ints]:
     ratio, low, high, p, q = (numbers[name][rows] for name in ("ratio", "low", "high", "p", "q"))
     limit = settings.threshold
-    found = q <= settings.fdr
+    significant = q <= settings.fdr
     within = (low >= 1 / limit) & (high <= limit)
     beyond = (low > limit) | (high < 1 / limit)
-    choices = [found & (ratio < 1), found, within]
+    choices = [significant & (ratio < 1), significant, within]
     change = np.select(choices, [Change.SLOWER, Change.FASTER, Change.SAME], Change.AMBIGUOUS)
-    why = np.select([p <= settings.fdr, beyond], [Reason.CHANCE, Reason.NOISE], Reason.INTERVAL)
-    return change, np.where(change == Change.AMBIGUOUS, why, Reason.NONE)
+    reason = np.select([p <= settings.fdr, beyond], [Reason.CHANCE, Reason.NOISE], Reason.INTERVAL)
+    return change, np.where(change == Change.AMBIGUOUS, reason, Reason.NONE)
 
 
-def _where_eager_changed(
-    found: Matched, rows: Ints, change: Ints, reason: Ints, settings: CompareSettings
+def _withdraw_where_eager_changed(
+    matched: MatchedRuns, rows: Ints, change: Ints, reason: Ints, settings: CompareSettings
 ) -> None:
-    """With another torch eager is another program: what its own time does not show is not said."""
-    other = _software(found.first)[rows] != _software(found.second)[rows]
+    """Call a change ambiguous if eager's version changed and the candidate's time disagrees."""
+    other = (_describe(matched.first, True) != _describe(matched.second, True))[rows]
     with np.errstate(all="ignore"):
         before, after = (
-            floats_of(run.table["candidate_seconds"])[rows] for run in (found.first, found.second)
+            floats_of(run.table["candidate_seconds"])[rows]
+            for run in (matched.first, matched.second)
         )
         times = after / before
     slower, faster = (change[rows] == kind for kind in (Change.SLOWER, Change.FASTER))
     refuted = slower & ~(times > settings.threshold) | faster & ~(times < 1 / settings.threshold)
-    which = rows[other & refuted]
-    change[which], reason[which] = Change.AMBIGUOUS, Reason.EAGER
+    withdrawn = rows[other & refuted]
+    change[withdrawn], reason[withdrawn] = Change.AMBIGUOUS, Reason.EAGER
 
 
 def _levels(first: Run, second: Run, both: Flags, settings: CompareSettings) -> Ints:
@@ -215,17 +218,13 @@ def _levels(first: Run, second: Run, both: Flags, settings: CompareSettings) -> 
     return np.where(rise > settings.levels, 1, np.where(rise < -settings.levels, -1, 0))
 
 
-def _blocks(found: Matched) -> Ints:
-    return np.minimum(found.first.blocks.counts, found.second.blocks.counts)
-
-
-def _withheld(run: Run) -> Flags:
-    """Where the outputs count and the speedup was too noisy to keep."""
+def _is_too_noisy(run: Run) -> Flags:
+    """Return which outputs count without a speedup, which was too noisy."""
     return np.asarray(pc.fill_null(pc.equal(run.table["symptom"], Symptom.TOO_NOISY), False))
 
 
 def _noise(first: Run, second: Run) -> Floats:
-    """How far eager was from itself, as a logarithm; the larger of the two runs."""
+    """Return eager's distance from itself, as a logarithm; the larger of the two runs."""
     with np.errstate(all="ignore"):
         sides = [
             np.maximum(
@@ -243,20 +242,12 @@ def _differ(first: Run, second: Run, column: str) -> Flags:
     return np.asarray(sides[0] != sides[1], np.bool_)
 
 
-def _described(run: Run, software: bool) -> npt.NDArray[Any]:
-    """For each record its device's software, or all but it."""
+def _describe(run: Run, software: bool) -> npt.NDArray[Any]:
+    """Return for each record its device's software, or its hardware."""
     texts, codes = encode_texts(run.table["device"])
-    words = []
+    descriptions = []
     for text in texts:
-        known = run.devices.get(text, {})
-        part = {key: known[key] for key in known if (key in _SOFTWARE) == software}
-        words.append(str(sorted(part.items(), key=lambda item: item[0])))
-    return np.array(words, dtype=object)[codes] if words else np.zeros(0, object)
-
-
-def _hardware(run: Run) -> npt.NDArray[Any]:
-    return _described(run, software=False)
-
-
-def _software(run: Run) -> npt.NDArray[Any]:
-    return _described(run, software=True)
+        device = run.devices.get(text, {})
+        part = {key: device[key] for key in device if (key in _SOFTWARE) == software}
+        descriptions.append(str(sorted(part.items(), key=lambda item: item[0])))
+    return np.array(descriptions, dtype=object)[codes] if descriptions else np.zeros(0, object)

@@ -1,7 +1,7 @@
-"""Two samples of block log-ratios compared by their ranks, many graphs at a time.
+"""Compare two samples of block log-ratios by their ranks, many graphs at a time.
 
 The test is Mann and Whitney's, with its exact distribution; estimate and interval are those of
-Hodges and Lehmann, which are made of the same pairwise differences, so the three never disagree.
+Hodges and Lehmann, from the same pairwise differences, so the three never disagree.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from graph_net.score.samples import Floats, Ints
 
 LARGEST = 64
-"""Of a longer sample evenly spaced blocks are taken: the exact distribution stays small."""
+"""Longer samples are thinned to this many evenly spaced blocks, for the exact distribution."""
 _CELLS = 1 << 22
-"""So many differences are held at a time."""
+"""Differences in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Ragged:
 
     @property
     def offsets(self) -> Ints:
-        """Where each row begins."""
+        """The position at which each row begins."""
         return np.concatenate([[0], np.cumsum(self.counts)[:-1]]).astype(np.int64)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Ragged:
-        """Some of the rows."""
+        """Return some of the rows."""
         counts = self.counts[rows]
         ends = np.cumsum(counts)
         within = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
@@ -42,9 +42,9 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Shifts:
-    """How far the second sample lies above the first: estimate, interval, two-sided p-value.
+    """The shift of the second sample above the first: estimate, interval, two-sided p-value.
 
-    ``p`` is that of the hypothesis that the shift is no larger than a margin, either way.
+    ``p`` tests the hypothesis that the shift is no larger than a margin, either way.
     """
 
     value: Floats
@@ -55,9 +55,9 @@ class Shifts:
 
 @lru_cache(maxsize=4096)
 def lower_tail(first: int, second: int) -> Floats:
-    """P(U ≤ u) for u = 0 … first·second, where two samples come from one distribution.
+    """Return P(U ≤ u) for u = 0 … first·second if both samples have one distribution.
 
-    By the recursion over which sample holds the largest value: sums of positive terms only.
+    The recursion is over which sample holds the largest value: sums of positive terms only.
     """
     row = [np.ones(1) for _ in range(second + 1)]
     for i in range(1, first + 1):
@@ -71,9 +71,9 @@ def lower_tail(first: int, second: int) -> Floats:
     return np.asarray(np.minimum(np.cumsum(row[second]), 1.0), np.float64)
 
 
-def shifts(first: Ragged, second: Ragged, margin: Floats, confidence: float) -> Shifts:
-    """Each row of the second against the same row of the first."""
-    found = Shifts(*(np.full(len(margin), np.nan) for _ in range(4)))
+def measure_shifts(first: Ragged, second: Ragged, margin: Floats, confidence: float) -> Shifts:
+    """Compare each row of the second with the same row of the first."""
+    shifts = Shifts(*(np.full(len(margin), np.nan) for _ in range(4)))
     sizes = np.stack([first.counts, second.counts], axis=1)
     shapes, kind = np.unique(sizes, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
@@ -82,26 +82,26 @@ def shifts(first: Ragged, second: Ragged, margin: Floats, confidence: float) -> 
         step = max(1, _CELLS // max(1, min(n, LARGEST) * min(m, LARGEST)))
         for begin in range(0, len(rows), step):
             part = rows[begin : begin + step]
-            a = _thinned(first.take(part).values.reshape(-1, n))
-            b = _thinned(second.take(part).values.reshape(-1, m))
-            for name, values in _of_shape(a, b, margin[part], confidence).items():
-                getattr(found, name)[part] = values
-    return found
+            a = _thin(first.take(part).values.reshape(-1, n))
+            b = _thin(second.take(part).values.reshape(-1, m))
+            for name, values in _compare_rows(a, b, margin[part], confidence).items():
+                getattr(shifts, name)[part] = values
+    return shifts
 
 
-def _thinned(values: Floats) -> Floats:
+def _thin(values: Floats) -> Floats:
     if values.shape[1] <= LARGEST:
         return values
-    places = np.linspace(0, values.shape[1] - 1, LARGEST).round().astype(np.int64)
-    return values[:, places]
+    positions = np.linspace(0, values.shape[1] - 1, LARGEST).round().astype(np.int64)
+    return values[:, positions]
 
 
-def _of_shape(a: Floats, b: Floats, margin: Floats, confidence: float) -> dict[str, Floats]:
+def _compare_rows(a: Floats, b: Floats, margin: Floats, confidence: float) -> dict[str, Floats]:
     n, m = a.shape[1], b.shape[1]
     tail = lower_tail(n, m)
     differences = (b[:, :, None] - a[:, None, :]).reshape(len(a), -1)
     differences.sort(axis=1)
-    # Differences that equal the margin speak for neither side.
+    # Differences that equal the margin count for neither side.
     below = (differences < -margin[:, None]).sum(axis=1)
     above = (differences > margin[:, None]).sum(axis=1)
     p = 2 * tail[n * m - np.maximum(below, above)]
@@ -114,9 +114,9 @@ def _of_shape(a: Floats, b: Floats, margin: Floats, confidence: float) -> dict[s
 
 
 def adjust_p_values(p: Floats) -> Floats:
-    """Benjamini and Hochberg's adjusted p-values: those up to q are the findings at rate q."""
+    """Return Benjamini and Hochberg's adjusted p-values: those up to q are findings at rate q."""
     order = np.argsort(p, kind="stable")[::-1]
     ranks = np.arange(len(p), 0, -1)
-    found = np.empty_like(p)
-    found[order] = np.minimum.accumulate(p[order] * len(p) / ranks)
-    return np.minimum(found, 1.0)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum.accumulate(p[order] * len(p) / ranks)
+    return np.minimum(adjusted, 1.0)

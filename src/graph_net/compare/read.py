@@ -1,4 +1,4 @@
-"""Whatever holds results, as one table of columns with the blocks beside it."""
+"""Read results as one table of columns with the blocks beside it."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _AS_FAILURE = {
     Fault.COMPILE: (Stage.COMPILE, Symptom.EXCEPTION),
     Fault.EAGER: (Stage.EAGER, Symptom.EXCEPTION),
 }
-"""What a log's fault would have been in a record."""
+"""The failure of a record that stands for a log's fault."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """The records of one source: ``COLUMNS``, each row's blocks, and the devices by their hash."""
+    """The records of one source: ``COLUMNS``, each row's blocks, and devices by hash."""
 
     table: pa.Table
     blocks: Ragged
@@ -53,12 +53,12 @@ class Run:
         return int(self.table.num_rows)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Run:
-        """Some of the records."""
+        """Return some of the records."""
         return Run(self.table.take(pa.array(rows)), self.blocks.take(rows), self.devices)
 
 
 def read_run(source: Path) -> Run:
-    """The records that count of a directory, a part, a journal, or what else `score` takes."""
+    """Return the counting records of a directory, a part, a journal, or a source of `score`."""
     run = _read(source)
     rows = counting_rows(run.table)
     return run if rows is None else run.take(rows)
@@ -66,18 +66,18 @@ def read_run(source: Path) -> Run:
 
 def _read(source: Path) -> Run:
     if not source.exists():
-        raise RecordError(f"{source} does not exist; give records, or logs")
+        raise RecordError(f"{source} does not exist; give records or logs")
     if source.suffix == PARQUET and source.is_file():
         return _run(_batches(source))
     if source.suffix == SUFFIX and source.is_file():
         return _run(tables_of(read_journal(source), _READ))
     store = RecordStore(source)
     if source.is_dir() and (store.parts() or store.journals()):
-        return _run(_of_store(store))
-    return _run(_of_samples(name, samples) for name, samples in load([source]).items())
+        return _run(_store_tables(store))
+    return _run(_table_of_samples(name, samples) for name, samples in load([source]).items())
 
 
-def _of_store(store: RecordStore) -> Iterator[pa.Table]:
+def _store_tables(store: RecordStore) -> Iterator[pa.Table]:
     for part in store.parts():
         yield from _batches(part)
     for journal in store.journals():
@@ -88,12 +88,12 @@ def _batches(part: Path) -> Iterator[pa.Table]:
     return part_batches(part, _READ, BATCH)
 
 
-def _of_samples(name: str, samples: ScoredGraphs) -> pa.Table:
-    """A curve of a log: no raw samples, no device, but what failed and how well it passes."""
+def _table_of_samples(name: str, samples: ScoredGraphs) -> pa.Table:
+    """Return a curve of a log as a table: no raw samples, no device."""
     count = len(samples)
     failures = [_AS_FAILURE.get(Fault(fault), (None, None)) for fault in samples.fault]
     speedup = np.where(samples.timed, np.exp(samples.log_speedup), np.nan)
-    made: dict[str, Any] = {
+    filled: dict[str, Any] = {
         "graph_id": samples.graph,
         "graph": samples.graph,
         "compiler": [name] * count,
@@ -110,27 +110,27 @@ def _of_samples(name: str, samples: ScoredGraphs) -> pa.Table:
         or pa.types.is_integer(field.type) or pa.types.is_list(field.type) else [""] * count
         for field in SCHEMA
     }  # fmt: skip
-    columns = {**empty, **made}
+    columns = {**empty, **filled}
     schema = pa.schema([SCHEMA.field(name) for name in _READ])
     return pa.table({name: columns[name] for name in _READ}, schema=schema)
 
 
 def _run(tables: Iterable[pa.Table]) -> Run:
-    """Batches put together; the raw samples of one are in memory at a time, and then its blocks."""
-    kept, values, counts = [], [np.zeros(0)], [np.zeros(0, np.int64)]
+    """Join batches; the raw samples of one are in memory at a time, then only its blocks."""
+    parts, values, counts = [], [np.zeros(0)], [np.zeros(0, np.int64)]
     devices: dict[str, dict[str, Any]] = {}
     for table in tables:
         blocks = block_logs(table)
         values.append(blocks.values)
         counts.append(blocks.counts)
         _add_devices(table, devices)
-        kept.append(table.select(COLUMNS))
-    whole = pa.concat_tables(kept) if kept else SCHEMA.empty_table().select(COLUMNS)
+        parts.append(table.select(COLUMNS))
+    whole = pa.concat_tables(parts) if parts else SCHEMA.empty_table().select(COLUMNS)
     return Run(whole, Ragged(np.concatenate(values), np.concatenate(counts)), devices)
 
 
 def _add_devices(table: pa.Table, devices: dict[str, dict[str, Any]]) -> None:
-    """What is told of devices that were not seen before, from the first record of each."""
+    """Add the devices that are new, from the first record of each."""
     column = table["device"].combine_chunks().dictionary_encode()
     first = np.unique(np.asarray(column.indices.fill_null(0)), return_index=True)[1]
     for row in first:
@@ -141,7 +141,7 @@ def _add_devices(table: pa.Table, devices: dict[str, dict[str, Any]]) -> None:
 
 def _device(rest: str) -> dict[str, Any]:
     try:
-        found = json.loads(rest)["device"]
+        device = json.loads(rest)["device"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        return {}  # a curve of a log has none, and a damaged one says nothing
-    return found if isinstance(found, dict) else {}
+        return {}  # a curve of a log has none
+    return device if isinstance(device, dict) else {}

@@ -1,8 +1,9 @@
-"""A comparison as a whole: who is compared with whom, counts, and costs."""
+"""A comparison as a whole: its sides, its counts and its costs."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graph_net.compare.choose import Matched, match_runs
+from graph_net.compare.choose import MatchedRuns, match_runs
 from graph_net.compare.judge import Change, CompareSettings, JudgedPairs, Reason, judge
 from graph_net.compare.read import read_run
 from graph_net.compare.rows import Row, rows_of
@@ -25,12 +26,15 @@ COSTS = {
     "compile time": ("cold_seconds", 0.01),
     "peak memory": ("candidate_peak_bytes", float(1 << 20)),
 }
-"""Columns that are told without a test, and the least that is worth a ratio."""
+"""Columns that are reported without a test, and the least value that is worth a ratio."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The ratios B / A of something that was measured once a graph."""
+    """The ratios B / A of a cost over graphs: geometric mean and the central nine tenths.
+
+    Not an Interval: the mean of skewed ratios may lie outside of them.
+    """
 
     graphs: int
     middle: float
@@ -44,7 +48,7 @@ class Comparison:
 
     names: tuple[str, str]
     settings: CompareSettings
-    pairs: Matched
+    pairs: MatchedRuns
     judged: JudgedPairs
 
     def __len__(self) -> int:
@@ -56,73 +60,72 @@ class Comparison:
         return f"<Comparison {printable(headline(self))}>"
 
     def _repr_html_(self) -> str:
-        from graph_net.compare.markdown import html
+        from graph_net.compare.markdown import to_html
 
-        return html(self)
+        return to_html(self)
 
     def count(self, change: Change) -> int:
-        """How many graphs changed so."""
+        """Count the graphs with this change."""
         return int((self.judged.change == change).sum())
 
     @property
     def worse(self) -> int:
-        """How many are less correct."""
+        """The number of graphs that are less correct."""
         return int((self.judged.level > 0).sum())
 
     @property
     def better(self) -> int:
-        """How many are more correct."""
+        """The number of graphs that are more correct."""
         return int((self.judged.level < 0).sum())
 
     @property
     def regressions(self) -> int:
-        """Graphs that are slower, fail newly or are less correct."""
+        """The number of graphs that are slower, newly fail or are less correct."""
         return int(self.judged.regressed.sum())
 
     @property
-    def telling(self) -> npt.NDArray[np.bool_]:
-        """Pairs that are neither as fast and correct as before nor as broken."""
-        quiet = np.isin(self.judged.change, [Change.SAME, Change.STILL_FAILING])
-        return np.asarray(~quiet | (self.judged.level != 0), np.bool_)
+    def changed(self) -> npt.NDArray[np.bool_]:
+        """Which pairs changed: neither the same nor still failing."""
+        unchanged = np.isin(self.judged.change, [Change.SAME, Change.STILL_FAILING])
+        return np.asarray(~unchanged | (self.judged.level != 0), np.bool_)
 
     def reasons(self) -> dict[Reason, int]:
-        """Why graphs are ambiguous, the most frequent first."""
-        codes, counts = np.unique(self.judged.reason, return_counts=True)
-        found = [(Reason(c), int(n)) for c, n in zip(codes, counts, strict=True) if c]
-        return dict(sorted(found, key=lambda item: -item[1]))
+        """Return why graphs are ambiguous, with their number, the most frequent first."""
+        codes = self.judged.reason[self.judged.reason != Reason.NONE]
+        return {Reason(code): n for code, n in Counter(codes.tolist()).most_common()}
 
     def costs(self) -> dict[str, Floats]:
-        """B / A of each of ``COSTS`` for every graph; NaN where either is missing or tiny."""
-        found = {}
+        """Return B / A of each of ``COSTS`` for every graph; NaN if either is missing or tiny."""
+        ratios = {}
         for name, (column, least) in COSTS.items():
             sides = (self.pairs.first, self.pairs.second)
             before, after = (floats_of(run.table[column].cast("float64")) for run in sides)
             worth = (before > least) & (after > least)
-            found[name] = np.divide(after, before, out=np.full(len(self), np.nan), where=worth)
-        return found
+            ratios[name] = np.divide(after, before, out=np.full(len(self), np.nan), where=worth)
+        return ratios
 
     def spreads(self) -> dict[str, Spread]:
-        """The geometric means of the costs' ratios, and where nine tenths of them lie."""
-        found = {}
+        """Return the spread of each cost's ratios."""
+        spreads = {}
         for name, ratios in self.costs().items():
             logs = np.log(ratios[np.isfinite(ratios)])
             if len(logs):
                 low, high = np.quantile(logs, [0.05, 0.95])
                 numbers = (math.exp(x) for x in (float(logs.mean()), low, high))
-                found[name] = Spread(len(logs), *numbers)
-        return found
+                spreads[name] = Spread(len(logs), *numbers)
+        return spreads
 
     def order(self) -> Ints:
-        """Every pair: regressions first, the largest before the smaller ones, then the rest."""
+        """Return the positions of all pairs: regressions first, by size, then the rest."""
         size = -np.abs(np.log(np.nan_to_num(self.judged.ratio, nan=1.0)))
         return np.lexsort((size, self.judged.change, ~self.judged.regressed))
 
-    def rows(self, places: Sequence[int] | Ints) -> list[Row]:
-        """Some of the pairs in words."""
-        return rows_of(self, places)
+    def rows(self, positions: Sequence[int] | Ints) -> list[Row]:
+        """Return the pairs at these positions, in words and numbers."""
+        return rows_of(self, positions)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return the whole comparison as JSON."""
         return {
             "a": self.names[0],
             "b": self.names[1],
@@ -147,7 +150,10 @@ def compare(
     compilers: Sequence[str] = (),
     settings: CompareSettings = CompareSettings(),  # noqa: B008 - frozen
 ) -> Comparison:
-    """Two sources, or two configurations; raises where they have no graph in common."""
+    """Compare two sources, or two configurations of one.
+
+    Raises RecordError if they have no graph and compiler in common.
+    """
     if second is None and between is None:
         raise RecordError("give two sources, or one with --between OLD NEW")
     a = read_run(first)
@@ -156,7 +162,7 @@ def compare(
     if between is not None:
         old, new = map(short_name, between)
         names = (old, new) if second is None else (f"{names[0]} {old}", f"{names[1]} {new}")
-    found = match_runs(a, b, between, compilers)
-    if not len(found.first):
+    matched = match_runs(a, b, between, compilers)
+    if not len(matched.first):
         raise RecordError(f"{names[0]} and {names[1]} have no graph and compiler in common")
-    return Comparison(names, settings, found, judge(found, settings))
+    return Comparison(names, settings, matched, judge(matched, settings))

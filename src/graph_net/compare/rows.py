@@ -1,4 +1,4 @@
-"""Pairs of a comparison in words and numbers, for those that are shown."""
+"""Pairs of a comparison in words and numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from graph_net.compare.choose import labels
+from graph_net.compare.choose import labels_of
 from graph_net.compare.judge import Change, Reason
 from graph_net.results import EQUAL
 from graph_net.results.signature import headline_of
@@ -26,7 +26,7 @@ Two = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Row:
-    """One graph: what became of it and why, both sides' figures, ratios B / A."""
+    """One graph: its change and why, both sides' figures, ratios B / A."""
 
     graph: str
     id: str
@@ -46,41 +46,36 @@ class Row:
     costs: dict[str, float | None]
 
 
-def rows_of(found: Comparison, places: Sequence[int] | Ints) -> list[Row]:
-    """Some of the pairs, in this order."""
-    chosen = np.asarray(places, np.int64)
-    first, second = (run.take(chosen) for run in (found.pairs.first, found.pairs.second))
+def rows_of(comparison: Comparison, positions: Sequence[int] | Ints) -> list[Row]:
+    """Return the pairs at these positions, in this order."""
+    judged, chosen = comparison.judged, np.asarray(positions, np.int64)
+    first, second = (run.take(chosen) for run in (comparison.pairs.first, comparison.pairs.second))
     names, ids = (first.table[name].to_pylist() for name in ("graph", "graph_id"))
-    configs = zip(labels(first), labels(second), strict=True)
+    configs = zip(labels_of(first), labels_of(second), strict=True)
     speedups, levels = (
         [floats_of(run.table[name]) for run in (first, second)] for name in ("speedup", "t")
     )
     failed = list(zip(*(_failures(run.table) for run in (first, second)), strict=True))
-    costs = {name: values[chosen] for name, values in found.costs().items()}
-    numbers = {
-        key: getattr(found.judged, key)[chosen] for key in ("ratio", "low", "high", "p", "q")
-    }
+    costs = {name: values[chosen] for name, values in comparison.costs().items()}
+    numbers = {key: getattr(judged, key)[chosen] for key in ("ratio", "low", "high", "p", "q")}
     rows = []
-    for number, ((one, other), place) in enumerate(zip(configs, chosen, strict=True)):
-        told = {key: _number(values[number]) for key, values in numbers.items()}
-        change, reason = (
-            Change(found.judged.change[place]), Reason(found.judged.reason[place])
-        )  # fmt: skip
-        level = int(found.judged.level[place])
+    for number, ((before, after), position) in enumerate(zip(configs, chosen, strict=True)):
+        change, reason = Change(judged.change[position]), Reason(judged.reason[position])
+        level = int(judged.level[position])
         passing = _two(levels, number)
-        words = [_failed(change, failed[number]), _why(found, int(place), reason)]
+        clauses = [_failed(change, failed[number]), _why(comparison, int(position), reason)]
         if level:
-            words.append(f"passes from t = {_level(passing[1])} on, not {_level(passing[0])}")
+            clauses.append(f"passes from t = {_level(passing[1])} on, not {_level(passing[0])}")
         rows.append(
             Row(
                 names[number],
                 ids[number],
-                one if one == other else f"{one} → {other}",
+                before if before == after else f"{before} → {after}",
                 change,
                 reason,
                 level,
-                "; ".join(word for word in words if word),
-                **told,
+                "; ".join(filter(None, clauses)),
+                **{key: _number(values[number]) for key, values in numbers.items()},
                 speedups=_two(speedups, number),
                 levels=passing,
                 failures=failed[number],
@@ -91,7 +86,7 @@ def rows_of(found: Comparison, places: Sequence[int] | Ints) -> list[Row]:
 
 
 def _failures(table: pa.Table) -> list[str]:
-    """The failure of each row in a few words; empty for a success."""
+    """Return the failure of each row in a few words; empty for a success."""
     columns = (table[name].to_pylist() for name in ("stage", "symptom", "message"))
     return [
         "" if fault == Fault.NONE else f"{stage} {symptom}: {headline_of(text or '')}".rstrip(": ")
@@ -121,19 +116,19 @@ def _failed(change: Change, failed: tuple[str, str]) -> str:
     return "; ".join(f"{side}: {text}" for side, text in zip("AB", failed, strict=True) if text)
 
 
-def _why(found: Comparison, place: int, reason: Reason) -> str:
-    """Why a graph is ambiguous."""
-    low, high = found.judged.low[place], found.judged.high[place]
-    noise = math.expm1(found.judged.noise[place])
+def _why(comparison: Comparison, position: int, reason: Reason) -> str:
+    """Return why a graph is ambiguous."""
+    judged = comparison.judged
+    low, high = judged.low[position], judged.high[position]
+    noise = math.expm1(judged.noise[position])
     between = f"between {low:.3f} and {high:.3f} times"
     if not 0 < low <= high < math.inf:
         between = "too few blocks for an interval"
-    limit = found.settings.threshold
+    limit = comparison.settings.threshold
     return {
         Reason.NONE: "",
         Reason.INTERVAL: f"{between}: neither within nor beyond {limit:g}",
-        Reason.CHANCE: f"{between}: alone it would have been called, among so many graphs chance "
-        "gives that too",
+        Reason.CHANCE: f"{between}: significant alone, but not among this many graphs",
         Reason.NOISE: f"{between}, but eager differs from itself by up to {noise:.0%}",
         Reason.SAMPLES: "too few samples",
         Reason.TOO_NOISY: "too noisy for a speedup; the outputs count",

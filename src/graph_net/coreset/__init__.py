@@ -1,23 +1,23 @@
-"""Few graphs whose score tells the score of many, and how wrong it is likely to be."""
+"""Few graphs whose score predicts that of many, with the expected error."""
 
 from graph_net.coreset.choose import choose
-from graph_net.coreset.errors import METHODS, Expected, MeasuredGraphs, expected_errors
-from graph_net.coreset.features import Relevance, features, learn, values_of
-from graph_net.coreset.markov import Transitions, cover, transitions
+from graph_net.coreset.errors import METHODS, ExpectedError, MeasuredGraphs, expected_errors
+from graph_net.coreset.features import Relevance, features_of, learn, values_of
+from graph_net.coreset.markov import Transitions, count_transitions, cover
 from graph_net.coreset.select import select_graphs
 
 __all__ = [
     "METHODS",
-    "Expected",
+    "ExpectedError",
     "MeasuredGraphs",
     "Relevance",
     "Transitions",
     "choose",
+    "count_transitions",
     "cover",
     "expected_errors",
-    "features",
+    "features_of",
     "learn",
     "select_graphs",
-    "transitions",
     "values_of",
 ]

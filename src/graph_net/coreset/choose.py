@@ -1,8 +1,8 @@
-"""The choice: few graphs whose features have the mean that those of all graphs have.
+"""Choose few graphs whose features have the mean of all graphs.
 
-A score is a mean over graphs. If it depends on the features about linearly, graphs that are right
-on average in every feature are right in the score, whatever compiler it is of; and since all have
-the same weight, their own score is the prediction.
+A score is a mean over graphs. If it depends about linearly on the features, graphs whose mean is
+right in every feature are right in the score of any compiler; and since all have the same weight,
+their own score is the prediction.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 from graph_net.score.samples import Floats, Ints
 
 ROUNDS = 20
-"""Rounds of exchanges; they end much earlier, when none helps any more."""
+"""The most rounds of exchanges; they end earlier, when none helps."""
 
 
 def choose(table: Floats, count: int, seed: int = 0) -> Ints:
-    """Positions of so many rows whose mean is nearest the mean of all, as exchanges find them.
+    """Return the positions of ``count`` rows whose mean is near the mean of all.
 
-    Begun with rows drawn by lot, every chosen row in turn is exchanged for the one that brings
-    the mean nearest, until no exchange helps.
+    Starting with random rows, every chosen row in turn is exchanged for the one that brings the
+    mean nearest, until no exchange helps.
     """
     count = min(count, len(table))
     centred = table - table.mean(axis=0)
@@ -30,15 +30,15 @@ def choose(table: Floats, count: int, seed: int = 0) -> Ints:
     squares = (centred**2).sum(axis=1)
     for _ in range(ROUNDS):
         before = float(total @ total)
-        for place in range(count):
-            rest = total - centred[chosen[place]]
-            # |rest + row|² of every row, less what is the same for all.
-            away = squares + 2 * centred @ rest
-            away[~free] = np.inf
-            best = int(np.argmin(away))
-            if away[best] + rest @ rest < total @ total - 1e-12:
-                free[chosen[place]], free[best] = True, False
-                chosen[place] = best
+        for index in range(count):
+            rest = total - centred[chosen[index]]
+            # |rest + row|² of every row, less the constant |rest|².
+            distance = squares + 2 * centred @ rest
+            distance[~free] = np.inf
+            best = int(np.argmin(distance))
+            if distance[best] + rest @ rest < total @ total - 1e-12:
+                free[chosen[index]], free[best] = True, False
+                chosen[index] = best
                 total = rest + centred[best]
         if float(total @ total) >= before:
             break

@@ -1,7 +1,7 @@
-"""Graphs that cover the transitions from operator to operator, as GraphNet's subset does.
+"""Choose graphs that cover the transitions between operators, as GraphNet's subset does.
 
-A graph is a walk over operators: where the result of one is read by another there is a transition.
-A selection covers a transition if one of its graphs has it; what counts is how often it occurs.
+There is a transition where one operator reads the result of another. A selection covers a
+transition if one of its graphs has it; transitions are weighted by how often they occur.
 """
 
 from __future__ import annotations
@@ -18,62 +18,62 @@ from graph_net.score.samples import Floats, Ints
 
 @dataclass(frozen=True)
 class Transitions:
-    """Which graph has which transitions; ``mass`` is the share of all transitions by each kind."""
+    """The transitions of each graph; ``mass`` is each kind's share of all transitions."""
 
     kinds: tuple[tuple[str, str], ...]
     has: tuple[Ints, ...]
     mass: Floats
 
     def take(self, chosen: Ints) -> Transitions:
-        """Those of some of the graphs; the masses stay what they are over all."""
-        return Transitions(self.kinds, tuple(self.has[place] for place in chosen), self.mass)
+        """Return those of some graphs; the masses stay those of all."""
+        return Transitions(self.kinds, tuple(self.has[index] for index in chosen), self.mass)
 
     def covered(self, chosen: Iterable[int]) -> float:
-        """The mass that some graphs cover together."""
-        found = {int(kind) for place in chosen for kind in self.has[place]}
-        return float(self.mass[sorted(found)].sum())
+        """Return the mass that some graphs cover together."""
+        kinds = {int(kind) for index in chosen for kind in self.has[index]}
+        return float(self.mass[sorted(kinds)].sum())
 
 
-def transitions(graphs: Iterable[tuple[str, Graph]], names: Iterable[str]) -> Transitions:
-    """The transitions of graphs, one read at a time, in whatever order; positions are of names."""
+def count_transitions(graphs: Iterable[tuple[str, Graph]], names: Iterable[str]) -> Transitions:
+    """Count the transitions of graphs, read one at a time in any order, in the order of names."""
     number: dict[tuple[str, str], int] = {}
     total: defaultdict[int, float] = defaultdict(float)
     has: dict[str, Ints] = {}
     for name, graph in graphs:
-        mine: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for node in graph.nodes:
             for ref in node.refs:
                 source = graph.index[ref.name]
                 if isinstance(source, Node):
                     pair = (source.target, node.target)
-                    mine[number.setdefault(pair, len(number))] += 1
-        # Every graph counts the same, as in a score: a deep one is not worth many.
-        size = sum(mine.values())
-        for kind, count in mine.items():
+                    counts[number.setdefault(pair, len(number))] += 1
+        # Every graph has the same weight, as in a score, however deep it is.
+        size = counts.total()
+        for kind, count in counts.items():
             total[kind] += count / size
-        has[name] = np.array(sorted(mine), np.int64)
+        has[name] = np.array(sorted(counts), np.int64)
     mass = np.array([total[kind] for kind in range(len(number))], np.float64)
     share = mass / max(float(mass.sum()), 1e-300)
     return Transitions(tuple(number), tuple(has[name] for name in names), share)
 
 
-def cover(found: Transitions, count: int) -> Ints:
-    """Positions of so many graphs, each the one that adds most to what those before it cover.
+def cover(transitions: Transitions, count: int) -> Ints:
+    """Return the positions of ``count`` graphs, each adding most to the coverage so far.
 
-    The greedy choice covers at least 1 − 1/e of what the best one does. Where nothing is left to
+    The greedy choice covers at least 1 − 1/e of what the best one does. Once nothing is left to
     add, graphs come in order.
     """
-    left = found.mass.copy()
-    gains = np.array([float(left[kinds].sum()) for kinds in found.has])
+    left = transitions.mass.copy()
+    gains = np.array([float(left[kinds].sum()) for kinds in transitions.has])
     chosen: list[int] = []
-    for _ in range(min(count, len(found.has))):
-        while True:  # gains only shrink: the largest is right once it is up to date
+    for _ in range(min(count, len(transitions.has))):
+        while True:  # gains only shrink: the largest is right once it is current
             best = int(np.argmax(gains))
-            now = float(left[found.has[best]].sum())
+            now = float(left[transitions.has[best]].sum())
             if now >= gains[best] - 1e-15:
                 break
             gains[best] = now
         chosen.append(best)
         gains[best] = -1.0
-        left[found.has[best]] = 0.0
+        left[transitions.has[best]] = 0.0
     return np.array(chosen, np.int64)

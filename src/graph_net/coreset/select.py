@@ -1,4 +1,4 @@
-"""Choose graphs of a pack by a method, with the errors to expect where records tell them."""
+"""Choose graphs of a pack by a method, with the expected errors."""
 
 from __future__ import annotations
 
@@ -11,50 +11,53 @@ import numpy as np
 from graph_net.coreset.errors import (
     METHODS,
     CandidateGraphs,
-    Expected,
+    ExpectedError,
     MeasuredGraphs,
+    centred_values,
     expected_errors,
-    without,
 )
-from graph_net.coreset.features import features, learn, values_of
+from graph_net.coreset.features import features_of, learn, values_of
 from graph_net.coreset.markov import Transitions
 from graph_net.score.load import load
 
 EAGER = "eager"
-"""Against itself it tells nothing of compilers."""
+"""Its records are of eager against itself, which says nothing about compilers."""
 
 
 def select_graphs(
     rows: Sequence[Mapping[str, Any]],
     records: Sequence[Path],
-    found: Transitions | None,
+    transitions: Transitions | None,
     method: str,
     count: int,
     seed: int,
-) -> tuple[list[str], list[Expected]]:
-    """Return the names of the chosen, and the errors to expect where records tell them."""
-    table = features(rows)
-    heavy = table
-    errors: list[Expected] = []
-    if measured := _measured(rows, records):
-        places, values = without(measured)
-        heavy = learn(table[places], values).emphasised(table)
-        errors = [e for e in expected_errors(table, measured, count, found, seed) if e.trials]
-    chosen = METHODS[method](CandidateGraphs(table, heavy, found), count, seed)
-    return sorted(rows[place]["name"] for place in chosen), errors
+) -> tuple[list[str], list[ExpectedError]]:
+    """Return the names of the chosen graphs, and the expected errors if there are records."""
+    table = features_of(rows)
+    weighted = table
+    errors: list[ExpectedError] = []
+    if measured := _read_measured(rows, records):
+        positions, values = centred_values(measured)
+        weighted = learn(table[positions], values).emphasise(table)
+        errors = expected_errors(table, measured, count, transitions, seed)
+        errors = [error for error in errors if error.trials]
+    chosen = METHODS[method](CandidateGraphs(table, weighted, transitions), count, seed)
+    return sorted(rows[index]["name"] for index in chosen), errors
 
 
-def _measured(rows: Sequence[Mapping[str, Any]], records: Sequence[Path]) -> list[MeasuredGraphs]:
-    """The values of each compiler on the graphs of the pack that it was measured on."""
-    place = {row["id"]: number for number, row in enumerate(rows)}
-    found: list[MeasuredGraphs] = []
+def _read_measured(
+    rows: Sequence[Mapping[str, Any]], records: Sequence[Path]
+) -> list[MeasuredGraphs]:
+    """Return the values of each compiler on the graphs of the pack it was measured on."""
+    position = {row["id"]: index for index, row in enumerate(rows)}
+    measured: list[MeasuredGraphs] = []
     for name, samples in load(records).items() if records else ():
         if not len(samples) or name == EAGER:
             continue
-        held = np.array([str(graph) in place for graph in samples.graph], np.bool_)
-        held &= ~samples.untimed  # what was too noisy has no value of its own
-        kept = samples.take(held)
-        if len(kept):
-            places = np.array([place[str(graph)] for graph in kept.graph], np.int64)
-            found.append(MeasuredGraphs(places, kept.family, values_of(kept)))
-    return found
+        usable = np.array([str(graph) in position for graph in samples.graph], np.bool_)
+        usable &= ~samples.untimed  # a sample that was too noisy has no value
+        samples = samples.take(usable)
+        if len(samples):
+            positions = np.array([position[str(graph)] for graph in samples.graph], np.int64)
+            measured.append(MeasuredGraphs(positions, samples.family, values_of(samples)))
+    return measured

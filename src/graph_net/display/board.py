@@ -1,10 +1,11 @@
-"""How far a run of measurements is, and what came of it."""
+"""The progress and the results of a run of measurements."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from rich.live import Live
@@ -18,31 +19,31 @@ if TYPE_CHECKING:
     from graph_net.results import Record
 
 NAMED = 5
-"""So many graphs that did not fit are named."""
+"""Unfinished measurements that are named."""
 
 
 class Board:
-    """What is done, what failed and where, how fast it goes, how long it will take."""
+    """Results by compiler, failures by stage, the rate, and the time left."""
 
     def __init__(self, total: int, until: float | None, quiet: bool = False) -> None:
         self.total, self.before, self.until, self.quiet = total, 0, until, quiet
         self.began = time.monotonic()
         self.results: dict[str, Counter[str]] = {}
         self.pieces = Counter[str]()
-        """How many graphs a compiler did not take whole."""
+        """The number of graphs a compiler did not take whole."""
         self.stages: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self.stopped: dict[str, str] = {}
-        """What was begun when the time was up, and how far it was."""
+        """Measurements under way when the budget was spent, and their stage."""
         self.records = 0
         self.live: Live | None = None
 
-    def passed(self) -> None:
-        """Told of each measurement that was done before."""
+    def skip(self) -> None:
+        """Count a measurement that was done before."""
         self.before += 1
 
-    def counted(self, todo: Iterator[Measurement]) -> Iterator[Measurement]:
-        """The tasks, until the budget is spent."""
+    def until_budget(self, todo: Iterator[Measurement]) -> Iterator[Measurement]:
+        """Yield the tasks until the budget is spent."""
         for task in todo:
             if self.until is not None and time.monotonic() > self.until:
                 return
@@ -50,7 +51,7 @@ class Board:
             yield task
 
     def watch(self, event: str, key: str, stage: str) -> None:
-        """Told by the runner what happens."""
+        """Note an event of the runner."""
         if event in ("record", "stopped"):
             self.stages.pop(key, None)
             name = self.names.pop(key, key)
@@ -71,7 +72,7 @@ class Board:
         if record.failure is None:
             assert record.timing is not None
             counts[record.timing.verdict] += 1
-        elif record.failure.symptom == "too_noisy":  # right, but nothing to say of its speed
+        elif record.failure.symptom == "too_noisy":  # correct, without a speedup
             counts["ambiguous"] += 1
         else:
             counts[f"failed: {record.failure.stage} {record.failure.symptom}"] += 1
@@ -79,10 +80,10 @@ class Board:
             err.print(line_of(record), highlight=False, soft_wrap=True)
         self._draw()
 
-    def shown(self) -> Live | _Quiet:
-        """Draws the board while something runs, where there is a terminal."""
+    def live_view(self) -> AbstractContextManager[object]:
+        """Draw the board inside the block, if there is a terminal."""
         if self.quiet or not err.is_terminal:
-            return _Quiet()
+            return nullcontext()
         self.live = Live(self.table(), console=err, auto_refresh=False, transient=True)
         return self.live
 
@@ -91,7 +92,7 @@ class Board:
             self.live.update(self.table(), refresh=True)
 
     def table(self) -> Table:
-        """The board."""
+        """Return the board as a table."""
         spent = time.monotonic() - self.began
         rate = self.records / spent * 60 if spent else 0.0
         table = Table(title=self._title(rate), title_justify="left")
@@ -103,15 +104,15 @@ class Board:
             table.add_column("in pieces", justify="right")
         table.add_column("failed", overflow="fold")
         for label, counts in sorted(self.results.items()):
-            failed = [f"{n} {what[8:]}" for what, n in sorted(counts.items()) if ":" in what]
-            words = [str(counts[v]) for v in ("faster", "same", "slower", "ambiguous")]
-            words += [str(self.pieces[label])] if pieces else []
-            table.add_row(label, *words, ", ".join(failed))
+            failed = [f"{n} {key[8:]}" for key, n in sorted(counts.items()) if ":" in key]
+            cells = [str(counts[v]) for v in ("faster", "same", "slower", "ambiguous")]
+            cells += [str(self.pieces[label])] if pieces else []
+            table.add_row(label, *cells, ", ".join(failed))
         return table
 
     def _title(self, rate: float) -> str:
         left = max(self.total - self.before - self.records, 0)
-        words = [f"{self.records:,} done", f"{left:,} to do", f"{rate:.1f} a minute"]
+        words = [f"{self.records:,} done", f"{left:,} to do", f"{rate:.1f} per minute"]
         if self.until is not None and self.stages:
             minutes = max(0.0, self.until - time.monotonic()) / 60
             words.append(f"{minutes:.1f} min of the budget left")
@@ -124,31 +125,21 @@ class Board:
         return ", ".join(words) + (f" ({doing})" if doing else "")
 
     def report(self) -> None:
-        """What came of it, and what did not fit."""
+        """Print the results, and what did not fit into the budget."""
         if self.quiet:
             return
         left = self.total - self.before - self.records
         if self.results:
             out.print(self.table())
         elif left <= 0 or self.until is None:
-            err.print("nothing to do: the records have it all")
+            err.print("nothing to do: the records are complete")
         if left > 0 and self.until is not None:
-            self._tell_left(left)
+            self._print_left(left)
 
-    def _tell_left(self, left: int) -> None:
-        what = (
-            f"{count_phrase(left, 'measurement')} did not fit; the same command goes on with them"
-        )
-        err.print(what, highlight=False)
+    def _print_left(self, left: int) -> None:
+        count = count_phrase(left, "measurement")
+        err.print(f"{count} did not fit; the same command resumes with them", highlight=False)
         for name, stage in list(self.stopped.items())[:NAMED]:
             err.print(f"stopped at {stage or 'start'}: {name}", highlight=False, soft_wrap=True)
         if len(self.stopped) > NAMED:
-            err.print(f"… and {len(self.stopped) - NAMED} more that were begun")
-
-
-class _Quiet:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
+            err.print(f"… and {len(self.stopped) - NAMED} more that were started")

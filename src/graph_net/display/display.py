@@ -1,9 +1,8 @@
-"""Where a long call says how far it is: on standard error, or nowhere."""
+"""The progress of a long call: on standard error, or nowhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from graph_net.display.board import Board
@@ -25,13 +24,13 @@ class Display:
         if not self.quiet:
             err.print(line, highlight=False, soft_wrap=True)
 
-    def waiting(self, what: str) -> AbstractContextManager[object]:
-        """Say what is waited for, while it is."""
-        return nullcontext() if self.quiet else err.status(what)
+    def waiting(self, title: str) -> AbstractContextManager[object]:
+        """Show what is waited for, inside the block."""
+        return nullcontext() if self.quiet else err.status(title)
 
-    def progress(self, what: str, total: int) -> AbstractContextManager[Advance]:
-        """Show a bar; call what it yields once per thing done."""
-        return _silence() if self.quiet else progress(what, total)
+    def progress(self, title: str, total: int) -> AbstractContextManager[Advance]:
+        """Show a bar; call the function it yields once per item done."""
+        return nullcontext(_ignore) if self.quiet else progress(title, total)
 
     def board(self, total: int, until: float | None = None) -> Board:
         """Return the board of a run of measurements."""
@@ -43,9 +42,5 @@ def display_of(progress: Display | bool) -> Display:
     return progress if isinstance(progress, Display) else Display(quiet=not progress)
 
 
-@contextmanager
-def _silence() -> Iterator[Advance]:
-    def advance(failed: bool = False) -> None:
-        """Nobody is told."""
-
-    yield advance
+def _ignore(failed: bool = False) -> None:
+    """Advance no bar."""

@@ -1,7 +1,7 @@
 """Tables that fit the terminal: a text may be folded, a number is never cut.
 
-A table that is too wide even so is turned on its side, a column for each row; where that is too
-wide as well, its rows follow each other, a line for each value.
+A table that is still too wide is transposed; if that is too wide as well, it becomes a list with a
+line per value.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from rich.table import Column, Table
 from rich.text import Text
 
 FEW = 20
-"""A table of more rows is not turned: no terminal has so many columns."""
+"""The most rows of a table that is transposed."""
 FOLDED = 16
-"""A column of text is folded down to this width."""
+"""The least width that a column of text is folded to."""
 
 
 def fit_table(table: Table, console: Console) -> Table:
-    """The table, or one of the same values that is no wider than the console."""
+    """Return the table, or one of the same values that is no wider than the console."""
     if _fits(table, console):
         return table
-    if table.row_count <= FEW and _fits(turned := _turned(table), console):
-        return turned
-    return _listed(table)
+    if table.row_count <= FEW and _fits(transposed := _transpose(table), console):
+        return transposed
+    return _list_values(table)
 
 
 def _fits(table: Table, console: Console) -> bool:
-    """Whether a table can be drawn without a number cut; from now on it is drawn so."""
+    """Let a table's texts fold and return whether it then fits without a number cut."""
     needed = 1
     for column in table.columns:
         column.overflow = "fold"
-        column.min_width = max(_needed(column, console), column.min_width or 0)
+        column.min_width = max(_least_width(column, console), column.min_width or 0)
         needed += column.min_width + 3
     return needed <= console.width
 
 
-def _needed(column: Column, console: Console) -> int:
-    """The least width of a column: its numbers whole, its texts and its title folded."""
+def _least_width(column: Column, console: Console) -> int:
+    """Return the least width of a column: its numbers whole, its texts and title folded."""
     title = Measurement.get(console, console.options, column.header)
     cells = [Measurement.get(console, console.options, cell) for cell in column.cells]
     if column.no_wrap or column.justify == "right":
@@ -47,31 +47,31 @@ def _needed(column: Column, console: Console) -> int:
     return max(min(title.minimum, FOLDED), folded)
 
 
-def _turned(table: Table) -> Table:
-    """A column for each row, named after its first cell."""
+def _transpose(table: Table) -> Table:
+    """Return a table with a column per row, named after its first cell."""
     first, *others = table.columns
-    turned = Table(title=table.title, title_justify="left")
-    turned.add_column(first.header, overflow="fold")
+    transposed = Table(title=table.title, title_justify="left")
+    transposed.add_column(first.header, overflow="fold")
     for cell in first.cells:
-        turned.add_column(cell, justify="right", overflow="fold")
+        transposed.add_column(cell, justify="right", overflow="fold")
     for column in others:
-        turned.add_row(column.header, *column.cells)
-    return turned
+        transposed.add_row(column.header, *column.cells)
+    return transposed
 
 
-def _listed(table: Table) -> Table:
-    """A line for each value."""
+def _list_values(table: Table) -> Table:
+    """Return a table with a line per value."""
     first, *others = table.columns
-    made = Table(title=table.title, title_justify="left", show_header=False)
-    made.add_column(overflow="fold")
-    made.add_column(justify="right", overflow="fold")
+    values = Table(title=table.title, title_justify="left", show_header=False)
+    values.add_column(overflow="fold")
+    values.add_column(justify="right", overflow="fold")
     rows = zip(*(column.cells for column in others), strict=True) if others else ()
     for name, cells in zip(first.cells, rows, strict=False):
-        made.add_row(first.header, name)
+        values.add_row(first.header, name)
         for column, cell in zip(others, cells, strict=True):
-            made.add_row(column.header, _on_one_line(cell))
-        made.add_section()
-    return made
+            values.add_row(column.header, _on_one_line(cell))
+        values.add_section()
+    return values
 
 
 def _on_one_line(cell: RenderableType) -> RenderableType:

@@ -1,4 +1,4 @@
-"""How far a command is: a bar on a terminal, a line now and then anywhere else."""
+"""The progress of a command: a bar on a terminal, a line every half minute elsewhere."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from graph_net.display.terminal import err
 
 EVERY = 30.0
-"""Seconds between two lines where there is no terminal to draw on."""
+"""Seconds between two lines without a terminal."""
 
 
 class Advance(Protocol):
-    """To be called once for each thing done."""
+    """A function to call once per item done."""
 
     def __call__(self, failed: bool = False) -> None: ...
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Advance]:
-    """Yields the function to call; what ends soon prints nothing where there is no terminal."""
+def progress(title: str, total: int) -> Iterator[Advance]:
+    """Yield the function to call; a short run prints nothing without a terminal."""
     count = _Count(total, time.monotonic())
     if err.is_terminal:
-        with _bar(what, count) as advance:
+        with _bar(title, count) as advance:
             yield advance
         return
-    said = count.began
+    printed = count.began
 
     def now_and_then(failed: bool = False) -> None:
-        nonlocal said
+        nonlocal printed
         count.add(failed)
         now = time.monotonic()
-        if now - said >= EVERY:
-            said = now
-            text = f"{what} {count.done}/{total} {count.text(now)}, {count.left(now)} left"
+        if now - printed >= EVERY:
+            printed = now
+            text = f"{title} {count.done}/{total} {count.text(now)}, {count.left(now)} left"
             err.print(text, highlight=False)
 
     yield now_and_then
 
 
 @contextmanager
-def _bar(what: str, count: _Count) -> Iterator[Advance]:
+def _bar(title: str, count: _Count) -> Iterator[Advance]:
     columns = (
-        TextColumn("{task.fields[what]}", markup=False),
+        TextColumn("{task.fields[title]}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.description}", markup=False),
         TimeRemainingColumn(),
     )
-    # Drawn when something is done, not by a thread: workers are forked meanwhile.
+    # Drawn when an item is done, not by a thread: workers are forked meanwhile.
     with Progress(*columns, console=err, auto_refresh=False) as bar:
-        task = bar.add_task("", total=count.total, what=what)
+        task = bar.add_task("", total=count.total, title=title)
         bar.refresh()
 
         def advance(failed: bool = False) -> None:
@@ -78,16 +78,16 @@ class _Count:
         self.failed += failed
 
     def speed(self, now: float) -> float:
-        """Things a second."""
+        """Return the items per second."""
         return self.done / max(now - self.began, 1e-9)
 
     def text(self, now: float) -> str:
-        """How many a second, or a minute where that is fewer than one; how many failed."""
+        """Return the rate per second, or per minute if it is low, and the number of failures."""
         speed = self.speed(now)
         rate = f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min"
         return f"{rate}, {self.failed} failed" if self.failed else rate
 
     def left(self, now: float) -> str:
-        """The time that is left at this speed."""
+        """Return the time left at this speed."""
         minutes = round(max(self.total - self.done, 0) / self.speed(now) / 60)
         return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

@@ -1,14 +1,14 @@
-"""The terminal of the command line: text is shown as it is and does nothing.
+"""The terminal of the command line, safe for untrusted text.
 
-Names, messages and provenance come from files that anybody may have written. A string that is
-printed, in a table or alone, is no markup and one line: what cannot be seen in it is written out.
-Colours are styles and ``Text``, never markup; several lines are ``lines``.
+Names, messages and provenance come from files that anybody may have written. A printed string, in
+a table or alone, is not markup and is one line; invisible characters are escaped. Colours are
+styles and ``Text``, never markup; use ``lines`` for several lines.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -20,22 +20,22 @@ from graph_net.display.fit import fit_table
 from graph_net.printable import printable
 
 HIGHLIGHTED = 2000
-"""Letters of a text in which numbers and paths are coloured; rich takes the square of it."""
+"""The longest text in which numbers and paths are coloured; rich needs quadratic time."""
 
 
 class Terminal(Console):
-    """A console on which text of any origin can be printed."""
+    """A console that prints untrusted text safely."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, markup=False, emoji=False)
 
     def print(self, *objects: Any, **how: Any) -> None:
         """Print; a table fits, without a number cut."""
-        shown = [fit_table(one, self) if isinstance(one, Table) else one for one in objects]
-        super().print(*shown, **how)
+        fitted = [fit_table(item, self) if isinstance(item, Table) else item for item in objects]
+        super().print(*fitted, **how)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """The text of a string, one line; rich asks here for whatever is not ``Text`` yet."""
+        """Return a string as one line of text; rich calls this for all that is not ``Text``."""
         plain: dict[str, Any] = {"markup": False, "emoji": False}
         if len(text) > HIGHLIGHTED:
             plain |= {"highlight": False, "highlighter": None}
@@ -44,18 +44,26 @@ class Terminal(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """What is drawn, with nothing in it that a terminal would obey but what rich put there."""
+        """Yield what is drawn, without control characters but those of rich."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text, lines=True), style, control)
 
 
+def new_table(*columns: str, title: str | None = None, numbers: Collection[str] = ()) -> Table:
+    """Return an empty table; the columns named in ``numbers`` are right-justified."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left")
+    return table
+
+
 WIDE = 160
-"""Columns where no terminal says how many it has: a pipe, a file, a log."""
+"""Columns without a terminal: in a pipe, a file, a log."""
 
 out = Terminal(width=None if sys.stdout.isatty() else WIDE)
 err = Terminal(stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 
 def lines(text: str, style: str = "") -> Text:
-    """Text of several lines to print, or to put into a cell."""
+    """Return text of several lines, to print or to put into a cell."""
     return Text(printable(text, lines=True), style)

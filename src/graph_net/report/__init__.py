@@ -1,1 +1,1 @@
-"""Numbers in, pictures and pages out."""
+"""Pictures and pages of scores, records and programs."""

@@ -1,4 +1,4 @@
-"""One self-contained HTML page of everything a store of records says."""
+"""Write one self-contained HTML page of a directory of records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_net.report.page_assets import content_policy, embed_json, pack_json, 
 from graph_net.report.page_data import data_of
 from graph_net.report.page_drawing import drawing_of
 from graph_net.report.page_failures import clusters_of
-from graph_net.report.page_html import body, head
+from graph_net.report.page_html import html_body, html_head
 from graph_net.report.page_programs import DETAILED, PagePrograms, programs_data, read_programs
 from graph_net.report.page_rows import PageEntry, read_entries
 from graph_net.report.page_scores import scores_of
@@ -23,8 +23,8 @@ from graph_net.store.atomic import written
 from graph_net.store.records import RecordStore
 
 
-class PageOptions(NamedTuple):
-    """How much is on a page."""
+class PageCounts(NamedTuple):
+    """The number of measurements and programs on a page."""
 
     measurements: int
     programs: int
@@ -37,10 +37,10 @@ def write_page(
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     title: str = "",
     detailed: int = DETAILED,
-) -> PageOptions:
-    """Write the page of a store of records, of programs, or of both; what it shows.
+) -> PageCounts:
+    """Write the page of a directory of records, programs, or both; return how much it shows.
 
-    Graphs are drawn where ``pack`` holds them; so many tasks have their code with them. The page
+    Graphs are drawn if ``pack`` holds them; the first ``detailed`` tasks have their code. The page
     appears complete or not at all.
     """
     store = RecordStore(records)
@@ -50,9 +50,9 @@ def write_page(
     entries = read_entries(store, read_rooflines(records))
     output.parent.mkdir(parents=True, exist_ok=True)
     with written(output) as file:
-        for text in _parts(entries, programs, pack, parameters, title or _name(records)):
+        for text in _parts(entries, programs, pack, parameters, title or records.resolve().name):
             file.write(text.encode())
-    return PageOptions(len(entries), programs.programs)
+    return PageCounts(len(entries), programs.programs)
 
 
 def _parts(
@@ -62,18 +62,18 @@ def _parts(
     parameters: Parameters,
     title: str,
 ) -> Iterator[str]:
-    """The page piece by piece: what is drawn first comes first, raw samples and graphs last."""
+    """Yield the page in parts: those drawn first come first, raw samples and graphs last."""
     scores = scores_of(entries, parameters)
     clusters = clusters_of(entries)
     drawings = _drawings(entries, pack)
     data = data_of(entries, scores, clusters, list(drawings), parameters)
     if programs.tasks:
         data["programs"] = programs_data(programs)
-    made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, graph-net {__version__}"
-    yield head(title, content_policy(), style())
-    yield body(title, made, entries, scores, list(clusters.values()), parameters, programs)
+    version = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, graph-net {__version__}"
+    yield html_head(title, content_policy(), style())
+    yield html_body(title, version, entries, scores, list(clusters.values()), parameters, programs)
     yield f'<script type="application/json" id="data">{embed_json(data)}</script>\n'
-    # Lines of base64: nothing in them can end the element, and each is unpacked when asked for.
+    # Lines of base64: none can end the element, and each is unpacked when it is shown.
     yield '<script type="text/plain" id="details">'
     for entry in entries:
         yield f"{entry.detail}\n"
@@ -88,19 +88,14 @@ def _parts(
 
 
 def _drawings(entries: list[PageEntry], pack: Pack | None) -> dict[str, str]:
-    """What a pack has of the measured graphs, packed, by id."""
+    """Return the drawings of measured graphs that a pack holds, packed, by id."""
     if pack is None:
         return {}
-    wanted = {entry.subject.id for entry in entries}
-    named: dict[str, str] = {}
+    measured = {entry.subject.id for entry in entries}
+    names: dict[str, str] = {}
     for row in pack.rows(["name", "id"]).to_pylist():
-        if row["id"] in wanted:
-            named.setdefault(row["id"], row["name"])
-    ids = {name: graph_id for graph_id, name in named.items()}
-    found = pack.graphs(sorted(ids)) if ids else ()
-    return {ids[name]: pack_json(drawing_of(graph)) for name, graph in found}
-
-
-def _name(records: Path) -> str:
-    """What a store is called where nobody names it; not where it lies on this machine."""
-    return records.resolve().name
+        if row["id"] in measured:
+            names.setdefault(row["id"], row["name"])
+    ids = {name: graph_id for graph_id, name in names.items()}
+    graphs = pack.graphs(sorted(ids)) if ids else ()
+    return {ids[name]: pack_json(drawing_of(graph)) for name, graph in graphs}

@@ -1,4 +1,4 @@
-"""What goes into the page as it is: the style, the program, and data that cannot break out."""
+"""The style and the program of the page, and data encoded so that it cannot break out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 STYLE = "report.css"
-# In the order they are needed; together they are one function, so that no name leaks.
+# In the order they are needed; joined into one function, so that no name leaks.
 PROGRAM = (
     "base.js", "chart.js", "scores.js", "curves.js", "violin.js", "control.js", "table.js",
     "layout.js", "drawing.js", "view.js", "programs.js", "task.js", "start.js",
@@ -21,13 +21,13 @@ DIGITS = 5
 
 
 def style() -> str:
-    """The style sheet."""
+    """Return the style sheet."""
     return _asset(STYLE)
 
 
 @cache
 def script() -> str:
-    """The program of the page."""
+    """Return the program of the page."""
     parts = "\n".join(_asset(name) for name in PROGRAM)
     return f'(() => {{\n"use strict";\n{parts}}})();'
 
@@ -38,7 +38,7 @@ def _asset(name: str) -> str:
 
 
 def content_policy() -> str:
-    """A policy under which a browser runs this program, and fetches and runs nothing else."""
+    """Return a policy under which a browser runs this program and fetches nothing."""
     return (
         f"default-src 'none'; script-src '{_fingerprint(script())}'; "
         f"style-src '{_fingerprint(style())}'; base-uri 'none'; form-action 'none'"
@@ -50,7 +50,7 @@ def _fingerprint(text: str) -> str:
 
 
 def embed_json(value: Any) -> str:
-    """JSON that may stand inside an HTML element, whatever its texts are."""
+    """Return JSON that is safe inside an HTML element, whatever its texts are."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -58,13 +58,13 @@ def embed_json(value: Any) -> str:
 
 
 def pack_json(value: Any) -> str:
-    """A value as one line: JSON, deflated, base64."""
+    """Return a value as one line: JSON, deflated, base64."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def round_number(value: float | None, digits: int = DIGITS) -> float | None:
-    """A number with so many digits that count, and None for one that JSON has no word for."""
+    """Return a number with this many significant digits; None if it is not finite."""
     if value is None or not math.isfinite(value):
         return None
     short = float(f"{value:.{digits}g}")

@@ -13,7 +13,7 @@ from graph_net.results import Verdict
 from graph_net.score import INTERPRETATIONS, Parameters
 
 FINE = 7
-"""Digits of what scores are computed from."""
+"""Significant digits of the numbers that scores are computed from."""
 VERDICTS = list(Verdict)
 NOT_COUNTED = -1
 
@@ -25,23 +25,24 @@ def data_of(
     drawn: list[str],
     parameters: Parameters,
 ) -> dict[str, Any]:
-    """Everything the program of the page reads but raw samples and graphs."""
+    """Return all data of the page's program except raw samples and graphs."""
     graphs = {entry.subject.id: entry.subject for entry in entries}
-    number = {graph_id: place for place, graph_id in enumerate(graphs)}
-    drawings = {graph_id: place for place, graph_id in enumerate(drawn)}
+    number = {graph_id: index for index, graph_id in enumerate(graphs)}
+    drawings = {graph_id: index for index, graph_id in enumerate(drawn)}
     families = sorted({entry.sample.family for entry in entries if entry.sample is not None})
-    cluster = {key: place for place, key in enumerate(clusters)}
+    cluster = {key: index for index, key in enumerate(clusters)}
     return {
         "parameters": {"p": parameters.p, "b": parameters.b},
         "interpretation": parameters.interpretation.name,
         "interpretations": {
-            name: [level if math.isfinite(level) else None for level in each.levels()]
-            for name, each in INTERPRETATIONS.items()
+            name: [level if math.isfinite(level) else None for level in interpretation.levels()]
+            for name, interpretation in INTERPRETATIONS.items()
         },
         "compilers": [curve.label for curve in scores.curves],
         "verdicts": VERDICTS,
         "clusters": [
-            [each.stage, each.symptom, each.signature, each.blamed] for each in clusters.values()
+            [group.stage, group.symptom, group.signature, group.blamed]
+            for group in clusters.values()
         ],
         "graphs": {
             "id": list(graphs),
@@ -62,11 +63,11 @@ def _rows(
     families: list[str],
     cluster: dict[Any, int],
 ) -> dict[str, list[Any]]:
-    family = {name: place for place, name in enumerate(families)}
+    family = {name: index for index, name in enumerate(families)}
     samples = [entry.sample for entry in entries]
-    above = [entry.headroom for entry in entries]
+    headrooms = [entry.headroom for entry in entries]
     return {
-        "compiler": [scores.place[entry.curve] for entry in entries],
+        "compiler": [scores.index[entry.curve] for entry in entries],
         "graph": [number[entry.subject.id] for entry in entries],
         "family": [-1 if sample is None else family[sample.family] for sample in samples],
         "fault": [NOT_COUNTED if sample is None else int(sample.fault) for sample in samples],
@@ -81,26 +82,26 @@ def _rows(
         ],
         "cold": [round_number(entry.cost.cold_seconds) for entry in entries],
         "warm": [round_number(entry.cost.warm_seconds) for entry in entries],
-        "floor": [h and round_number(h.floor.seconds) for h in above],
-        "headroom": [h and round_number(h.ratio) for h in above],  # none where FLOPs are unknown
-        "impossible": [h is not None and h.impossible for h in above],
+        "floor": [h and round_number(h.floor.seconds) for h in headrooms],
+        "headroom": [h and round_number(h.ratio) for h in headrooms],  # None if FLOPs are unknown
+        "impossible": [h is not None and h.impossible for h in headrooms],
         "memory": [round_number(entry.cost.candidate_peak_bytes) for entry in entries],
         "eager_memory": [round_number(entry.cost.eager_peak_bytes) for entry in entries],
         **{
-            f"{name}{end}": [_number(entry, name, place) for entry in entries]
+            f"{name}{end}": [_number(entry, name, index) for entry in entries]
             for name in ("speedup", "noise")
-            for place, end in enumerate(("", "_low", "_high"))
+            for index, end in enumerate(("", "_low", "_high"))
         },
     }
 
 
 def _verdict(entry: PageEntry) -> int:
-    """The place of the verdict; none for a failure, whatever its samples say."""
+    """Return the index of the verdict; -1 for a failure, whatever its samples say."""
     if entry.measured is None or entry.failure is not None:
         return -1
     return VERDICTS.index(entry.measured.verdict)
 
 
-def _number(entry: PageEntry, name: str, place: int) -> float | None:
-    found = None if entry.measured is None else getattr(entry.measured, name)
-    return None if found is None else round_number(found[place])
+def _number(entry: PageEntry, name: str, index: int) -> float | None:
+    interval = None if entry.measured is None else getattr(entry.measured, name)
+    return None if interval is None else round_number(interval[index])

@@ -1,4 +1,4 @@
-"""Failures that are alike, together: by stage, symptom and signature."""
+"""Groups of like failures: by stage, symptom and signature."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EXAMPLES = 5
 
 @dataclass
 class FailureGroup:
-    """Failures of one kind; ``message`` is the first one's, ``examples`` are places among entries.
+    """Failures of one kind; ``message`` is the first one's, ``examples`` are indices of entries.
 
-    Messages of one kind may differ in what a signature masks: then they are ``varied``.
+    ``varied`` messages differ in what a signature masks.
     """
 
     stage: Stage
@@ -30,32 +30,32 @@ class FailureGroup:
 
     @property
     def count(self) -> int:
-        """How many measurements failed so."""
+        """The number of measurements that failed this way."""
         return self.compilers.total()
 
 
 def cluster_key(failure: Failure) -> tuple[Stage, Symptom, str]:
-    """Equal for failures that are alike."""
+    """Return the key of a failure's group."""
     return failure.stage, failure.symptom, failure.signature or signature_of(failure.message)
 
 
 def clusters_of(entries: list[PageEntry]) -> dict[tuple[Stage, Symptom, str], FailureGroup]:
-    """The kinds of failures: those that count first, in the order of stages, largest first."""
-    found: dict[tuple[Stage, Symptom, str], FailureGroup] = {}
-    for place, entry in enumerate(entries):
+    """Group failures: those that count first, by stage, the largest first."""
+    groups: dict[tuple[Stage, Symptom, str], FailureGroup] = {}
+    for index, entry in enumerate(entries):
         failure = entry.failure
         if failure is None:
             continue
         key = cluster_key(failure)
         blamed = entry.sample is not None and not entry.too_noisy
-        cluster = found.setdefault(key, FailureGroup(*key, blamed, failure.message[:MESSAGE]))
-        cluster.varied |= failure.message[:MESSAGE] != cluster.message
-        cluster.compilers[entry.config.label] += 1
-        if len(cluster.examples) < EXAMPLES:
-            cluster.examples.append(place)
+        group = groups.setdefault(key, FailureGroup(*key, blamed, failure.message[:MESSAGE]))
+        group.varied |= failure.message[:MESSAGE] != group.message
+        group.compilers[entry.config.label] += 1
+        if len(group.examples) < EXAMPLES:
+            group.examples.append(index)
     stages = list(Stage)
     order = sorted(
-        found.items(),
+        groups.items(),
         key=lambda item: (not item[1].blamed, stages.index(item[1].stage), -item[1].count),
     )
     return dict(order)

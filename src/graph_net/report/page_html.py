@@ -1,7 +1,7 @@
-"""The page without its program: headings, headline scores, failures, where it was measured.
+"""The page without its program: headings, headline scores, failures, the environment.
 
-Everything that comes from records goes through ``escape``; what the program draws later has its
-place here.
+Everything that comes from records goes through ``escape``. Sections that the program draws are
+empty here.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from graph_net.report.page_programs import PagePrograms
 from graph_net.report.page_rows import PageEntry
 from graph_net.report.page_scores import Curve, Scores
 from graph_net.report.page_tables import (
-    control,
-    devices,
-    not_counted,
-    protocols,
-    rooflines,
+    control_table,
+    device_tables,
+    excluded_table,
+    protocol_tables,
+    roofline_table,
     table,
 )
+from graph_net.results import Interval
 from graph_net.results.signature import headline_of
-from graph_net.score import Bounds, Estimate, Pair, Parameters
+from graph_net.score import Estimate, Pair, Parameters
 
 SECTIONS = {
     "scores": "Scores",
@@ -45,8 +46,8 @@ SHARES = (
 )
 
 
-def head(title: str, policy: str, style: str) -> str:
-    """The beginning of the page, up to its body."""
+def html_head(title: str, policy: str, style: str) -> str:
+    """Return the beginning of the page, up to its body."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
@@ -56,16 +57,16 @@ def head(title: str, policy: str, style: str) -> str:
     )
 
 
-def body(
+def html_body(
     title: str,
-    made: str,
+    version: str,
     entries: list[PageEntry],
     scores: Scores,
     clusters: list[FailureGroup],
     parameters: Parameters,
     programs: PagePrograms,
 ) -> str:
-    """All sections that have something to show, those that the program fills still empty."""
+    """Return all sections that have something to show; the program fills the empty ones."""
     shown = {
         name: text
         for name, text in SECTIONS.items()
@@ -75,10 +76,12 @@ def body(
     inner = {}
     if entries:
         inner = {
-            "scores": _scores(scores, parameters) + not_counted(entries, scores),
+            "scores": _scores(scores, parameters) + excluded_table(entries, scores),
             "failures": _failures(clusters, entries),
-            "control": control(entries, scores),
-            "environment": devices(entries) + rooflines(entries) + protocols(entries),
+            "control": control_table(entries, scores),
+            "environment": device_tables(entries)
+            + roofline_table(entries)
+            + protocol_tables(entries),
         }
     sections = "".join(
         f'<section id="{name}"><h2>{text}</h2>{inner.get(name, "")}</section>\n'
@@ -86,10 +89,10 @@ def body(
     )
     counts = _measurements(entries, scores) if entries else ""
     if programs.tasks:
-        of = count_phrase(len(programs.tasks), "task")
-        counts += f"{count_phrase(programs.programs, 'program')} of {of}. "
+        tasks = count_phrase(len(programs.tasks), "task")
+        counts += f"{count_phrase(programs.programs, 'program')} of {tasks}. "
     return (
-        f"<body>\n<header><h1>{escape(title)}</h1><p>{counts}Made {escape(made)}.</p>"
+        f"<body>\n<header><h1>{escape(title)}</h1><p>{counts}Made {escape(version)}.</p>"
         f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n"
         '<article id="view" hidden></article>\n'
         "<noscript><p>Curves, tables of graphs and tasks, and drawings need JavaScript.</p>"
@@ -99,11 +102,12 @@ def body(
 
 def _measurements(entries: list[PageEntry], scores: Scores) -> str:
     graphs = len({entry.subject.id for entry in entries})
-    apart = sum(entry.sample is None for entry in entries)
-    words = "is excluded from scores and" if apart == 1 else "are excluded from scores and"
+    excluded = sum(entry.sample is None for entry in entries)
+    verb = "is" if excluded == 1 else "are"
     return (
         f"{count_phrase(len(entries), 'measurement')} of {count_phrase(graphs, 'graph')} under "
-        f"{count_phrase(len(scores.curves), 'configuration')}; {apart:,} {words} listed apart. "
+        f"{count_phrase(len(scores.curves), 'configuration')}; {excluded:,} {verb} "
+        "excluded from scores and listed apart. "
     )
 
 
@@ -117,45 +121,44 @@ def _scores(scores: Scores, parameters: Parameters) -> str:
     note = (
         f"p = {parameters.p:g}, b = {parameters.b:g}, tolerances as in "
         f"“{parameters.interpretation.name}”. Speedups are paired ratios, of samples taken side "
-        "by side; 95 % intervals hold the choice of model families (1,000 draws) and the doubt of "
-        "each measurement. The control is eager against itself in the same measurements: what its "
-        "score differs from 1 by is noise. "
+        "by side; 95 % intervals cover the choice of model families (1,000 draws) and the error "
+        "of each measurement. The control is eager against itself in the same measurements: its "
+        "distance from 1 is noise. "
     )
     if few:
-        note += "! fewer than ten families: failures that none of them shows are not in it. "
+        note += "! fewer than ten families: intervals do not cover failures that none shows. "
     if any(c.estimate is not None and c.estimate.alone for c in scores.curves):
-        note += "One family: no interval over graphs, the doubt of measuring alone. "
+        note += "One family: intervals of measuring alone, not over graphs. "
     return f'{table(names, rows, "headline")}<p class="note">{note}</p>{_pairs(scores.pairs)}'
 
 
 def _row(curve: Curve, number: int) -> list[str]:
     version = f" <small>{escape(curve.config.version)}</small>" if curve.config.version else ""
     name = f'<span class="key c{number % 7}"></span>{escape(curve.label)}{version}'
-    found = curve.estimate
-    if found is None:
+    if curve.estimate is None:
         return [name, "0", "0"] + ["–"] * (len(AT) + 2 + len(SHARES))
-    return [name, *_cells(found)]
+    return [name, *_cells(curve.estimate)]
 
 
-def _cells(found: Estimate) -> list[str]:
-    families = f"{found.families:,}{'!' if found.uncertain else ''}"
-    cells = [_cell(found.at(which, t)) for which, t, _ in AT]
-    cells += [_cell(found.graphnet), _cell(found.passbench)]
-    cells += [f"{found.at(which, 0.0).value:.3f}" for which, _, _ in SHARES]
-    return [f"{found.samples:,}", families, *cells]
+def _cells(scores: Estimate) -> list[str]:
+    families = f"{scores.families:,}{'!' if scores.uncertain else ''}"
+    cells = [_cell(scores.at(which, t)) for which, t, _ in AT]
+    cells += [_cell(scores.graphnet), _cell(scores.passbench)]
+    cells += [f"{scores.at(which, 0.0).value:.3f}" for which, _, _ in SHARES]
+    return [f"{scores.samples:,}", families, *cells]
 
 
-def _cell(bounds: Bounds | None) -> str:
-    if bounds is None:
+def _cell(score: Interval | None) -> str:
+    if score is None:
         return "–"
-    return f"<b>{bounds.value:.3f}</b> <small>{bounds.low:.3f} … {bounds.high:.3f}</small>"
+    return f"<b>{score.value:.3f}</b> <small>{score.low:.3f} … {score.high:.3f}</small>"
 
 
 def _pairs(pairs: tuple[Pair, ...]) -> str:
-    """Which compiler is better; the intervals are those that the pairs were tested by."""
+    """Return a table of pairs; the intervals are those that the pairs were tested by."""
     rows = []
     for pair in pairs:
-        verdict = "first is better" if pair.apart else "no significant difference"
+        verdict = "first is better" if pair.significant else "no significant difference"
         ratio = _cell(pair.ratio) if pair.graphs else "–"
         rows.append([
             escape(pair.first), escape(pair.second), ratio, f"{pair.graphs:,}",
@@ -165,9 +168,9 @@ def _pairs(pairs: tuple[Pair, ...]) -> str:
     if not rows:
         return ""
     names = ["first", "second", "times", "graphs", "families", "p-value", "verdict"]
-    note = "Intervals are as wide as so many tests at once need: a verdict is that 1 lies outside."
+    note = "Intervals are corrected for the number of tests; significant if 1 lies outside."
     return (
-        f"<h3>Who is better, on the graphs both have</h3>{table(names, rows, 'pairs')}"
+        f"<h3>Pairs, on the graphs both have</h3>{table(names, rows, 'pairs')}"
         f'<p class="note">{note}</p>'
     )
 
@@ -176,26 +179,26 @@ def _failures(clusters: list[FailureGroup], entries: list[PageEntry]) -> str:
     if not clusters:
         return "<p>None.</p>"
     blamed = [cluster for cluster in clusters if cluster.blamed]
-    free = [cluster for cluster in clusters if not cluster.blamed]
+    excluded = [cluster for cluster in clusters if not cluster.blamed]
     parts = ["".join(_cluster(cluster, entries) for cluster in blamed) or "<p>None.</p>"]
-    if free:
-        parts.append("<h3>Not the compiler's: too noisy, or the machine's doing</h3>")
-        parts += [_cluster(cluster, entries) for cluster in free]
+    if excluded:
+        parts.append("<h3>Not the compiler's: too noisy, or caused by the machine</h3>")
+        parts += [_cluster(cluster, entries) for cluster in excluded]
     return "".join(parts)
 
 
 def _cluster(cluster: FailureGroup, entries: list[PageEntry]) -> str:
-    who = ", ".join(f"{name} {n:,}" for name, n in cluster.compilers.most_common())
+    compilers = ", ".join(f"{name} {n:,}" for name, n in cluster.compilers.most_common())
     examples = "".join(
-        f'<li><a href="#graph={quote(entries[place].subject.id, safe="")}">'
-        f"{escape(entries[place].subject.name)}</a> · {escape(entries[place].config.label)}</li>"
-        for place in cluster.examples
+        f'<li><a href="#graph={quote(entries[index].subject.id, safe="")}">'
+        f"{escape(entries[index].subject.name)}</a> · {escape(entries[index].config.label)}</li>"
+        for index in cluster.examples
     )
     headline = escape(headline_of(cluster.message) or "no message")
     alike = " <small>and alike</small>" if cluster.varied else ""
     return (
         f'<details class="cluster"><summary><b class="count">{cluster.count:,}</b>'
         f'<span class="stage">{cluster.stage} · {cluster.symptom}</span> '
-        f"<code>{headline}</code>{alike}</summary><p>{escape(who)}</p>"
+        f"<code>{headline}</code>{alike}</summary><p>{escape(compilers)}</p>"
         f"<pre>{escape(cluster.message)}</pre><ul>{examples}</ul></details>\n"
     )

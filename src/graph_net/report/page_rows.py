@@ -1,4 +1,4 @@
-"""Records as what the page needs of them: numbers for the table, the rest packed aside."""
+"""Records as entries of the page: numbers for the table, the rest packed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from graph_net.score import ScoredGraph, sample_of
 from graph_net.store.records import RecordStore
 
 MESSAGE = 600
-"""Characters of a message that are shown."""
+"""Characters of a message on the page."""
 ARMS = ("eager", "control", "candidate")
 MICRO = 1e6
 CurveKey = tuple[str, str, str]
@@ -41,7 +41,7 @@ class PageTiming:
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """One measurement on the page. ``sample`` is None where it is excluded from scores.
+    """One measurement on the page; ``sample`` is None if it is excluded from scores.
 
     ``detail`` holds what only the view of its graph shows, packed into one line.
     """
@@ -60,7 +60,7 @@ class PageEntry:
     sample: ScoredGraph | None
     detail: str
     headroom: Headroom | None = None
-    """How far above its floor it is, where one is known."""
+    """Its distance above its floor, if that is known."""
 
     @property
     def too_noisy(self) -> bool:
@@ -69,7 +69,7 @@ class PageEntry:
 
     @property
     def curve(self) -> CurveKey:
-        """What it belongs to: a configuration on a device under a protocol."""
+        """The curve it belongs to: a configuration on a device under a protocol."""
         return self.config.hash, self.device.hash, self.protocol
 
 
@@ -77,18 +77,18 @@ def read_entries(
     store: RecordStore,
     rooflines: Rooflines = Rooflines(),  # noqa: B008 - frozen
 ) -> list[PageEntry]:
-    """The measurements of a store that count."""
-    found = (entry_of(record, headroom_of(record, rooflines)) for record in store.records())
-    return sorted(found, key=lambda e: (e.subject.name, e.subject.id, e.config.label))
+    """Return the measurements of a store that count."""
+    entries = (entry_of(record, headroom_of(record, rooflines)) for record in store.records())
+    return sorted(entries, key=lambda e: (e.subject.name, e.subject.id, e.config.label))
 
 
 def entry_of(record: Record, headroom: Headroom | None = None) -> PageEntry:
-    """A record as an entry."""
+    """Return a record as an entry."""
     timing, load = record.timing, record.environment.get("load")
     measured = None
     if timing is not None:
-        speedup = None if record.speedup is None else _three(record.speedup)
-        measured = PageTiming(speedup, _three(timing.noise), timing.verdict)
+        speedup = None if record.speedup is None else _triple(record.speedup)
+        measured = PageTiming(speedup, _triple(timing.noise), timing.verdict)
     return PageEntry(
         subject=record.subject,
         config=record.config,
@@ -107,13 +107,13 @@ def entry_of(record: Record, headroom: Headroom | None = None) -> PageEntry:
     )
 
 
-def _three(found: Interval) -> tuple[float, float, float]:
-    return found.value, found.low, found.high
+def _triple(interval: Interval) -> tuple[float, float, float]:
+    return interval.value, interval.low, interval.high
 
 
 def _detail(record: Record, headroom: Headroom | None) -> dict[str, Any]:
     timing, failure = record.timing, record.failure
-    found: dict[str, Any] = {
+    detail: dict[str, Any] = {
         "outputs": [_output(output) for output in map(asdict, record.outputs)],
         "cost": {name: round_number(value) for name, value in asdict(record.cost).items()},
         "environment": {
@@ -123,20 +123,20 @@ def _detail(record: Record, headroom: Headroom | None) -> dict[str, Any]:
         "seconds": round_number(record.seconds),
     }
     if headroom is not None:
-        found["floor"] = {"bound": headroom.floor.bound, "reason": headroom.reason}
+        detail["floor"] = {"bound": headroom.floor.bound, "reason": headroom.reason}
     if failure is not None:
-        found["message"] = failure.message[:MESSAGE]
+        detail["message"] = failure.message[:MESSAGE]
     if timing is not None:
         arms = [timing.eager, timing.control, timing.candidate]
-        found["reason"] = timing.reason
-        found["inner"] = [arm.inner for arm in arms]
-        found["wall"] = [_micro(arm.wall) for arm in arms]
+        detail["reason"] = timing.reason
+        detail["inner"] = [arm.inner for arm in arms]
+        detail["wall"] = [_micro(arm.wall) for arm in arms]
         if all(arm.device for arm in arms):
-            found["device"] = [_micro(arm.device) for arm in arms]
+            detail["device"] = [_micro(arm.device) for arm in arms]
             on_device = timing.device_speedup
             if on_device is not None and not record.too_noisy:
-                found["device_speedup"] = [round_number(value) for value in _three(on_device)]
-    return found
+                detail["device_speedup"] = [round_number(value) for value in _triple(on_device)]
+    return detail
 
 
 def _micro(seconds: tuple[float, ...]) -> list[float | None]:

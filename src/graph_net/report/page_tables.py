@@ -1,4 +1,4 @@
-"""Tables of the page that say how it was measured: device, protocol, noise, what is left out."""
+"""Tables on how it was measured: device, protocol, noise, excluded measurements."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from graph_net.results import BLAMELESS, ProtocolSettings, Symptom
 from graph_net.roofline.floor import SUSPECTS, Headroom
 
 USUAL_SECONDS = (5.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0, 30.0, 60.0)
-"""What ``bench --seconds`` often is: earlier records have no settings, and a hash tells these."""
+"""Common values of ``bench --seconds``: earlier records have only a hash of their settings."""
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """A table of cells that are HTML already."""
+    """Return a table of cells that are HTML already."""
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     lines = "".join(f"<tr>{_cells(names, row)}</tr>\n" for row in rows)
     return (
@@ -32,62 +32,68 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -
 
 
 def _cells(names: Sequence[str], row: Sequence[str]) -> str:
-    """Cells that carry the name of their column, for a screen too narrow for a heading."""
+    """Return cells that carry the name of their column, for screens too narrow for a heading."""
     plain = [escape(re.sub(r"<[^>]*>", "", name)) for name in names]
-    named = zip(plain, row, strict=True)
     return "".join(
         f'<td data-name="{name}">{cell}</td>' if name else f"<td>{cell}</td>"
-        for name, cell in named
+        for name, cell in zip(plain, row, strict=True)
     )
 
 
-def not_counted(entries: list[PageEntry], scores: Scores) -> str:
-    """How many measurements of each compiler are excluded from scores, and why."""
-    free = [entry for entry in entries if entry.sample is None]
+def excluded_table(entries: list[PageEntry], scores: Scores) -> str:
+    """Return how many measurements of each compiler are excluded from scores, and why."""
+    excluded = [entry for entry in entries if entry.sample is None]
     noisy = sum(entry.too_noisy for entry in entries)
     note = f"{noisy:,} were too noisy: their outputs count, without a speedup." if noisy else ""
-    if not free:
+    if not excluded:
         return f'<p class="note" id="not-counted">Every measurement counts. {note}</p>'
     symptoms = [symptom for symptom in Symptom if symptom in BLAMELESS]
-    found = Counter((e.curve, e.failure.symptom) for e in free if e.failure is not None)
+    counts = Counter((e.curve, e.failure.symptom) for e in excluded if e.failure is not None)
     rows = [
-        [escape(scores.curves[place].label), *(f"{found[curve, each]:,}" for each in symptoms)]
-        for curve, place in scores.place.items()
-        if any(found[curve, each] for each in symptoms)
+        [escape(scores.curves[index].label), *(f"{counts[curve, name]:,}" for name in symptoms)]
+        for curve, index in scores.index.items()
+        if any(counts[curve, name] for name in symptoms)
     ]
     names = ["compiler", *(str(symptom).replace("_", " ") for symptom in symptoms)]
-    told = f'<p class="note">{note}</p>' if note else ""
-    return f'<div id="not-counted"><h3>Excluded from scores</h3>{table(names, rows)}{told}</div>'
+    below = f'<p class="note">{note}</p>' if note else ""
+    return f'<div id="not-counted"><h3>Excluded from scores</h3>{table(names, rows)}{below}</div>'
 
 
-def control(entries: list[PageEntry], scores: Scores) -> str:
-    """How far eager is from itself: the noise floor, by compiler."""
+def control_table(entries: list[PageEntry], scores: Scores) -> str:
+    """Return eager's distance from itself, the noise floor, by compiler."""
     groups: dict[CurveKey, list[tuple[float, float, float]]] = defaultdict(list)
     for entry in entries:
         if entry.measured is not None:
             groups[entry.curve].append(entry.measured.noise)
     rows = []
-    for curve, place in scores.place.items():
+    for curve, index in scores.index.items():
         if groups[curve]:
             value, low, high = np.array(groups[curve]).T
             off = np.abs(np.log(value))
             holds = np.mean((low <= 1) & (high >= 1))
             spread = [f"{np.expm1(np.quantile(off, share)):.2%}" for share in (0.5, 0.95, 1)]
-            label = escape(scores.curves[place].label)
+            label = escape(scores.curves[index].label)
             rows.append([label, f"{len(value):,}", *spread, f"{holds:.1%}"])
     if not rows:
         return "<p>Nothing was timed.</p>"
-    names = ["compiler", "timed", "off by: median", "95th percentile", "worst", "interval holds 1"]
+    names = [
+        "compiler",
+        "timed",
+        "off by: median",
+        "95th percentile",
+        "worst",
+        "contains 1",
+    ]
     return (
-        "<p>Eager is measured twice in every timing, the second time as the control. Nothing was "
-        "changed between the two, so what they differ by is noise, and no verdict is given "
-        "within it. Honest intervals hold 1 about as often as the protocol's confidence says: "
+        "<p>Eager is measured twice in every timing, the second time as the control. Nothing "
+        "changed between the two, so their difference is noise, and no verdict is given "
+        "within it. Honest intervals contain 1 about as often as the protocol's confidence says: "
         f"99 % unless it was changed.</p>{table(names, rows, 'noise')}"
     )
 
 
-def devices(entries: list[PageEntry]) -> str:
-    """Where it was measured, and how busy it was there."""
+def device_tables(entries: list[PageEntry]) -> str:
+    """Return the devices and their load."""
     groups: dict[str, list[PageEntry]] = defaultdict(list)
     for entry in entries:
         groups[entry.device.hash].append(entry)
@@ -96,7 +102,7 @@ def devices(entries: list[PageEntry]) -> str:
         device = members[0].device
         times = sorted(entry.started for entry in members if entry.started)
         loads = [entry.load for entry in members if entry.load is not None]
-        known = {
+        facts = {
             "kind": device.kind,
             "cores, threads used": f"{device.cores}, {device.threads}",
             "memory": f"{device.memory_bytes / 2**30:.1f} GiB",
@@ -107,13 +113,13 @@ def devices(entries: list[PageEntry]) -> str:
             "from, to": f"{times[0]} … {times[-1]}" if times else "",
             "load, median and worst": f"{np.median(loads):.2f}, {max(loads):.2f}" if loads else "",
         }
-        rows = [[escape(key), escape(str(value))] for key, value in known.items() if value]
+        rows = [[escape(key), escape(str(value))] for key, value in facts.items() if value]
         parts.append(f"<h3>{escape(device.name)}</h3>{table(['', ''], rows, 'facts')}")
     return "".join(parts)
 
 
-def rooflines(entries: list[PageEntry]) -> str:
-    """How near measurements come to what the machine can do; what is beyond it, first of all."""
+def roofline_table(entries: list[PageEntry]) -> str:
+    """Return how near measurements come to their floors; impossible ones are flagged."""
     groups: dict[str, list[Headroom]] = defaultdict(list)
     for entry in entries:
         if entry.headroom is not None:
@@ -125,53 +131,52 @@ def rooflines(entries: list[PageEntry]) -> str:
         )
     rows = []
     for label, members in sorted(groups.items()):
-        ratios = [each.ratio for each in members if each.ratio is not None]
+        ratios = [headroom.ratio for headroom in members if headroom.ratio is not None]
         spread = [f"{np.quantile(ratios, s):.3g}×" if ratios else "–" for s in (0, 0.5)]
         unknown = f"{len(members) - len(ratios):,}"
-        bounds = Counter(each.floor.bound for each in members)
-        told = ", ".join(f"{n:,} by {bound}" for bound, n in bounds.most_common())
-        flagged = sum(each.impossible for each in members)
+        bounds = Counter(headroom.floor.bound for headroom in members)
+        bound_by = ", ".join(f"{n:,} by {bound}" for bound, n in bounds.most_common())
+        impossible = sum(headroom.impossible for headroom in members)
         counts = f"{len(members):,}", unknown
-        rows.append([escape(label), *counts, *spread, escape(told), f"{flagged:,}"])
+        rows.append([escape(label), *counts, *spread, escape(bound_by), f"{impossible:,}"])
     names = ["compiler", "with a floor", "FLOPs unknown", "nearest to it", "median", "bound",
              "impossible"]  # fmt: skip
     warning = ""
-    if any(each.impossible for members in groups.values() for each in members):
+    if any(headroom.impossible for members in groups.values() for headroom in members):
         warning = f'<p class="warning">Some are faster than this machine can be: {SUSPECTS}.</p>'
     return f'<div id="roofline"><h3>Headroom</h3>{warning}{table(names, rows)}</div>'
 
 
-def protocols(entries: list[PageEntry]) -> str:
-    """How it was measured: every number of each protocol."""
-    found = Counter(entry.protocol for entry in entries)
-    told = {entry.protocol: entry.settings for entry in entries if entry.settings is not None}
+def protocol_tables(entries: list[PageEntry]) -> str:
+    """Return the settings of every protocol."""
+    counts = Counter(entry.protocol for entry in entries)
+    settings = {entry.protocol: entry.settings for entry in entries if entry.settings is not None}
     parts = []
-    if len(found) > 1:
+    if len(counts) > 1:
         parts.append(
-            f'<p class="warning">{len(found)} protocols: measurements compare within one only.</p>'
+            f'<p class="warning">{len(counts)} protocols: compare measurements within one only.</p>'
         )
-    for name, count in found.most_common():
+    for name, count in counts.most_common():
         parts.append(
             f"<h3>Protocol <code>{escape(name[:12])}</code>, "
             f"{count_phrase(count, 'measurement')}</h3>"
         )
-        parts.append(_settings(name, told.get(name)))
+        parts.append(_settings(name, settings.get(name)))
     return "".join(parts)
 
 
-def _usual(name: str) -> ProtocolSettings | None:
-    """The settings that have this hash, if they are usual ones: for records that lack them."""
+def _find_settings(name: str) -> ProtocolSettings | None:
+    """Return the settings with this hash, if they are common ones."""
     for version, seconds in product(range(1, VERSION + 1), USUAL_SECONDS):
-        found = ProtocolSettings(version, Protocol(seconds=seconds).settings.values)
-        if found.hash == name:
-            return found
+        settings = ProtocolSettings(version, Protocol(seconds=seconds).settings.values)
+        if settings.hash == name:
+            return settings
     return None
 
 
-def _settings(name: str, told: ProtocolSettings | None) -> str:
-    """The numbers of a protocol."""
-    told = told or _usual(name)
-    if told is None:
+def _settings(name: str, stored: ProtocolSettings | None) -> str:
+    settings = stored or _find_settings(name)
+    if settings is None:
         return "<p>These records are of an earlier version, which did not store its settings.</p>"
-    rows = [[escape(key), escape(str(value))] for key, value in sorted(told.values.items())]
-    return table(["", ""], [*rows, ["version", str(told.version)]], "facts")
+    rows = [[escape(key), escape(str(value))] for key, value in sorted(settings.values.items())]
+    return table(["", ""], [*rows, ["version", str(settings.version)]], "facts")

@@ -1,4 +1,4 @@
-"""Pictures of results: what to draw, from where, into which files."""
+"""Draw pictures of results into files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_net.score import Parameters, load
 
 
 class PlotKind(StrEnum):
-    """The pictures there are; the values name their files, as GraphNet's tools do."""
+    """The kinds of pictures; the values name their files, as GraphNet's tools do."""
 
     ST = "St_result"
     EST = "ESt_result"
@@ -28,7 +28,7 @@ def draw(
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     formats: Sequence[str] = FORMATS,
 ) -> list[Path]:
-    """The files of one picture of some sources."""
+    """Draw one picture of sources and return its files."""
     if kind is PlotKind.VIOLIN:
         figure = violin_figure(load(sources))
     else:

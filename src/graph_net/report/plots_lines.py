@@ -1,4 +1,4 @@
-"""What a picture of curves shows: scores with bands, from samples or from JSON."""
+"""The lines of a picture of curves: scores with bands, from samples or from JSON."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from graph_net.store.files import read_text
 
 Which = Literal["s", "es"]
 FINE = np.unique(np.round(np.concatenate([np.linspace(-10, 4, 281), LADDER]), 6))
-"""Where levels are known exactly a curve is drawn at steps of a twentieth."""
+"""The t of a curve whose levels are known exactly."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One curve; ``low`` and ``high`` are its band, where there is one.
+    """One curve; ``low`` and ``high`` are its band, if it has one.
 
-    ``whole`` tells that only whole t are known, as in a log.
+    ``whole`` if only whole t are known, as in a log.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Line:
 def line_of(
     name: str, samples: ScoredGraphs, which: Which, parameters: Parameters, confidence: float = 0.95
 ) -> Line:
-    """The curve of samples."""
+    """Return the curve of samples."""
     levels = samples.t[np.isfinite(samples.t)]
     whole = bool(np.array_equal(levels, np.round(levels)))
     ts = np.asarray(LADDER if whole else FINE)
-    found = estimate(samples, parameters, ts, confidence=confidence)
-    value, low, high = (getattr(c, which)[0] for c in (found.curves, found.low, found.high))
-    note = f"n = {found.samples:,}"
+    scores = estimate(samples, parameters, ts, confidence=confidence)
+    value, low, high = (getattr(c, which)[0] for c in (scores.curves, scores.low, scores.high))
+    note = f"n = {scores.samples:,}"
     return Line(name, ts, value, np.minimum(low, value), np.maximum(high, value), whole, note)
 
 
@@ -55,41 +55,44 @@ def lines_of(
     which: Which,
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
 ) -> list[Line]:
-    """The curves of sources; a JSON file of scores, as ``graph-net score --json`` gives, is drawn
-    as it is."""
+    """Return the curves of sources; JSON of ``graph-net score --json`` is drawn as it is."""
     lines: list[Line] = []
     for source in map(Path, sources):
-        stored = stored_scores(source) if source.suffix == ".json" and source.is_file() else None
+        stored = read_scores(source) if source.suffix == ".json" and source.is_file() else None
         if stored is not None:
             lines += [_stored_line(name, values) for name, values in stored.items()]
             continue
         curves = load([source])
         lines += [line_of(n, s, which, parameters) for n, s in curves.items() if len(s)]
     if not lines:
-        raise RecordError("there is nothing to draw: no measurement counts")
+        raise RecordError("nothing to draw: no measurement of these sources counts")
     return lines
 
 
-def stored_scores(path: Path) -> dict[str, dict[float, float]] | None:
-    """The curves of a JSON file ``{t: score}`` or ``{curve: {t: score}}``; None for other JSON."""
+def read_scores(path: Path) -> dict[str, dict[float, float]] | None:
+    """Read a JSON file ``{t: score}`` or ``{curve: {t: score}}``; return None for other JSON."""
     try:
         tree = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{path} is no JSON: {error}") from error
+        raise RecordError(f"{path} is not JSON: {error}") from error
     if not isinstance(tree, dict) or not tree:
         return None
-    one = _levels(tree)
-    if one is not None:
-        return {path.stem: one}
-    many = {str(name): _levels(values) for name, values in tree.items()}
-    found = {name: values for name, values in many.items() if values is not None}
-    return found if len(found) == len(many) else None
+    levels = _read_levels(tree)
+    if levels is not None:
+        return {path.stem: levels}
+    curves = {}
+    for name, values in tree.items():
+        levels = _read_levels(values)
+        if levels is None:
+            return None
+        curves[str(name)] = levels
+    return curves
 
 
-def _levels(tree: object) -> dict[float, float] | None:
+def _read_levels(tree: object) -> dict[float, float] | None:
     if not isinstance(tree, Mapping) or not tree:
         return None
-    found = {}
+    levels = {}
     for key, value in tree.items():
         try:
             t = float(key)
@@ -98,8 +101,8 @@ def _levels(tree: object) -> dict[float, float] | None:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not math.isfinite(t) or not 0 < value < math.inf:
             return None
-        found[t] = float(value)
-    return dict(sorted(found.items()))
+        levels[t] = float(value)
+    return dict(sorted(levels.items()))
 
 
 def _stored_line(name: str, values: dict[float, float]) -> Line:

@@ -1,4 +1,4 @@
-"""How pictures look: colours that everybody tells apart, sizes that fit a column, files."""
+"""The style of pictures: colours everybody can distinguish, sizes that fit a column, files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours without their yellow, which is too faint for a line on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# Colour is never the only difference: printed in grey, lines are told apart by dash and marker.
+# Colour is never the only difference: printed in grey, lines differ by dash and marker.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#6B6B6B"
@@ -39,7 +39,7 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def plot_style() -> Iterator[None]:
-    """Pictures made inside look like ours; matplotlib's own settings are left alone."""
+    """Apply our style inside the block; matplotlib's own settings are left alone."""
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
@@ -47,14 +47,14 @@ def plot_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty picture of a size in inches; nothing is registered anywhere."""
+    """Return an empty figure of a size in inches, not registered with pyplot."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def look(number: int) -> dict[str, Any]:
-    """Colour, dash and marker of the n-th line; no two of the first 28 are alike."""
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour, dash and marker of the n-th line, unique among the first 28."""
     turn = number // len(COLOURS)
     return {
         "color": COLOURS[number % len(COLOURS)],
@@ -63,8 +63,8 @@ def look(number: int) -> dict[str, Any]:
     }
 
 
-def short(name: str) -> str:
-    """A name that fits a legend."""
+def shorten(name: str) -> str:
+    """Return a name that fits a legend."""
     # A dollar sign would be read as the start of a formula.
     text = name.replace("$", r"\$")
     if len(text) <= NAMES:
@@ -73,18 +73,18 @@ def short(name: str) -> str:
 
 
 def save(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """The files of a picture, one a format."""
+    """Save a figure and return its files, one per format."""
     unknown = [kind for kind in formats if kind not in FORMATS]
     if unknown or not formats:
-        known = ", ".join(FORMATS)
-        raise ValueError(f"Unknown format: {', '.join(unknown) or 'none'}. Available: {known}")
+        given = ", ".join(unknown) or "none"
+        raise ValueError(f"unknown format {given!r}; available: {', '.join(FORMATS)}")
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
+    paths = []
     for kind in formats:
         path = folder / f"{stem}.{kind}"
-        # Without a date the same picture is the same file.
+        # Without a date the same figure is the same file.
         stamp: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         with plot_style():
             figure.savefig(path, format=kind, dpi=300, metadata=stamp)
-        made.append(path)
-    return made
+        paths.append(path)
+    return paths

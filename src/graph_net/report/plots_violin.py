@@ -1,4 +1,4 @@
-"""Pictures of how speedups spread, by compiler and by category."""
+"""Draw the spread of speedups, by compiler and category."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graph_net.report.plots_style import COLOURS, GREY, look, new_figure, plot_style, short
+from graph_net.report.plots_style import COLOURS, GREY, line_style, new_figure, plot_style, shorten
 from graph_net.results import RecordError
 from graph_net.score import Fault, ScoredGraphs
 from graph_net.score.samples import Floats
@@ -17,84 +17,84 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW = 12
-"""Fewer speedups are drawn as points: the outline of a handful is invention."""
+"""Fewer speedups are drawn as points: they have no density."""
 MOST = 28
-"""Violins in one picture; beyond, categories are put together."""
+"""Violins in one picture; with more, categories are merged."""
 Groups = dict[str, dict[str, Floats]]
 
 
 def groups_of(curves: Mapping[str, ScoredGraphs]) -> Groups:
-    """log2 of the speedups of correct results by category and compiler.
+    """Return log2 of the speedups of correct results by category and compiler.
 
-    Where samples have no category, or a compiler is one category, each compiler is a group.
+    If samples have no category, or each compiler is one category, each compiler is a group.
     """
-    found: Groups = {}
+    groups: Groups = {}
     for name, samples in curves.items():
         # A wrong answer has no speedup.
         right = samples.timed & (samples.fault == Fault.NONE)
         logs, category = samples.log_speedup[right] / np.log(2), samples.category[right]
-        for which in sorted(set(category)):
-            found.setdefault(str(which), {})[name] = logs[category == which]
-    names = {name for group in found.values() for name in group}
-    violins = sum(len(group) for group in found.values())
-    if violins > MOST or (len(found) > 1 and violins == len(found) == len(names)) or "" in found:
-        return {name: {name: _all(found, name)} for name in curves if name in names}
-    return found
+        for key in sorted(set(category)):
+            groups.setdefault(str(key), {})[name] = logs[category == key]
+    names = {name for group in groups.values() for name in group}
+    violins = sum(len(group) for group in groups.values())
+    if violins > MOST or (len(groups) > 1 and violins == len(groups) == len(names)) or "" in groups:
+        return {name: {name: _merge(groups, name)} for name in curves if name in names}
+    return groups
 
 
-def _all(groups: Groups, name: str) -> Floats:
+def _merge(groups: Groups, name: str) -> Floats:
     return np.concatenate([group[name] for group in groups.values() if name in group])
 
 
 def violin_figure(curves: Mapping[str, ScoredGraphs]) -> Figure:
-    """The spread of speedups: a violin with its quartiles for each compiler, by category."""
+    """Draw a violin of speedups with its quartiles for each compiler, by category."""
     groups = groups_of(curves)
     if not groups:
-        raise RecordError("there is nothing to draw: no result is correct")
+        raise RecordError("nothing to draw: no result of these sources is correct")
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
-    apart = all(list(group) == [key] for key, group in groups.items())
-    places, ticks = _places(groups)
+    single = all(list(group) == [key] for key, group in groups.items())
+    positions, ticks = _positions(groups)
     with plot_style():
-        width = min(13.0, max(4.2, 1.2 + 0.62 * len(places)))
-        figure = new_figure(width, 3.6 if apart else 3.8)
+        width = min(13.0, max(4.2, 1.2 + 0.62 * len(positions)))
+        figure = new_figure(width, 3.6 if single else 3.8)
         axes = figure.subplots()
         axes.set_axisbelow(True)
         axes.grid(axis="y", color="#E4E4E4", linewidth=0.5)
         axes.axhline(0, color=GREY, linewidth=0.8, linestyle=(0, (1, 1)), zorder=0.9)
-        for (key, name), x in places.items():
-            _violin(axes, x, groups[key][name], 0 if apart else names.index(name))
-        drawn = [groups[key][name] for key, name in places]
-        _axes(axes, drawn)
-        _names(axes, ticks, width / (len(places) + 1))
-        said = "outline: density, bar: quartiles, marker: median"
+        for (key, name), x in positions.items():
+            _draw_violin(axes, x, groups[key][name], 0 if single else names.index(name))
+        drawn = [groups[key][name] for key, name in positions]
+        _set_axes(axes, drawn)
+        _name_groups(axes, ticks, width / (len(positions) + 1))
+        legend = "outline: density, bar: quartiles, marker: median"
         if all(len(logs) < FEW for logs in drawn):
-            said = "points: results, line: median"
-        axes.set_title(f"{said}; below: correct results", fontsize=7, color=GREY, loc="left")
-        if not apart:
+            legend = "points: results, line: median"
+        axes.set_title(f"{legend}; below: correct results", fontsize=7, color=GREY, loc="left")
+        if not single:
             handles = [_handle(number, name) for number, name in enumerate(names)]
             figure.legend(handles=handles, loc="outside lower center", ncols=min(5, len(names)))
     return figure
 
 
-def _places(groups: Groups) -> tuple[dict[tuple[str, str], float], dict[str, float]]:
-    """Where each violin stands, and where each group is named."""
-    places: dict[tuple[str, str], float] = {}
+def _positions(groups: Groups) -> tuple[dict[tuple[str, str], float], dict[str, float]]:
+    """Return the position of each violin, and of the name of each group."""
+    positions: dict[tuple[str, str], float] = {}
     ticks: dict[str, float] = {}
     x = 0.0
     for key, group in groups.items():
         start = x
         for name in group:
-            places[key, name] = x
+            positions[key, name] = x
             x += 1.0
         ticks[key] = (start + x - 1.0) / 2
         x += 0.7 if len(group) > 1 else 0.0
-    return places, ticks
+    return positions, ticks
 
 
 def _marks(number: int) -> dict[str, Any]:
-    """The median's marker; it tells compilers apart where colour does not."""
+    """Return the style of the median's marker, which distinguishes compilers without colour."""
     return {
-        "marker": look(number)["marker"], "markersize": 4.8, "color": "white",
+        "marker": line_style(number)["marker"], "markersize": 4.8, "color": "white",
         "markeredgecolor": "black", "markeredgewidth": 0.8,
     }  # fmt: skip
 
@@ -102,12 +102,12 @@ def _marks(number: int) -> dict[str, Any]:
 def _handle(number: int, name: str) -> Any:
     from matplotlib.lines import Line2D
 
-    line = Line2D([], [], **_marks(number), label=short(name))
+    line = Line2D([], [], **_marks(number), label=shorten(name))
     line.set(color=COLOURS[number % len(COLOURS)], linewidth=5, markerfacecolor="white")
     return line
 
 
-def _violin(axes: Axes, x: float, logs: Floats, number: int) -> None:
+def _draw_violin(axes: Axes, x: float, logs: Floats, number: int) -> None:
     colour = COLOURS[number % len(COLOURS)]
     middle = float(np.median(logs))
     if len(logs) >= FEW and np.ptp(logs) > 0:
@@ -120,13 +120,13 @@ def _violin(axes: Axes, x: float, logs: Floats, number: int) -> None:
     else:
         spread = np.linspace(-0.12, 0.12, len(logs)) if len(logs) > 1 else np.zeros(1)
         axes.plot(x + spread, np.sort(logs), linestyle="none", markersize=3.5, color=colour,
-                  marker=look(number)["marker"], zorder=3)  # fmt: skip
+                  marker=line_style(number)["marker"], zorder=3)  # fmt: skip
         axes.hlines(middle, x - 0.25, x + 0.25, color="black", linewidth=1.2, zorder=4)
     axes.annotate(f"{len(logs):,}", (x, 0.0), (0, 2), xycoords=axes.get_xaxis_transform(),
                   textcoords="offset points", fontsize=6.5, color=GREY, ha="center")  # fmt: skip
 
 
-def _axes(axes: Axes, logs: Sequence[Floats]) -> None:
+def _set_axes(axes: Axes, logs: Sequence[Floats]) -> None:
     low = min(-0.2, *(float(values.min()) for values in logs))
     high = max(0.2, *(float(values.max()) for values in logs))
     step = max(1, round((high - low) / 7)) if high - low > 2 else 0.5
@@ -138,13 +138,14 @@ def _axes(axes: Axes, logs: Sequence[Floats]) -> None:
     axes.set_ylabel("speedup over eager (log scale)")
 
 
-def _names(axes: Axes, ticks: dict[str, float], inches: float) -> None:
-    """Name the groups; names that would run into each other are turned."""
-    words = [short(key.replace("_", " ")) for key in ticks]
-    places = list(ticks.values())
-    room = min(np.diff(places), default=9.0) * inches
-    turned = max(map(len, words)) * 0.075 > room
-    axes.set_xticks(places, words, rotation=25 if turned else 0, ha="right" if turned else "center")
+def _name_groups(axes: Axes, ticks: dict[str, float], inches: float) -> None:
+    """Name the groups; names that would overlap are rotated."""
+    names = [shorten(key.replace("_", " ")) for key in ticks]
+    positions = list(ticks.values())
+    room = min(np.diff(positions), default=9.0) * inches
+    overlap = max(map(len, names)) * 0.075 > room
+    rotation, side = (25, "right") if overlap else (0, "center")
+    axes.set_xticks(positions, names, rotation=rotation, ha=side)
     axes.tick_params(axis="x", length=0)
     left, right = axes.get_xlim()
-    axes.set_xlim(min(left, -0.7), max(right, places[-1] + 0.7))
+    axes.set_xlim(min(left, -0.7), max(right, positions[-1] + 0.7))

@@ -41,15 +41,19 @@ class Samples:
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio with its confidence interval."""
+    """A number with its confidence interval."""
 
     value: float
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        if not SMALLEST <= self.low <= self.value <= self.high <= LARGEST:
+        if not self.low <= self.value <= self.high:
             raise RecordError(f"not an interval: {self.low} ≤ {self.value} ≤ {self.high}")
+
+    def contains(self, number: float) -> bool:
+        """Return whether a number lies within."""
+        return self.low <= number <= self.high
 
 
 @dataclass(frozen=True)
@@ -73,3 +77,6 @@ class Timing:
     def __post_init__(self) -> None:
         if not len(self.eager.wall) == len(self.control.wall) == len(self.candidate.wall):
             raise RecordError("the arms of an interleaved timing have equally many samples")
+        for ratio in filter(None, (self.speedup, self.noise, self.device_speedup)):
+            if not SMALLEST <= ratio.low <= ratio.high <= LARGEST:
+                raise RecordError(f"not an interval of ratios: {ratio.low} … {ratio.high}")

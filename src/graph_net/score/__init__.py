@@ -1,7 +1,7 @@
-"""Records and logs in, scores out: S(t), ES(t), their intervals, the control, and who is better."""
+"""Scores of records and logs: S(t), ES(t), their intervals, the control, and a ranking."""
 
 from graph_net.score.aggregate import graphnet_aggregate, passbench_aggregate
-from graph_net.score.confidence import Bounds, Estimate, estimate
+from graph_net.score.confidence import Estimate, estimate
 from graph_net.score.faults import (
     DEFAULT,
     INTERPRETATIONS,
@@ -9,7 +9,7 @@ from graph_net.score.faults import (
     PAPER,
     Fault,
     Interpretation,
-    interpretation,
+    find_interpretation,
 )
 from graph_net.score.load import load
 from graph_net.score.ranking import Pair, Ranking, rank
@@ -31,7 +31,6 @@ __all__ = [
     "LADDER",
     "MISMATCH_EXTENDED",
     "PAPER",
-    "Bounds",
     "Curves",
     "Estimate",
     "Fault",
@@ -47,8 +46,8 @@ __all__ = [
     "combine",
     "control_of",
     "estimate",
+    "find_interpretation",
     "graphnet_aggregate",
-    "interpretation",
     "load",
     "passbench_aggregate",
     "rank",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from graph_net.score.scores import LADDER, Curves
 
 
 def _weights(values: Mapping[int, float]) -> Floats:
-    found = np.array([values[int(t)] for t in LADDER])
-    return np.asarray(found / found.sum(), np.float64)
+    weights = np.array([values[int(t)] for t in LADDER])
+    return np.asarray(weights / weights.sum(), np.float64)
 
 
 GRAPHNET = _weights(
@@ -24,22 +23,21 @@ PASSBENCH = _weights(
     | {-5: 1, -4: 1, -3: 1, -2: 0.8, -1: 0.64, 0: 0.512, 1: 0.4096, 2: 0.32768, 3: 0.262144}
     | {4: 0.001}
 )
-WEIGHTS = MappingProxyType({"graphnet": GRAPHNET, "passbench": PASSBENCH})
 
 
 def graphnet_aggregate(curves: Curves) -> Floats:
-    """Σ w_t·log10 ES(t), GraphNet's aggregate; one number a row."""
+    """Return Σ w_t·log10 ES(t), GraphNet's aggregate, one number per row."""
     return _mean(curves, GRAPHNET)
 
 
 def passbench_aggregate(curves: Curves) -> Floats:
-    """10^(Σ w_t·log10 ES(t)), PassBench's AS; one number a row."""
+    """Return 10^(Σ w_t·log10 ES(t)), PassBench's AS, one number per row."""
     return np.asarray(10.0 ** _mean(curves, PASSBENCH), np.float64)
 
 
 def _mean(curves: Curves, weights: Floats) -> Floats:
-    places = np.searchsorted(curves.ts, LADDER)
-    held = np.minimum(places, len(curves.ts) - 1)
-    if not np.array_equal(curves.ts[held], LADDER):
+    positions = np.searchsorted(curves.ts, LADDER)
+    within = np.minimum(positions, len(curves.ts) - 1)
+    if not np.array_equal(curves.ts[within], LADDER):
         raise ValueError("an aggregate needs ES(t) at every whole t from -10 to 4")
-    return np.asarray(np.log10(curves.es[:, places]) @ weights, np.float64)
+    return np.asarray(np.log10(curves.es[:, positions]) @ weights, np.float64)

@@ -1,9 +1,9 @@
-"""Intervals of scores: from the choice of graphs, from each measurement, and from the control.
+"""Confidence intervals of scores.
 
-Three things make a score unsure, and every draw has all three: which model families were measured
-(a bootstrap that draws whole families, since their members are alike), how far each measurement may
-be off (the doubt in its own record), and what moved all measurements of a run alike, of which
-eager's own score shows the size.
+Every draw has the three sources of uncertainty: which model families were measured (a bootstrap
+that draws whole families, since their members are alike), the error of each measurement (the doubt
+in its own record), and what moved all measurements of a run alike, whose size eager's own score
+shows.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from graph_net.results import Interval
 from graph_net.score.aggregate import graphnet_aggregate, passbench_aggregate
 from graph_net.score.samples import SLACK, Floats, ScoredGraphs
 from graph_net.score.scores import (
@@ -25,32 +26,17 @@ from graph_net.score.scores import (
     curves_of,
     sums_of,
 )
-from graph_net.score.student_t import stretch
+from graph_net.score.student_t import stretch_factor
 
 DRAWS = 1000
 CONFIDENCE = 0.95
 FEW_FAMILIES = 10
-"""With fewer of them, a failure that one in ten has may well be missing from all."""
+"""With fewer, a failure that one family in ten has may be missing from the sample."""
 _CELLS = 1 << 22
-"""So many weights are held at a time."""
+"""Weights in memory at a time."""
 _SHARES = ("correct_share", "slower_share")
-"""Curves that are shares; the others are ratios, and spread like their logarithms."""
-
+"""Curves that are shares; the others are ratios, whose logarithms spread."""
 _AT_MOST_ONE = ("beta", "gamma")
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """A number with its interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def holds_one(self) -> bool:
-        """Whether 1 lies within."""
-        return self.low <= 1 <= self.high
 
 
 @dataclass(frozen=True)
@@ -60,19 +46,19 @@ class Estimate:
     curves: Curves
     low: Curves
     high: Curves
-    graphnet: Bounds | None
-    passbench: Bounds | None
+    graphnet: Interval | None
+    passbench: Interval | None
     samples: int
     families: int
     confidence: float
 
-    def at(self, name: str, t: float) -> Bounds:
-        """One score (``s``, ``es``, ``alpha``, …) at one of the levels."""
-        place = int(np.flatnonzero(np.isclose(self.curves.ts, t))[0])
+    def at(self, name: str, t: float) -> Interval:
+        """Return one score (``s``, ``es``, ``alpha``, …) at one of the levels."""
+        index = int(np.flatnonzero(np.isclose(self.curves.ts, t))[0])
         value, low, high = (
-            float(getattr(c, name)[0, place]) for c in (self.curves, self.low, self.high)
+            float(getattr(c, name)[0, index]) for c in (self.curves, self.low, self.high)
         )
-        return Bounds(value, min(low, value), max(high, value))
+        return Interval(value, min(low, value), max(high, value))
 
     @property
     def alone(self) -> bool:
@@ -81,12 +67,12 @@ class Estimate:
 
     @property
     def uncertain(self) -> bool:
-        """Whether there are so few families that rare failures may be in none of them."""
+        """Whether rare failures may be missing because there are few families."""
         return self.families < FEW_FAMILIES
 
 
 def draw_weights(clusters: int, draws: int, seed: int) -> Iterator[Floats]:
-    """How often each cluster is drawn, with replacement: rows of weights, some draws at a time."""
+    """Yield batches of rows: how often a draw with replacement takes each cluster."""
     random = np.random.default_rng(seed)
     at_once = max(1, min(draws, _CELLS // max(clusters, 1)))
     for start in range(0, draws, at_once):
@@ -97,25 +83,24 @@ def draw_weights(clusters: int, draws: int, seed: int) -> Iterator[Floats]:
         yield counts.reshape(rows, clusters).astype(np.float64)
 
 
-def drawn_curves(sums: Sums, parameters: Parameters, draws: int, seed: int) -> Curves:
-    """The curves of every draw of families, one row each."""
+def _draw_curves(sums: Sums, parameters: Parameters, draws: int, seed: int) -> Curves:
+    """Return the curves of every draw of families, one row each."""
     present = sums.count[:, 0] > 0
-    parts = {name: getattr(sums, name)[present] for name in _SUMMED}
-    held = Sums(sums.ts, **parts)
-    found = [
+    held = Sums(sums.ts, **{name: getattr(sums, name)[present] for name in _SUMMED})
+    batches = [
         curves_of(held.weighted(weights), parameters)
         for weights in draw_weights(int(present.sum()), draws, seed)
     ]
-    return _map(lambda *rows: np.concatenate(rows), *found)
+    return _map(lambda *rows: np.concatenate(rows), *batches)
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """The curves of some samples, the curves of draws of families, and what measuring adds.
+class CurveDraws:
+    """The curves of samples, those of draws of families, and the noise of measuring.
 
-    The latter is added to logarithms, for each draw and t: ``noise`` to those of S and ES,
+    Noise is added to logarithms, for each draw and t: ``noise`` to those of S and ES,
     ``alpha_noise`` to that of α. Which samples are slower than eager is not drawn again, so β and η
-    have the doubt of the choice alone.
+    have the uncertainty of the choice alone.
     """
 
     point: Curves
@@ -125,20 +110,20 @@ class Drawn:
     alpha_noise: Floats
 
     def spread(self, confidence: float) -> Curves:
-        """The draws, spread as widely as an interval of this confidence needs."""
-        factor = stretch(self.families, confidence)
+        """Return the draws, spread as widely as an interval of this confidence needs."""
+        factor = stretch_factor(self.families, confidence)
         noise = {"s": self.noise, "es": self.noise, "alpha": self.alpha_noise}
-        made: dict[str, Floats] = {}
+        spread: dict[str, Floats] = {}
         for name in _CURVES:
             point, rows = getattr(self.point, name), getattr(self.draws, name)
             if name in _SHARES:
-                made[name] = np.clip(point + factor * (rows - point), 0.0, 1.0)
+                spread[name] = np.clip(point + factor * (rows - point), 0.0, 1.0)
             else:
                 logs = np.log(point) + factor * np.log(rows / point)
-                made[name] = np.exp(logs + noise.get(name, 0.0))
+                spread[name] = np.exp(logs + noise.get(name, 0.0))
             if name in _AT_MOST_ONE:
-                made[name] = np.minimum(made[name], 1.0)
-        return Curves(self.point.ts, **made)
+                spread[name] = np.minimum(spread[name], 1.0)
+        return Curves(self.point.ts, **spread)
 
 
 def draw(
@@ -148,9 +133,11 @@ def draw(
     draws: int = DRAWS,
     seed: int = 0,
     stream: int = 0,
-) -> Drawn:
-    """Draws of samples; of two curves with one seed the families are the same, and the errors of
-    measuring are not if their ``stream`` differs."""
+) -> CurveDraws:
+    """Draw families and errors of measuring.
+
+    Two curves with one seed draw the same families, and other errors if ``stream`` differs.
+    """
     sums = sums_of(samples, ts, parameters.interpretation)
     total = sums.total()
     point = curves_of(total, parameters)
@@ -160,30 +147,30 @@ def draw(
     count = np.maximum(total.timed, 1.0)
     slow = samples.log_speedup < 0
     own, all_own = (
-        errors(samples, point.ts, gains, normal[:, 1:]) / count
+        error_sums(samples, point.ts, gains, normal[:, 1:]) / count
         for gains in (np.ones(len(samples)), 1 + parameters.p * slow.astype(np.float64))
     )
     both = point.correct_share * (all_own + common * (1 + parameters.p * point.slower_share))
     families = int((sums.count[:, 0] > 0).sum())
-    drawn = drawn_curves(sums, parameters, draws, seed)
-    return Drawn(point, drawn, families, both, own + common)
+    drawn = _draw_curves(sums, parameters, draws, seed)
+    return CurveDraws(point, drawn, families, both, own + common)
 
 
-def errors(samples: ScoredGraphs, ts: Floats, gains: Floats, normal: Floats) -> Floats:
-    """The sum of what measuring adds to the correct at each t, for each row of normal numbers.
+def error_sums(samples: ScoredGraphs, ts: Floats, gains: Floats, normal: Floats) -> Floats:
+    """Return the summed errors of correct samples at each t, for each row of normal numbers.
 
-    What is correct at t is so at every larger one: its error stays the same.
+    A sample that is correct at t is so at every larger t, with the same error.
     """
     reached, back = np.unique(np.minimum(ts, FROZEN_FROM), return_inverse=True)
-    place = np.searchsorted(reached, samples.t - SLACK)
-    held = samples.timed & (place < len(reached))
+    position = np.searchsorted(reached, samples.t - SLACK)
+    held = samples.timed & (position < len(reached))
     variances = np.square(gains * samples.doubt)[held]
-    spread = np.sqrt(np.bincount(place[held], variances, len(reached)))
+    spread = np.sqrt(np.bincount(position[held], variances, len(reached)))
     return np.asarray(np.cumsum(normal[:, : len(reached)] * spread, axis=1)[:, back], np.float64)
 
 
 def offset_of(samples: ScoredGraphs) -> float:
-    """How far eager's own score is from 1, as a logarithm: what moves a whole run alike."""
+    """Return how far eager's own score is from 1, as a logarithm: what moves a whole run alike."""
     control = samples.log_control[samples.timed & np.isfinite(samples.log_control)]
     return abs(float(control.mean())) if len(control) else 0.0
 
@@ -196,33 +183,33 @@ def estimate(
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Estimate:
-    """The scores of samples with intervals that hold all three kinds of doubt.
+    """Return scores with intervals that cover all three sources of uncertainty.
 
-    The aggregates are there where ``ts`` has every whole t from -10 to 4.
+    The aggregates are None unless ``ts`` has every whole t from -10 to 4.
     """
-    found = draw(samples, parameters, ts, draws, seed)
-    curves, spread = found.point, found.spread(confidence)
+    drawn = draw(samples, parameters, ts, draws, seed)
+    curves, spread = drawn.point, drawn.spread(confidence)
     tail = (1 - confidence) / 2
     low, high = (
         _map(lambda rows, share=share: np.quantile(rows, share, axis=0, keepdims=True), spread)
         for share in (tail, 1 - tail)
     )
-    aggregates: list[Bounds | None] = [None, None]
+    aggregates: list[Interval | None] = [None, None]
     if np.isin(LADDER, curves.ts).all():
         aggregates = [
-            bounds(float(of(curves)[0]), of(spread), confidence)
-            for of in (graphnet_aggregate, passbench_aggregate)
+            interval_of(float(aggregate(curves)[0]), aggregate(spread), confidence)
+            for aggregate in (graphnet_aggregate, passbench_aggregate)
         ]
     return Estimate(
-        curves, low, high, aggregates[0], aggregates[1], len(samples), found.families, confidence
+        curves, low, high, aggregates[0], aggregates[1], len(samples), drawn.families, confidence
     )
 
 
-def bounds(value: float, drawn: Floats, confidence: float) -> Bounds:
-    """A value with the percentiles of its draws."""
+def interval_of(value: float, drawn: Floats, confidence: float) -> Interval:
+    """Return a value with the percentiles of its draws."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Bounds(value, min(float(low), value), max(float(high), value))
+    return Interval(value, min(float(low), value), max(float(high), value))
 
 
 _SUMMED = [entry.name for entry in fields(Sums) if entry.name != "ts"]
@@ -230,6 +217,6 @@ _CURVES = [entry.name for entry in fields(Curves) if entry.name != "ts"]
 
 
 def _map(change: Any, *curves: Curves) -> Curves:
-    """Curves of which every array but the levels is changed."""
-    made = {name: change(*(getattr(each, name) for each in curves)) for name in _CURVES}
-    return Curves(curves[0].ts, **made)
+    """Return curves with every array but the levels changed."""
+    changed = {name: change(*(getattr(curve, name) for curve in curves)) for name in _CURVES}
+    return Curves(curves[0].ts, **changed)

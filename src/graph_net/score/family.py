@@ -1,4 +1,4 @@
-"""Model families: samples of one family stand or fall together, so they are drawn together."""
+"""Model families: their members behave alike, so they are drawn together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VERSION = re.compile(r"([A-Za-z]{2,})[vV]\d")
 
 @lru_cache(maxsize=1 << 16)
 def family_of(library: str, model: str) -> str:
-    """``library/name``, where the name is the model's first word without version or size.
+    """Return ``library/name``, where name is the model's first word without version or size.
 
     resnet18 and resnet50d are resnet; BertModel and BertForMaskedLM are bert; mobilenetv3_small
     and mobilenetv4_large are mobilenet; org/tiny-random-Swinv2ForImageClassification is swin.
@@ -24,5 +24,5 @@ def family_of(library: str, model: str) -> str:
         words = words[1:]
     first = _CLASS.sub("", words[0]) or words[0]
     versioned = _VERSION.match(first)
-    found = versioned[1] if versioned else (_WORD.match(first) or [first])[0]
-    return f"{library}/{found.lower()}"
+    family = versioned[1] if versioned else (_WORD.match(first) or [first])[0]
+    return f"{library}/{family.lower()}"

@@ -1,4 +1,4 @@
-"""What went wrong with a sample, and from which tolerance level on that is let pass."""
+"""Faults of samples, and from which tolerance level on each is tolerated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fault(IntEnum):
 
 @dataclass(frozen=True)
 class Interpretation:
-    """From which positive t on each fault is tolerated, that is, counted as a speedup of 1.
+    """The positive t from which on each fault is tolerated, that is, counted as a speedup of 1.
 
     A success that passes only above t = 1 is an accuracy fault.
     """
@@ -34,7 +34,7 @@ class Interpretation:
     tolerated_from: Mapping[Fault, float]
 
     def levels(self) -> list[float]:
-        """The level of each fault, in the order of Fault; infinite where it is never tolerated."""
+        """Return the level of each fault, in the order of Fault; infinite if never tolerated."""
         accuracy = self.tolerated_from[Fault.ACCURACY]
         return [self.tolerated_from.get(fault, accuracy) for fault in Fault]
 
@@ -53,8 +53,8 @@ def _interpretation(
     return Interpretation(name, MappingProxyType(levels))
 
 
-# GraphNet's scorer lets eager failures pass with the failures at run time; that is how the stored
-# result of its own log comes out. Its parser reads a NaN as an accuracy fault.
+# GraphNet's scorer tolerates eager failures with the failures at run time, as the stored result of
+# its own log shows. Its parser reads a NaN as an accuracy fault.
 DEFAULT = _interpretation("default", mismatch=3, runtime=3, compiling=3, eager=3)
 PAPER = _interpretation("paper", mismatch=2, runtime=2, compiling=3, eager=2)
 MISMATCH_EXTENDED = _interpretation(
@@ -63,11 +63,11 @@ MISMATCH_EXTENDED = _interpretation(
 INTERPRETATIONS = MappingProxyType({i.name: i for i in (DEFAULT, PAPER, MISMATCH_EXTENDED)})
 
 
-def interpretation(name: str) -> Interpretation:
-    """The interpretation of a name."""
+def find_interpretation(name: str) -> Interpretation:
+    """Return the interpretation with this name."""
     if name not in INTERPRETATIONS:
-        known = ", ".join(INTERPRETATIONS)
-        raise ValueError(f"Unknown interpretation: {name!r}. Available: {known}")
+        names = ", ".join(INTERPRETATIONS)
+        raise ValueError(f"unknown interpretation {name!r}; available: {names}")
     return INTERPRETATIONS[name]
 
 
@@ -82,9 +82,9 @@ _OF_STAGE = {Stage.LOAD: Fault.EAGER, Stage.EAGER: Fault.EAGER, Stage.COMPILE: F
 
 
 def fault_of(stage: Stage, symptom: Symptom) -> Fault | None:
-    """The fault that a failure counts as; None where it is excluded from scores.
+    """Return the fault that a failure counts as; None if it is excluded from scores.
 
-    Noise is no fault: the outputs were compared before, and count by their level.
+    Noise is not a fault: the outputs were compared before, and count by their level.
     """
     if symptom in BLAMELESS:
         return None
@@ -94,5 +94,5 @@ def fault_of(stage: Stage, symptom: Symptom) -> Fault | None:
 
 
 def fault_of_failure(failure: Failure | None) -> Fault | None:
-    """The fault of a record's failure; NONE without one."""
+    """Return the fault of a record's failure; NONE without one."""
     return Fault.NONE if failure is None else fault_of(failure.stage, failure.symptom)

@@ -1,4 +1,4 @@
-"""Stored records as samples, column by column: no record is built."""
+"""Stored records as samples, column by column; no Record is built."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graph_net.results import Stage, Symptom
 from graph_net.results.graph_breaks import BREAKS, GRAPHS
 from graph_net.score.family import family_of
 from graph_net.score.faults import Fault, fault_of
-from graph_net.score.samples import Floats, Ints, ScoredGraphs, doubts
+from graph_net.score.samples import Floats, Ints, ScoredGraphs, doubts_of
 from graph_net.store.counting_rows import counting_rows, encode_texts, renumber
 from graph_net.store.record_columns import label_of
 from graph_net.store.records import RecordStore
@@ -28,21 +28,21 @@ COLUMNS = (
 ).split()
 ENCODED = "graph_id library model category config device protocol stage symptom".split()
 BLAMELESS_FAULT = -1
-"""What `faults_of` gives where a failure is excluded from scores."""
+"""The fault that ``faults_of`` returns for a failure that is excluded from scores."""
 
 
 def read_records(store: RecordStore) -> dict[str, ScoredGraphs]:
-    """The samples of a store, by compiler."""
+    """Return the samples of a store, by compiler."""
     store.require()
     return samples_of_table(store.table(COLUMNS))
 
 
 def samples_of_table(table: pa.Table) -> dict[str, ScoredGraphs]:
-    """The samples of a table of records, by compiler.
+    """Return the samples of a table of records, by compiler.
 
-    Results of another configuration, device or protocol are samples of another name.
+    Each configuration, device and protocol gets a name of its own.
     """
-    table = _encoded(table)
+    table = _encode(table)
     counting = counting_rows(table)
     if counting is not None:
         table = table.take(pa.array(counting))
@@ -54,15 +54,15 @@ def samples_of_table(table: pa.Table) -> dict[str, ScoredGraphs]:
     by_group = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=present))
     labels = _labels(table.take(pa.array(by_group[ends - 1])))
-    found = {}
-    for number, label in enumerate(labels):
-        begin = 0 if number == 0 else ends[number - 1]
-        found[label] = _counted(columns, by_group[begin : ends[number]], table)
-    return dict(sorted(found.items()))
+    groups = np.split(by_group, ends[:-1])  # one empty group, and no label, without rows
+    curves = {
+        label: _select(columns, rows, table) for label, rows in zip(labels, groups, strict=False)
+    }
+    return dict(sorted(curves.items()))
 
 
-def _encoded(table: pa.Table) -> pa.Table:
-    """The table with the texts that are compared as numbers, so that each is hashed once."""
+def _encode(table: pa.Table) -> pa.Table:
+    """Return the table with compared texts dictionary-encoded, so that each is hashed once."""
     for name in ENCODED:
         column = table[name].combine_chunks().dictionary_encode("encode")
         table = table.set_column(table.column_names.index(name), name, column)
@@ -70,7 +70,7 @@ def _encoded(table: pa.Table) -> pa.Table:
 
 
 def _labels(rows: pa.Table) -> list[str]:
-    """A name for each curve, no longer than it takes to distinguish them."""
+    """Return a name for each curve, no longer than it takes to distinguish them."""
     names = []
     others = ["version", "device_name", "device", "protocol"]
     for row in rows.select(["compiler", "options", *others]).to_pylist():
@@ -97,10 +97,10 @@ def _distinct(name: tuple[str, ...], alike: Sequence[tuple[str, ...]]) -> str:
 
 
 def _columns(table: pa.Table) -> ScoredGraphs:
-    """All rows as samples; the fault of a row that is excluded from scores is -1."""
+    """Return all rows as samples; the fault of an excluded row is -1."""
     control, control_doubt = _ratios(table, "noise", 1.0)
     ratio, doubt = _ratios(table, "speedup", np.nan_to_num(control, nan=1.0))
-    timed = np.isfinite(ratio)  # where it was too noisy there is none
+    timed = np.isfinite(ratio)  # none if it was too noisy
     fault = faults_of(table)
     levels = np.where(fault == Fault.NONE, floats_of(table["t"]), np.inf)
     families, family = _families(table)
@@ -114,63 +114,63 @@ def _columns(table: pa.Table) -> ScoredGraphs:
 
 
 def _ratios(table: pa.Table, name: str, control: Floats | float) -> tuple[Floats, Floats]:
-    """A ratio of each row and its doubt, as ``sample_of`` has them; NaN and 0 where there is none.
+    """Return a ratio of each row and its doubt, as ``sample_of`` does; NaN and 0 without one.
 
-    Columns may hold anything: what no measurement gives counts as no ratio.
+    Columns may hold anything: a value that no measurement gives counts as no ratio.
     """
     value, low, high = (floats_of(table[f"{name}{end}"]) for end in ("", "_low", "_high"))
-    held = (value > 0) & np.isfinite(value)
-    doubt = doubts(value, low, high, control)
-    known = held & np.isfinite(doubt) & (doubt >= 0)
-    return np.where(held, value, np.nan), np.where(known, doubt, 0.0)
+    valid = (value > 0) & np.isfinite(value)
+    doubt = doubts_of(value, low, high, control)
+    has_doubt = valid & np.isfinite(doubt) & (doubt >= 0)
+    return np.where(valid, value, np.nan), np.where(has_doubt, doubt, 0.0)
 
 
 def floats_of(column: pa.ChunkedArray) -> Floats:
-    """A column of numbers; a null is NaN."""
+    """Return a column of numbers as an array; a null is NaN."""
     return np.asarray(pc.fill_null(column, float("nan")), dtype=np.float64)
 
 
 def faults_of(table: pa.Table) -> Ints:
-    """The fault of each row, by its columns ``stage`` and ``symptom``."""
+    """Return the fault of each row, by its columns ``stage`` and ``symptom``."""
     stages, stage = encode_texts(table["stage"])
     symptoms, symptom = encode_texts(table["symptom"])
-    known = np.full((len(stages), len(symptoms)), int(Fault.NONE), dtype=np.int64)
-    for i, where in enumerate(stages):
-        for j, what in enumerate(symptoms):
-            if where and what:
-                fault = fault_of(Stage(where), Symptom(what))
-                known[i, j] = BLAMELESS_FAULT if fault is None else int(fault)
-    found: Ints = known[stage, symptom]
-    return found
+    faults = np.full((len(stages), len(symptoms)), int(Fault.NONE), dtype=np.int64)
+    for i, stage_name in enumerate(stages):
+        for j, symptom_name in enumerate(symptoms):
+            if stage_name and symptom_name:
+                fault = fault_of(Stage(stage_name), Symptom(symptom_name))
+                faults[i, j] = BLAMELESS_FAULT if fault is None else int(fault)
+    of_rows: Ints = faults[stage, symptom]
+    return of_rows
 
 
 def _families(table: pa.Table) -> tuple[list[str], Ints]:
     libraries, library = encode_texts(table["library"])
     models, code = encode_texts(table["model"])
-    if "" in models:  # a graph that no model is known of stands for itself
+    if "" in models:  # a graph of an unknown model is a family of its own
         graphs, graph = encode_texts(table["graph"])
         code = np.where(code == models.index(""), len(models) + graph, code)
         models = models + graphs
     pair = library * len(models) + code
-    count, place = renumber(pair)
+    count, position = renumber(pair)
     pairs = np.empty(count, dtype=np.int64)
-    pairs[place] = pair
+    pairs[position] = pair
     names = [family_of(libraries[i // len(models)], models[i % len(models)]) for i in pairs]
     families, of_pair = np.unique(names, return_inverse=True)
-    return [str(name) for name in families], of_pair.astype(np.int64)[place]
+    return [str(name) for name in families], of_pair.astype(np.int64)[position]
 
 
-def _counted(columns: ScoredGraphs, rows: npt.NDArray[Any], table: pa.Table) -> ScoredGraphs:
-    """The samples of some rows that count, and how many do not."""
-    free = columns.fault[rows] == BLAMELESS_FAULT
-    symptoms: Sequence[str] = table["symptom"].take(pa.array(rows[free])).to_pylist()
-    taken = pa.array(rows[~free])
+def _select(columns: ScoredGraphs, rows: npt.NDArray[Any], table: pa.Table) -> ScoredGraphs:
+    """Return the samples of rows that count, with the number of those that do not."""
+    blameless = columns.fault[rows] == BLAMELESS_FAULT
+    symptoms: Sequence[str] = table["symptom"].take(pa.array(rows[blameless])).to_pylist()
+    counting = pa.array(rows[~blameless])
     graphs, breaks = (
-        np.asarray(pc.fill_null(table[name].take(taken), other))
-        for name, other in ((GRAPHS, 1), (BREAKS, 0))
+        np.asarray(pc.fill_null(table[name].take(counting), default))
+        for name, default in ((GRAPHS, 1), (BREAKS, 0))
     )
     return replace(
-        columns.take(rows[~free]),
+        columns.take(rows[~blameless]),
         blameless=dict(Counter(symptoms)),
         broken=int(((breaks > 0) & (graphs > 0)).sum()),
         uncompiled=int((graphs == 0).sum()),

@@ -1,4 +1,4 @@
-"""Samples: what a score is made of, one by one and as columns."""
+"""Samples that scores are computed from, one by one and as columns."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from graph_net.score.student_t import z_of
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SLACK = 1e-4
-"""Levels are found by bisection to within this much, so -4.99995 passes at -5."""
+"""Accuracy of the bisection that finds levels: -4.99995 passes at -5."""
 MEASURED_AT = 0.99
-"""The confidence of the intervals in records: that of the protocol, which `bench` leaves alone."""
+"""The confidence of the intervals in records: that of the protocol."""
 
 
 class Speedup(StrEnum):
-    """What a speedup is; records and GraphNet's logs have one definition each."""
+    """The definition of a speedup: that of records, or that of GraphNet's logs."""
 
     PAIRED = "paired ratios"
     """The median over blocks of eager / candidate, of samples taken side by side (records)."""
@@ -38,9 +38,9 @@ class ScoredGraph:
     """One graph under one compiler: a speedup and the level it passes at, or a fault.
 
     A sample that is correct but was too noisy to time has a level and no speedup. ``doubt`` is the
-    standard deviation of the speedup's logarithm, from measuring alone: what its interval says, and
-    as far as eager was from itself meanwhile. A log knows none. ``control`` is eager / eager of the
-    same measurement.
+    standard deviation of the speedup's logarithm from measuring alone: that of its interval, and
+    the distance of eager from itself; 0 for a log. ``control`` is eager / eager of the same
+    measurement.
     """
 
     speedup: float | None
@@ -55,21 +55,21 @@ class ScoredGraph:
 
     def __post_init__(self) -> None:
         if self.fault is Fault.NONE and self.t is None:
-            raise ValueError("a sample without a fault has a level")
+            raise ValueError("a sample without a fault needs a level t")
         for ratio in (self.speedup, self.control):
             if ratio is not None and not 0 < ratio < math.inf:
-                raise ValueError(f"a speedup is a positive number, not {ratio}")
+                raise ValueError(f"a speedup must be positive and finite, not {ratio}")
         if not (0 <= self.doubt < math.inf and 0 <= self.control_doubt < math.inf):
-            raise ValueError("a doubt is a standard deviation: a number from 0 on")
+            raise ValueError("a doubt is a standard deviation: it must be finite and ≥ 0")
 
 
 @dataclass(frozen=True)
 class ScoredGraphs:
     """The samples of one curve as columns.
 
-    ``t`` is infinite where there is a fault, ``log_speedup`` 0 where there is no speedup, ``timed``
-    says where there is one. ``log_control`` is NaN where there was no control. ``family`` numbers
-    the clusters. ``blameless`` counts the records that are not among the samples, by symptom.
+    ``t`` is infinite for a fault, ``log_speedup`` 0 and ``timed`` false without a speedup,
+    ``log_control`` NaN without a control. ``family`` numbers the clusters. ``blameless`` counts the
+    records that are excluded, by symptom.
     """
 
     log_speedup: Floats
@@ -85,37 +85,37 @@ class ScoredGraphs:
     families: Sequence[str] = ()
     blameless: dict[str, int] = field(default_factory=dict)
     broken: int = 0
-    """Graphs among the samples that the compiler took in pieces, Python running the rest."""
+    """Graphs that the compiler took in pieces, with eager code between them."""
     uncompiled: int = 0
-    """Graphs of which nothing was compiled: the compiler left all of it to eager."""
+    """Graphs that the compiler left to eager as a whole."""
     speedups: Speedup = Speedup.PAIRED
 
     def __len__(self) -> int:
         return len(self.t)
 
     def take(self, chosen: npt.NDArray[Any]) -> ScoredGraphs:
-        """Some of the samples, by a mask or by positions."""
+        """Return some of the samples, by a mask or by positions."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in _COLUMNS})
 
     def alone(self) -> ScoredGraphs:
-        """The samples, each a cluster of its own."""
+        """Return the samples, each a cluster of its own."""
         return replace(self, family=np.arange(len(self), dtype=np.int64))
 
     @property
     def untimed(self) -> npt.NDArray[np.bool_]:
-        """Which are correct at some level and have no speedup."""
+        """Which samples are correct at some level and have no speedup."""
         return np.asarray((self.fault == Fault.NONE) & ~self.timed, np.bool_)
 
     @property
     def too_noisy(self) -> int:
-        """How many of them there are."""
+        """The number of untimed samples."""
         return int(self.untimed.sum())
 
     @property
     def speedup(self) -> Floats:
-        """The speedups, where there are any."""
-        found: Floats = np.exp(self.log_speedup[self.timed])
-        return found
+        """The speedups of the timed samples."""
+        speedups: Floats = np.exp(self.log_speedup[self.timed])
+        return speedups
 
 
 _COLUMNS = (
@@ -128,18 +128,18 @@ def columns(
     blameless: dict[str, int] | None = None,
     speedups: Speedup = Speedup.PAIRED,
 ) -> ScoredGraphs:
-    """Samples as columns."""
+    """Return samples as columns."""
     rows = list(samples)
     logs = [0.0 if row.speedup is None else math.log(row.speedup) for row in rows]
     levels = [math.inf if row.fault is not Fault.NONE or row.t is None else row.t for row in rows]
-    families, places = np.unique([row.family or row.graph for row in rows], return_inverse=True)
+    families, family = np.unique([row.family or row.graph for row in rows], return_inverse=True)
     controls = [math.nan if row.control is None else math.log(row.control) for row in rows]
     return ScoredGraphs(
         np.array(logs, np.float64),
         np.array([row.speedup is not None for row in rows], np.bool_),
         np.array(levels, np.float64),
         np.array([int(row.fault) for row in rows], np.int64),
-        places.astype(np.int64),
+        family.astype(np.int64),
         np.array([row.graph for row in rows], dtype=object),
         np.array([row.category for row in rows], dtype=object),
         np.array([row.doubt for row in rows], np.float64),
@@ -152,7 +152,7 @@ def columns(
 
 
 def sample_of(record: Record) -> ScoredGraph | None:
-    """The sample of a record; None where it is excluded from scores."""
+    """Return the sample of a record; None if it is excluded from scores."""
     fault = fault_of_failure(record.failure)
     if fault is None:
         return None
@@ -171,49 +171,51 @@ def sample_of(record: Record) -> ScoredGraph | None:
     )
 
 
-def _doubt(found: Interval, control: float = 1.0) -> float:
-    numbers = (found.value, found.low, found.high, control)
-    return float(doubts(*(np.float64(number) for number in numbers)))
+def _doubt(ratio: Interval, control: float = 1.0) -> float:
+    numbers = (ratio.value, ratio.low, ratio.high, control)
+    return float(doubts_of(*(np.float64(number) for number in numbers)))
 
 
-def doubts(value: Any, low: Any, high: Any, control: Any = 1.0) -> Any:
-    """The standard deviations of the logarithms of ratios: the wider sides of their intervals, and
-    as far as the controls are from 1."""
+def doubts_of(value: Any, low: Any, high: Any, control: Any = 1.0) -> Any:
+    """Return the standard deviations of the logarithms of ratios.
+
+    They combine the wider sides of the intervals with the distance of the controls from 1.
+    """
     with np.errstate(all="ignore"):
         own = np.log(np.maximum(high / value, value / low)) / z_of(MEASURED_AT)
         return np.hypot(own, np.log(control))
 
 
 def control_of(curves: Iterable[ScoredGraphs]) -> ScoredGraphs | None:
-    """Eager against itself in the same measurements, as a curve; None where logs have no control.
+    """Return eager against itself as a curve; None for logs, which have no control.
 
-    Nothing was changed between the two, so whatever its score differs from 1 by is noise.
+    Nothing changed between the two, so its distance from a score of 1 is noise.
     """
-    parts = [_control(each) for each in curves]
-    held = [each for each in parts if len(each)]
-    return None if not held else _joined(held)
+    controls = [_control(curve) for curve in curves]
+    controls = [control for control in controls if len(control)]
+    return _join(controls) if controls else None
 
 
 def _control(samples: ScoredGraphs) -> ScoredGraphs:
-    held = samples.take(np.isfinite(samples.log_control))
-    count = len(held)
+    controlled = samples.take(np.isfinite(samples.log_control))
+    count = len(controlled)
     return replace(
-        held,
-        log_speedup=held.log_control,
+        controlled,
+        log_speedup=controlled.log_control,
         timed=np.ones(count, np.bool_),
         t=np.full(count, EQUAL),
         fault=np.zeros(count, np.int64),
-        doubt=held.control_doubt,
+        doubt=controlled.control_doubt,
         blameless={},
     )
 
 
-def _joined(parts: Sequence[ScoredGraphs]) -> ScoredGraphs:
-    """Curves one after another, their families numbered anew by name."""
-    names = np.concatenate([np.array(each.families, dtype=object)[each.family] for each in parts])
-    families, places = np.unique(names.astype(str), return_inverse=True)
+def _join(parts: Sequence[ScoredGraphs]) -> ScoredGraphs:
+    """Concatenate curves and renumber their families by name."""
+    names = np.concatenate([np.array(part.families, dtype=object)[part.family] for part in parts])
+    families, family = np.unique(names.astype(str), return_inverse=True)
     joined: dict[str, Any] = {
-        name: np.concatenate([getattr(each, name) for each in parts]) for name in _COLUMNS
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS
     }
-    joined |= {"family": places.astype(np.int64), "families": [str(name) for name in families]}
+    joined |= {"family": family.astype(np.int64), "families": [str(name) for name in families]}
     return replace(parts[0], **joined)

@@ -1,4 +1,4 @@
-"""Every compiler of some records scored, with the control beside it."""
+"""Score every compiler of records, with the control beside them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 
 from graph_net.printable import html_table, printable
-from graph_net.score.confidence import Bounds, Estimate, estimate
-from graph_net.score.faults import interpretation as interpretation_of
+from graph_net.results import Interval
+from graph_net.score.confidence import Estimate, estimate
+from graph_net.score.faults import find_interpretation
 from graph_net.score.load import load
 from graph_net.score.ranking import Ranking, rank
 from graph_net.score.samples import ScoredGraphs, control_of
@@ -20,7 +21,7 @@ COLUMNS = {
     "α": ("alpha", 0), "β": ("beta", 0), "λ": ("correct_share", 0), "η": ("slower_share", 0),
     "S(-5)": ("s", -5), "S(0)": ("s", 0), "ES(3)": ("es", 3),
 }  # fmt: skip
-"""What a table shows of each compiler: a score and the level it is taken at."""
+"""Columns of a table of scores: a score and the level it is taken at."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,14 @@ class Scoreboard:
 
     @cached_property
     def scored(self) -> dict[str, ScoredGraphs]:
-        """The compilers that have a sample."""
+        """The compilers with a sample."""
         return {name: samples for name, samples in self.curves.items() if len(samples)}
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The scores of each compiler with their intervals, the best compiler first."""
-        found = {name: self._estimate(samples) for name, samples in self.scored.items()}
-        return dict(sorted(found.items(), key=_best_first))
+        estimates = {name: self._estimate(samples) for name, samples in self.scored.items()}
+        return dict(sorted(estimates.items(), key=_best_first))
 
     @cached_property
     def control(self) -> Estimate | None:
@@ -55,7 +56,7 @@ class Scoreboard:
 
     @property
     def sentence(self) -> str:
-        """What it comes to, in words."""
+        """The speed of each compiler in a sentence."""
         return sentence(self.scored, self.estimates)
 
     def _estimate(self, samples: ScoredGraphs) -> Estimate:
@@ -77,8 +78,8 @@ class Scoreboard:
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, f"{found.samples:,}", *(_cell(found.at(*at)) for at in COLUMNS.values()))
-            for name, found in self.estimates.items()
+            (name, f"{scores.samples:,}", *(_cell(scores.at(*at)) for at in COLUMNS.values()))
+            for name, scores in self.estimates.items()
         ]
         return html_table(self.sentence, ("compiler", "graphs", *COLUMNS), rows)
 
@@ -95,15 +96,15 @@ def score_sources(
     ``p`` is the penalty for slowdowns, ``b`` the speedup that stands for a failure.
     """
     if not 0.5 <= confidence < 1:
-        raise ValueError(f"--confidence is between 0.5 and 1, not {confidence}")
-    parameters = Parameters(p, b, interpretation_of(interpretation))
+        raise ValueError(f"--confidence must be between 0.5 and 1, not {confidence}")
+    parameters = Parameters(p, b, find_interpretation(interpretation))
     return Scoreboard(load(sources), parameters, confidence)
 
 
 def _best_first(item: tuple[str, Estimate]) -> float:
-    found = item[1].graphnet
-    return -(found.value if found is not None else 0.0)
+    aggregate = item[1].graphnet
+    return -(aggregate.value if aggregate is not None else 0.0)
 
 
-def _cell(bounds: Bounds) -> str:
-    return f"{bounds.value:.3f} [{bounds.low:.3f}, {bounds.high:.3f}]"
+def _cell(score: Interval) -> str:
+    return f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]"

@@ -2,7 +2,7 @@
 
 Every score is a function of six sums (samples, correct, those of them with a speedup, slower, and
 the logarithms of the speedups of the last two) and of the failed by fault, so a bootstrap needs
-those of each cluster and no more.
+only the sums of each cluster.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_net.score.samples import SLACK, Floats, ScoredGraphs
 
 LADDER = tuple(float(t) for t in range(-10, 5))
 FROZEN_FROM = 1.0
-"""From this t on, what counts as correct stays what it is here: larger t tolerate faults."""
+"""From this t on the set of correct samples stays the same: larger t tolerate faults."""
 NO_SAMPLES = "no samples to score"
 
 
@@ -32,14 +32,14 @@ class Parameters:
 
     def __post_init__(self) -> None:
         if not 0 < self.b <= 1:
-            raise ValueError(f"b is a speedup that stands for failure: 0 < b ≤ 1, not {self.b}")
+            raise ValueError(f"b, the speedup of a failure, must be 0 < b ≤ 1, not {self.b}")
         if not (self.p >= 0 and math.isfinite(self.p)):
-            raise ValueError(f"p is a penalty: a number from 0 on, not {self.p}")
+            raise ValueError(f"p, the penalty for slowdowns, must be finite and ≥ 0, not {self.p}")
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What scores are made of, for each cluster (first axis) and each t (second).
+    """The sums that scores are computed from, for each cluster (first axis) and each t (second).
 
     ``timed`` counts the correct that have a speedup, ``punished`` the failed whose fault t does not
     tolerate.
@@ -55,26 +55,26 @@ class Sums:
     punished: Floats
 
     def weighted(self, weights: Floats) -> Sums:
-        """The sums over clusters, for each row of weights (draws × clusters)."""
+        """Return the sums over clusters, for each row of weights (draws × clusters)."""
         parts = (
             self.correct, self.timed, self.slower, self.log_correct, self.log_slower, self.punished,
         )  # fmt: skip
-        # Columns of one matrix, so that one product does it all; the count is the same at every t.
+        # Columns of one matrix, for one product; the count is the same at every t.
         side = np.hstack([self.count[:, :1], *parts])
         product = weights @ side
         steps = len(self.ts)
         rest = product[:, 1:].reshape(len(weights), len(parts), steps)
         count = np.repeat(product[:, :1], steps, axis=1)
-        return Sums(self.ts, count, *(rest[:, place] for place in range(len(parts))))
+        return Sums(self.ts, count, *(rest[:, index] for index in range(len(parts))))
 
     def total(self) -> Sums:
-        """The sums over all clusters."""
+        """Return the sums over all clusters."""
         return self.weighted(np.ones((1, len(self.count))))
 
 
 @dataclass(frozen=True)
 class Curves:
-    """α, β, λ, η, γ, S and ES at each t; arrays of one row, or of one a draw."""
+    """α, β, λ, η, γ, S and ES at each t; arrays of one row, or of one row per draw."""
 
     ts: Floats
     alpha: Floats
@@ -91,19 +91,19 @@ def sums_of(
     ts: Sequence[float] | Floats = LADDER,
     interpretation: Interpretation = DEFAULT,
 ) -> Sums:
-    """The sums by cluster at each t."""
+    """Return the sums by cluster at each t."""
     if not len(samples):
         raise ValueError(NO_SAMPLES)
     steps = np.asarray(ts, np.float64)
     reached, back = np.unique(np.minimum(steps, FROZEN_FROM), return_inverse=True)
     clusters, bins = int(samples.family.max()) + 1, len(reached) + 1
-    # The first level a sample passes at; what passes at none falls into one bin more.
-    place = samples.family * bins + np.searchsorted(reached, samples.t - SLACK)
+    # The first level a sample passes at; those that pass at none fall into one more bin.
+    position = samples.family * bins + np.searchsorted(reached, samples.t - SLACK)
     slow = samples.log_speedup < 0
 
     def until(weights: Floats | None) -> Floats:
-        found = np.bincount(place, weights, clusters * bins).reshape(clusters, bins)
-        return np.cumsum(found, axis=1, dtype=np.float64)[:, :-1][:, back]
+        sums = np.bincount(position, weights, clusters * bins).reshape(clusters, bins)
+        return np.cumsum(sums, axis=1, dtype=np.float64)[:, :-1][:, back]
 
     count = np.bincount(samples.family, minlength=clusters).astype(np.float64)
     correct = until(None)
@@ -118,15 +118,15 @@ def sums_of(
         np.where(
             steps < FROZEN_FROM,
             count[:, None] - correct,
-            _not_tolerated(samples, steps, interpretation, clusters),
+            _count_not_tolerated(samples, steps, interpretation, clusters),
         ),
     )
 
 
-def _not_tolerated(
+def _count_not_tolerated(
     samples: ScoredGraphs, steps: Floats, interpretation: Interpretation, clusters: int
 ) -> Floats:
-    """How many are failed at t = 1 and have a fault that a step does not tolerate."""
+    """Count samples that failed at t = 1 with a fault that a step does not tolerate."""
     failed = samples.t - SLACK > FROZEN_FROM
     family, fault = samples.family[failed], samples.fault[failed]
     kinds = len(Fault)
@@ -137,7 +137,7 @@ def _not_tolerated(
 
 
 def curves_of(sums: Sums, parameters: Parameters = Parameters()) -> Curves:  # noqa: B008 - frozen
-    """The scores of sums, row by row; α and η are those of the correct that have a speedup."""
+    """Return the scores of sums, row by row; α and η are over correct samples with a speedup."""
     alpha = np.exp(_share(sums.log_correct, sums.timed))
     beta = np.exp(_share(sums.log_slower, sums.slower))
     lam, eta = _share(sums.correct, sums.count), _share(sums.slower, sums.timed)
@@ -151,7 +151,7 @@ def curves_of(sums: Sums, parameters: Parameters = Parameters()) -> Curves:  # n
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """part / whole, 0 where the whole is empty."""
+    """Return part / whole, 0 where the whole is empty."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
@@ -160,12 +160,12 @@ def score(
     parameters: Parameters = Parameters(),  # noqa: B008 - frozen
     ts: Sequence[float] | Floats = LADDER,
 ) -> Curves:
-    """The scores of samples at each t; any real t."""
+    """Return the scores of samples at each t, any real number."""
     return curves_of(sums_of(samples, ts, parameters.interpretation).total(), parameters)
 
 
 def combine(
     alpha: float, beta: float, lam: float, eta: float, p: float = 0.0, gamma: float = 0.1
 ) -> float:
-    """S(t) from its components, or ES(t) where γ_t stands in for b."""
+    """Return S(t) from its components, or ES(t) with γ_t in place of b."""
     return float(alpha**lam * beta ** (lam * eta * p) * gamma ** (1 - lam))

@@ -1,4 +1,4 @@
-"""How much wider an interval must be because few families were drawn from: Student's t."""
+"""Student's t: how much wider an interval must be because there are few families."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from statistics import NormalDist
 
 NORMAL = NormalDist()
 MANY = 200
-"""From so many degrees of freedom on, t is as good as normal."""
+"""Degrees of freedom from which on t is treated as normal."""
 
 
 @lru_cache(maxsize=4096)
-def stretch(families: int, confidence: float) -> float:
-    """By what factor the spread of bootstrap draws falls short of an interval's.
+def stretch_factor(families: int, confidence: float) -> float:
+    """Return the factor by which bootstrap draws must be spread to cover an interval.
 
     Draws of n families spread as if their variance were divided by n, not by n - 1, and percentiles
-    take that variance for known. Both are mended by one factor, sqrt(n / (n - 1)) · t / z.
+    take that variance for known. One factor corrects both, sqrt(n / (n - 1)) · t / z.
     """
     if families < 2:
-        return 1.0  # nothing is drawn: there is no choice of graphs to be unsure of
+        return 1.0  # there is only one choice of families
     tail = (1 + confidence) / 2
-    return math.sqrt(families / (families - 1)) * quantile(families - 1, tail) / z_of(confidence)
+    return math.sqrt(families / (families - 1)) * t_quantile(families - 1, tail) / z_of(confidence)
 
 
 def z_of(confidence: float) -> float:
-    """Half the width of a normal interval, in standard deviations."""
+    """Return half the width of a normal interval, in standard deviations."""
     return NORMAL.inv_cdf((1 + confidence) / 2)
 
 
-def quantile(freedom: int, share: float) -> float:
-    """The quantile of Student's t above the median, for whole degrees of freedom."""
+def t_quantile(freedom: int, share: float) -> float:
+    """Return a quantile of Student's t above the median, for whole degrees of freedom."""
     if freedom > MANY:
         return NORMAL.inv_cdf(share)
     low, high = 0.0, math.pi / 2
@@ -41,7 +41,7 @@ def quantile(freedom: int, share: float) -> float:
 
 
 def _within(angle: float, freedom: int) -> float:
-    """P(|t| < sqrt(freedom)·tan(angle)): a finite sum for whole degrees of freedom."""
+    """Return P(|t| < sqrt(freedom)·tan(angle)): a finite sum for whole degrees of freedom."""
     sine, cosine = math.sin(angle), math.cos(angle)
     term = cosine if freedom % 2 else 1.0
     total = 0.0

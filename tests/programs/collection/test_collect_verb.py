@@ -94,7 +94,7 @@ def test_mistakes_are_told(pack: Path, tmp_path: Path, cli: Cli) -> None:
     for words, why in (
         (("--networks", str(tmp_path / "nothing")), "does not exist"),
         (("--networks", str(pack), "--where", "nodes <"), "Parser Error"),
-        (("--networks", str(pack), "--budget", "soon"), "is no time"),
+        (("--networks", str(pack), "--budget", "soon"), "is not a duration"),
         (("--networks", str(pack), "--where", "nodes < 0"), "have no task"),
     ):
         done = cli("programs", "collect", *words, *place)

@@ -56,8 +56,8 @@ def test_programs_without_primitives_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--kind", "nothing"), "known: primitives"),
-        (("--kind", ","), "known: primitives"),
+        (("--kind", "nothing"), "available: primitives"),
+        (("--kind", ","), "available: primitives"),
         (("--kind", "graph"), "--graphs"),
         ((), "holds no programs"),
     ],

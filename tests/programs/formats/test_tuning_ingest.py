@@ -72,7 +72,7 @@ def test_a_file_is_taken_once_and_again_where_it_is_told_otherwise(
     assert "2 programs added, 1 damaged" in said
     assert f"line 2, byte {path.read_bytes().index(b'{' + bytes([10]))}: not JSON" in said
     call("ingest", str(path), "-o", str(out))
-    assert "were there" in capsys.readouterr().err
+    assert "already there" in capsys.readouterr().err
     (tasks,) = ask(out, "SELECT list(DISTINCT task) FROM programs")
     call("ingest", str(path), "-o", str(out), "--device", "k80", "--no-schedules")
     found = ask(out, "SELECT device_name, schedule, program IS NULL FROM programs")

@@ -349,7 +349,7 @@ def test_code_is_cut_and_left_out_as_asked(
 def test_a_mistake_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = str(shown(tmp_path / "records"))
     for words, why in ((["matmol", "-r", records], "did you mean matmul"),
-                       (["-r", records, "--sort", "size"], "known: time")):  # fmt: skip
+                       (["-r", records, "--sort", "size"], "available: time")):  # fmt: skip
         code, _, said = run(capsys, *words)
         assert code == 2
         assert why in " ".join(said.replace("│", " ").split())

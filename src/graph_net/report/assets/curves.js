@@ -111,7 +111,7 @@ function curves() {
       slider("p", 0, 2, "p, penalty for slowdowns"),
       slider("b", 0.01, 1, "b, what a failure counts")),
     legend(DATA.compilers, places), chart,
-    make("p", {class: "note"}, "Bands: 95 % of 200 draws of model families alone; the table above has the doubt of "
+    make("p", {class: "note"}, "Bands: 95 % of 200 draws of model families alone; the table above has the error of "
       + "measuring too."));
   if (places.length) prepare();
 }

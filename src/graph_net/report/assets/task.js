@@ -10,7 +10,7 @@ function timesChart(costs, task) {
   const y = scale(0, Math.max(...counts), bottom, top + 4);
   return draw("svg", {viewBox: `0 0 ${width} ${bottom + 44}`, role: "img", id: "times-chart",
     "aria-label": "The times of all programs"},
-  axisX(x, decades(low, high), top, bottom, "time a call (log scale)", at => seconds(10 ** at)),
+  axisX(x, decades(low, high), top, bottom, "time per call (log scale)", at => seconds(10 ** at)),
   ...counts.flatMap((count, k) => count ? [draw("rect", {class: "times", x: (x(low) + k * step).toFixed(1),
     width: (step - 1).toFixed(1), y: (y(count) - 1).toFixed(1), height: (bottom - y(count) + 1).toFixed(1),
     fill: "var(--c0)", "fill-opacity": 0.65})] : []),

@@ -13,7 +13,7 @@ function strip(arms, kind) {
   const text = value => seconds(value * 1e-6);
   const svg = draw("svg", {viewBox: `0 0 ${width} ${bottom + 42}`, role: "img", class: "strip",
     "aria-label": `Raw ${kind} samples of eager, the control and the candidate`},
-  axisX(x, ticks(low * 0.99, high, 5), top, bottom, `${kind} time a call`, text));
+  axisX(x, ticks(low * 0.99, high, 5), top, bottom, `${kind} time per call`, text));
   arms.forEach((values, n) => {
     const y = top + lane * n, middle = quantile(ascending(values), 0.5), number = [0, 5, 1][n];
     svg.append(draw("text", {x: 0, y: y + lane / 2 + 4}, ARM_NAMES[n]));
