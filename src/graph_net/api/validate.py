@@ -80,7 +80,7 @@ def validate_candidates(
     """Return the verdicts on chosen graphs; those that ``keep`` holds are not made again."""
     if keep is not None and not found.structures:
         raise PackError("--keep goes by the structures that a pack lists; samples have none")
-    from graph_net.capture.worker import Budget
+    from graph_net.isolate import Limits
     from graph_net.validate.checks import ValidationLimits
     from graph_net.validate.pool import validate_all
     from graph_net.validate.report import with_redundancy
@@ -93,7 +93,7 @@ def validate_candidates(
     running = validate_all(
         found.tasks(known),
         jobs or os.cpu_count() or 1,
-        Budget(seconds, gigabytes),
+        Limits.of(seconds, gigabytes),
         ValidationLimits(real_bytes, real_flops),
         _zoos(set(found.libraries.values())) if against_models else None,
     )

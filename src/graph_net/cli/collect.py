@@ -51,17 +51,18 @@ def collect_zoos(
     # These load torch: seconds, which no other verb and no completion should wait for.
     from graph_net.capture.collect import collect
     from graph_net.capture.training import MODES
-    from graph_net.capture.worker import Budget, Spool
+    from graph_net.capture.worker import Spool
     from graph_net.capture.zoo import available, load
     from graph_net.capture.zoo.variant import Variant
     from graph_net.corpus.pack import Pack, is_pack
     from graph_net.corpus.pack_collected import gather, name_of
+    from graph_net.isolate import Limits
 
     if mode not in MODES:
         raise ValueError(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
     names = [name for name in zoos.split(",") if name] or [n for n, ok in available().items() if ok]
     spool = Spool(work)
-    budget = Budget(seconds, gigabytes)
+    limits = Limits.of(seconds, gigabytes)
     packed = set(Pack(output).names()) if is_pack(output) else set()
     for name in names:
         zoo = Variant(load(name), mode, dtype) if mode != "inference" or dtype else load(name)
@@ -74,7 +75,7 @@ def collect_zoos(
         wanted = [e for e, r in results.items() if r is None or (retry and not r.ok)]
         found = [r for e, r in results.items() if r is not None and e not in set(wanted)]
         with progress(name, len(wanted)) as advance:
-            for result in collect(zoo, wanted, spool, jobs or os.cpu_count() or 1, budget):
+            for result in collect(zoo, wanted, spool, jobs or os.cpu_count() or 1, limits):
                 found.append(result)
                 advance()
         _report(name, found)
