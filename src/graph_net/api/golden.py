@@ -42,7 +42,7 @@ def make_reference(
 
     What ``output`` has already is not measured again unless ``again``.
     """
-    from graph_net.compilers import usable
+    from graph_net.compilers import require_compiler
     from graph_net.golden.runs import Lanes, make_golden, stored_keys
     from graph_net.golden.store import GoldenError, GoldenStore
     from graph_net.measure import Protocol
@@ -53,7 +53,7 @@ def make_reference(
     configs = configs_of(compiler)
     if len(configs) != 1:
         raise GoldenError("a golden run is of one compiler; `graph-net bench` takes several")
-    usable(configs[0].name)
+    require_compiler(configs[0].name)
     until = None if budget is None else time.monotonic() + parse_seconds(budget)
     names, source = chosen_graphs(graphs, where, mini, limit)
     # What is compared is one run with another: nothing is compiled twice, nor run in float64.

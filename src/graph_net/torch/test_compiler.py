@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from graph_net.compilers import usable
+from graph_net.compilers import require_compiler
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.subjects import subject_of
 from graph_net.formats.graphnet import find_samples
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         samples = samples_of(Path(given.model_path), given.allow_list, given.model_path_prefix)
         config = config_of(given.compiler, options_of(given.config))
-        usable(config.name, config.options)
+        require_compiler(config.name, config.options)
         device = describe(given.device)
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(printable(f"error: {error}"), file=sys.stderr)

@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from graph_net.compilers import usable
+from graph_net.compilers import require_compiler
 from graph_net.formats.graphnet.device_log import DeviceWords, reference_lines
 from graph_net.formats.graphnet.log import Words
 from graph_net.golden.runs import Lanes, make_golden
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_op_lib(given.op_lib)
         samples = choose_samples(given.model_path, given.allow_list)
         config = config_of(given.compiler, compiler_options(given.config))
-        usable(config.name, config.options)
+        require_compiler(config.name, config.options)
         device = describe(given.device)
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(printable(f"error: {error}"), file=sys.stderr)
