@@ -1,4 +1,4 @@
-"""A compiler of one's own: its file is in this script, and graph_net runs it."""
+"""The user's own compiler: its file is in this script, and graph_net runs it."""
 
 import os
 import tempfile
