@@ -130,9 +130,9 @@ def with_fake_weights(model: nn.Module, mode: FakeTensorMode) -> nn.Module:
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
         if id(tensor) not in fakes:
-            made = _fake(tensor, mode)
-            is_parameter = isinstance(tensor, nn.Parameter)
-            fakes[id(tensor)] = nn.Parameter(made, tensor.requires_grad) if is_parameter else made
+            fakes[id(tensor)] = _fake(tensor, mode)
+            if isinstance(tensor, nn.Parameter):
+                fakes[id(tensor)] = nn.Parameter(fakes[id(tensor)], tensor.requires_grad)
         return fakes[id(tensor)]
 
     for module in model.modules():

@@ -51,7 +51,7 @@ class Xla(Compiler):
         try:
             loaded = client.compile_and_load(text, _jax.DeviceList((device,)), options)
         except _jax.JaxRuntimeError as error:
-            if not any(word in str(error) for word in REFUSALS):
+            if not any(refusal in str(error) for refusal in REFUSALS):
                 raise
             raise Unsupported([first_line(error, 300)], "XLA") from error
 

@@ -75,13 +75,13 @@ class _RegionTracer:
     def trace(self) -> Graph:
         begins = {region.start: region for region in self.regions}
         inside = {position for region in self.regions for position in region}
-        known = dict(fold_scalars(self.graph, literal_only=False))
+        scalars = dict(fold_scalars(self.graph, literal_only=False))
         with fake_values(self.graph) as self.values, watched_kernels():
             for position, node in enumerate(self.graph.nodes):
                 if position in begins:
                     self._replace(begins[position])
                 elif position not in inside and node.name not in self.internals:
-                    self._keep(node, known)
+                    self._keep(node, scalars)
         return replace(
             self.graph,
             inputs=(*self.graph.inputs, *self.constants),
@@ -92,11 +92,11 @@ class _RegionTracer:
     def _renamed_ref(self, ref: Ref) -> Ref:
         return self.renamed.get(ref.name, ref)
 
-    def _keep(self, node: Node, known: Mapping[str, Any]) -> None:
+    def _keep(self, node: Node, scalars: Mapping[str, Any]) -> None:
         if node.target in NO_COMPUTATION:
             self.values[node.name] = None
-        elif node.name in known:
-            self.values[node.name] = known[node.name]
+        elif node.name in scalars:
+            self.values[node.name] = scalars[node.name]
         else:
             self.values[node.name] = call_fake(node, self.values)
         self.nodes.append(node.with_refs(self._renamed_ref))

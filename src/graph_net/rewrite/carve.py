@@ -122,7 +122,7 @@ class Carver(Tables):
         inside = set(positions)
         last = positions[-1]
         deepest = max(self.depth[i] for i in positions)
-        seen: set[int] = set()
+        visited: set[int] = set()
 
         def beyond(position: int) -> Iterator[int]:
             return (j for j in self.after[position] if j < last and self.depth[j] < deepest)
@@ -130,9 +130,9 @@ class Carver(Tables):
         stack = [j for i in positions for j in beyond(i) if j not in inside]
         while stack:
             position = stack.pop()
-            if position in seen:
+            if position in visited:
                 continue
-            seen.add(position)
+            visited.add(position)
             for j in self.after[position]:
                 if j in inside:
                     return position
@@ -156,14 +156,14 @@ class Carver(Tables):
     def _symbols_of(self, inputs: Iterable[Input], nodes: Iterable[Node]) -> frozenset[str]:
         if not self._symbols:
             return frozenset()
-        found: set[str] = set()
+        names: set[str] = set()
         specs: list[Result] = [entry.spec for entry in inputs]
         specs += [node.result for node in nodes]
         for spec in specs:
             if id(spec) not in self._spec_symbols:
                 self._spec_symbols[id(spec)] = symbols_of(spec)
-            found |= self._spec_symbols[id(spec)]
-        return frozenset(found)
+            names |= self._spec_symbols[id(spec)]
+        return frozenset(names)
 
 
 def symbols_of(spec: Result) -> frozenset[str]:

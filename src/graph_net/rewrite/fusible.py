@@ -47,14 +47,14 @@ def _with_free(carver: Carver, members: set[int], free: set[int]) -> set[int]:
         return members
 
     def reach(edges: list[list[int]] | list[tuple[int, ...]]) -> set[int]:
-        seen: set[int] = set()
+        visited: set[int] = set()
         stack = [j for i in members for j in edges[i]]
         while stack:
             position = stack.pop()
-            if position in free and position not in seen and first < position < last:
-                seen.add(position)
+            if position in free and position not in visited and first < position < last:
+                visited.add(position)
                 stack.extend(edges[position])
-        return seen
+        return visited
 
     first, last = min(members), max(members)
     return members | (reach(carver.after) & reach(carver.before))

@@ -68,11 +68,11 @@ def _split_by_wiring(carver: Carver, starts: Sequence[int], period: int) -> Iter
     group: list[int] = []
     wiring: tuple[int, ...] | None = None
     for start in starts:
-        found = carver.wiring(range(start, start + period))
-        if found != wiring and group:
+        current = carver.wiring(range(start, start + period))
+        if current != wiring and group:
             yield group
             group = []
-        wiring = found
+        wiring = current
         group.append(start)
     if group:
         yield group

@@ -45,9 +45,9 @@ def to_aten(graph: Graph) -> Graph:
     if graph.level is Level.ATEN:
         return graph
     failure: Exception | None = None
-    for candidate, known, notes in _attempts(graph):
+    for candidate, values, notes in _attempts(graph):
         try:
-            lowered = _lower(candidate, known)
+            lowered = _lower(candidate, values)
         except GraphError:
             raise
         except Exception as error:
@@ -60,13 +60,14 @@ def to_aten(graph: Graph) -> Graph:
 
 
 def _attempts(graph: Graph) -> Iterator[tuple[Graph, dict[str, Any], dict[str, Value]]]:
-    """Yield what to lower, the values to take as known, and notes; the plain way first."""
+    """Yield what to lower, the results to take as known, and notes; the plain way first."""
     skipped = {node.name: None for node in graph.nodes if node.target in NO_COMPUTATION}
-    known = {**skipped, **fold_scalars(graph, literal_only=True)}
-    yield graph, known, {}
+    values = {**skipped, **fold_scalars(graph, literal_only=True)}
+    yield graph, values, {}
     drawn = fold_scalars(graph, literal_only=False)
-    if drawn.keys() - known.keys():
-        yield graph, {**known, **drawn}, {SPECIALISED: tuple(sorted(drawn.keys() - known.keys()))}
+    specialised = tuple(sorted(drawn.keys() - values.keys()))
+    if specialised:
+        yield graph, {**values, **drawn}, {SPECIALISED: specialised}
     for repaired in repaired_graphs(graph):
         changed = changed_inputs(graph, repaired)
         yield (
@@ -92,19 +93,19 @@ def trace_graph(graph: Graph) -> Graph:
     return _lower(graph, {})
 
 
-def _lower(graph: Graph, known: dict[str, Any]) -> Graph:
+def _lower(graph: Graph, values: dict[str, Any]) -> Graph:
     # Automatic casts happen below the level that pre-dispatch tracing sees; a graph that switches
     # them on is traced after dispatch, where they are calls like any other.
     casts = any(changes_autocast(node) for node in graph.nodes)
     if casts:
-        known = {name: value for name, value in known.items() if not _is_autocast(graph, name)}
+        values = {name: value for name, value in values.items() if not _is_autocast(graph, name)}
     device = torch.device("cpu")
     mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
     mode.allow_scalar_outputs = True
     examples = fake_inputs(graph, mode, device)
 
     def call(*inputs: Any) -> Any:
-        return interpret(graph, inputs, device, known)
+        return interpret(graph, inputs, device, values)
 
     with warnings.catch_warnings(), mode, torch.no_grad(), autocast_as_it_was():
         warnings.simplefilter("ignore")

@@ -200,14 +200,14 @@ def _written_and_read(kernel: Any, in_memory: dict[str, Any]) -> tuple[set[Any],
 
 def _walk(starts: Iterable[fx.Node], through: set[fx.Node]) -> set[fx.Node]:
     """Return the starts and what leads to them through these nodes."""
-    seen: set[fx.Node] = set()
+    visited: set[fx.Node] = set()
     stack = list(starts)
     while stack:
         node = stack.pop()
-        if node not in seen:
-            seen.add(node)
+        if node not in visited:
+            visited.add(node)
             stack.extend(before for before in node.all_input_nodes if before in through)
-    return seen
+    return visited
 
 
 def _last_steps(nodes: Iterable[fx.Node]) -> dict[fx.Node, str]:

@@ -22,8 +22,8 @@ Call = Callable[..., Any]
 
 def report(code: int, text: str) -> int:
     """Print the outcome on one line, the last one; return the exit code."""
-    word = {SHOWN: "SHOWN", NOT_SHOWN: "NOT SHOWN", CANNOT_TELL: "CANNOT TELL"}[code]
-    print(f"{word}: {' '.join(text.split())[:300]}", flush=True)
+    outcome = {SHOWN: "SHOWN", NOT_SHOWN: "NOT SHOWN", CANNOT_TELL: "CANNOT TELL"}[code]
+    print(f"{outcome}: {' '.join(text.split())[:300]}", flush=True)
     return code
 
 

@@ -24,26 +24,24 @@ def input_tensors(graph: Graph) -> Iterator[tuple[Input, TensorSpec, tuple[int, 
             yield entry, entry.spec, entry.spec.sizes(graph.bindings)
 
 
-def dimensions_of(graph: Graph, word: str) -> tuple[Dimension, ...]:
+def dimensions_of(graph: Graph, axis: str) -> tuple[Dimension, ...]:
     """Return the dimensions that ``batch``, ``sequence``, ``image`` or ``input:dim`` names."""
-    match = re.fullmatch(r"(\w+):(\d+)", word)
+    match = re.fullmatch(r"(\w+):(\d+)", axis)
     if match is not None:
         entry = graph.index.get(match[1])
         spec = entry.spec if isinstance(entry, Input) else None
         if not isinstance(spec, TensorSpec) or int(match[2]) >= len(spec.shape):
-            raise GraphError(
-                f"no input has a dimension {word!r}; inputs: {_describe_inputs(graph)}"
-            )
+            raise GraphError(f"no input has a dimension {axis!r}; inputs: {_list_inputs(graph)}")
         return ((match[1], int(match[2])),)
-    if word not in WORDS:
+    if axis not in WORDS:
         symbols = ", ".join(graph.bindings) or "none"
         raise GraphError(
-            f"{word!r} does not name a size; write {', '.join(WORDS)}, INPUT:DIM "
+            f"{axis!r} does not name a size; write {', '.join(WORDS)}, INPUT:DIM "
             f"or a symbol (this graph has: {symbols})"
         )
-    dimensions = {"batch": _batch, "sequence": _sequence, "image": _image}[word](graph)
+    dimensions = {"batch": _batch, "sequence": _sequence, "image": _image}[axis](graph)
     if not dimensions:
-        raise GraphError(f"no input has a size called {word!r}; inputs: {_describe_inputs(graph)}")
+        raise GraphError(f"no input has a size called {axis!r}; inputs: {_list_inputs(graph)}")
     return tuple(dimensions)
 
 
@@ -84,7 +82,7 @@ def _image(graph: Graph) -> list[Dimension]:
     ]
 
 
-def _describe_inputs(graph: Graph) -> str:
+def _list_inputs(graph: Graph) -> str:
     return ", ".join(f"{e.name}{list(sizes)}" for e, _, sizes in input_tensors(graph)) or "none"
 
 

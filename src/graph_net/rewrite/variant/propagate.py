@@ -81,10 +81,11 @@ def values_of(graph: Graph) -> dict[str, Any]:
 
     A number that the graph reads back from a tensor is the one that a run with seed 0 reads.
     """
-    known = fold_scalars(graph, literal_only=False)
+    scalars = fold_scalars(graph, literal_only=False)
     with fake_values(graph) as values:
         for node in graph.nodes:
-            values[node.name] = known[node.name] if node.name in known else call_fake(node, values)
+            known = node.name in scalars
+            values[node.name] = scalars[node.name] if known else call_fake(node, values)
     return values
 
 
@@ -93,11 +94,11 @@ def with_known_results(graph: Graph) -> Graph:
 
     The others, and those that read them, stay as they are.
     """
-    known = fold_scalars(graph, literal_only=False)
+    scalars = fold_scalars(graph, literal_only=False)
     with fake_values(graph) as values:
         for node in graph.nodes:
-            if node.name in known:
-                values[node.name] = known[node.name]
+            if node.name in scalars:
+                values[node.name] = scalars[node.name]
             elif all(ref.name in values for ref in node.refs):
                 with suppress(GraphError):
                     values[node.name] = call_fake(node, values)

@@ -39,39 +39,39 @@ def with_sizes(graph: Graph, wanted: Mapping[str, int], *, confirm: bool = True)
 
     Without ``confirm`` the second size is not tried: for estimates, not for results.
     """
-    for word, size in wanted.items():
+    for axis, size in wanted.items():
         if size < 1:
-            raise GraphError(f"{word}={size} is not a size; write 1 or more")
-        graph = _with_size(graph, word, size, confirm)
+            raise GraphError(f"{axis}={size} is not a size; write 1 or more")
+        graph = _with_size(graph, axis, size, confirm)
     return graph
 
 
-def size_of(graph: Graph, word: str) -> int:
+def size_of(graph: Graph, axis: str) -> int:
     """Return the current value of a size."""
-    if word in graph.bindings:
-        return graph.bindings[word]
-    name, dim = dimensions_of(graph, word)[0]
+    if axis in graph.bindings:
+        return graph.bindings[axis]
+    name, dim = dimensions_of(graph, axis)[0]
     entry = graph.index[name]
     assert isinstance(entry, Input)
     assert isinstance(entry.spec, TensorSpec)
     return entry.spec.sizes(graph.bindings)[dim]
 
 
-def _with_size(graph: Graph, word: str, size: int, confirm: bool) -> Graph:
-    symbols = {word} if word in graph.bindings else _symbols_at(graph, word)
+def _with_size(graph: Graph, axis: str, size: int, confirm: bool) -> Graph:
+    symbols = {axis} if axis in graph.bindings else _symbols_at(graph, axis)
     if not symbols:
-        dimensions = dimensions_of(graph, word)
+        dimensions = dimensions_of(graph, axis)
         return _carry_numbers(
-            to_aten(graph), word, lambda n: dict.fromkeys(dimensions, n), size, confirm
+            to_aten(graph), axis, lambda n: dict.fromkeys(dimensions, n), size, confirm
         )
     if None not in symbols and _has_symbolic_results(graph):
-        return add_notes(_with_symbols(graph, _assign(symbols, size)), **{f"size_{word}": size})
-    return _resize_sample(graph, word, symbols, size, confirm)
+        return add_notes(_with_symbols(graph, _assign(symbols, size)), **{f"size_{axis}": size})
+    return _resize_sample(graph, axis, symbols, size, confirm)
 
 
-def _symbols_at(graph: Graph, word: str) -> set[str | None]:
+def _symbols_at(graph: Graph, axis: str) -> set[str | None]:
     """Return the symbols that a word stands for; None among them if it is also a number."""
-    symbols = {_symbol_at(graph, dimension) for dimension in dimensions_of(graph, word)}
+    symbols = {_symbol_at(graph, dimension) for dimension in dimensions_of(graph, axis)}
     return set() if symbols == {None} else symbols
 
 
@@ -101,7 +101,7 @@ def _has_symbolic_results(graph: Graph) -> bool:
 
 
 def _resize_sample(
-    graph: Graph, word: str, symbols: Collection[str | None], size: int, confirm: bool
+    graph: Graph, axis: str, symbols: Collection[str | None], size: int, confirm: bool
 ) -> Graph:
     """Resize a graph whose inputs have symbols and whose calls were recorded at one size.
 
@@ -109,21 +109,21 @@ def _resize_sample(
     numbers follow as they do without symbols; if none has to, the symbols stay.
     """
     literal = [
-        dimension for dimension in _dimensions(graph, word) if _symbol_at(graph, dimension) is None
+        dimension for dimension in _dimensions(graph, axis) if _symbol_at(graph, dimension) is None
     ]
 
     def sizes(new: int) -> dict[Dimension, int]:
         return _symbolic_sizes(graph, _assign(symbols, new)) | dict.fromkeys(literal, new)
 
     _check_constraints(graph, _assign(symbols, size))
-    carried = _carry_numbers(to_aten(_at_examples(graph)), word, sizes, size, confirm)
-    if literal or carried.provenance.option(f"variant_followed_{word}"):
+    carried = _carry_numbers(to_aten(_at_examples(graph)), axis, sizes, size, confirm)
+    if literal or carried.provenance.option(f"variant_followed_{axis}"):
         return carried
-    return add_notes(_with_symbols(graph, _assign(symbols, size)), **{f"size_{word}": size})
+    return add_notes(_with_symbols(graph, _assign(symbols, size)), **{f"size_{axis}": size})
 
 
-def _dimensions(graph: Graph, word: str) -> tuple[Dimension, ...]:
-    return () if word in graph.bindings else dimensions_of(graph, word)
+def _dimensions(graph: Graph, axis: str) -> tuple[Dimension, ...]:
+    return () if axis in graph.bindings else dimensions_of(graph, axis)
 
 
 def _symbolic_sizes(graph: Graph, wanted: Mapping[str, int]) -> dict[Dimension, int]:
@@ -207,18 +207,18 @@ Sizes: TypeAlias = Callable[[int], Mapping[Dimension, int]]
 """Maps a size to the dimensions that change with it, and their new sizes."""
 
 
-def _carry_numbers(graph: Graph, word: str, sizes: Sizes, size: int, confirm: bool) -> Graph:
+def _carry_numbers(graph: Graph, axis: str, sizes: Sizes, size: int, confirm: bool) -> Graph:
     before = values_of(graph)
     old = {(name, dim): int(before[name].shape[dim]) for name, dim in sizes(size)}
     if old == dict(sizes(size)):
-        return add_notes(graph, **{f"size_{word}": size})
+        return add_notes(graph, **{f"size_{axis}": size})
     variant, sites = Solver(graph, before, sizes(size)).solve()
     if confirm:
         _confirm(graph, variant, sites, sizes, (next(iter(old.values())), size))
     followed = tuple(f"{name} {path[-1]}: {new}" for (name, path), new in sites.items())
     if len(followed) > NAMED:
         followed = (*followed[:NAMED], f"and {len(followed) - NAMED} more")
-    notes: dict[str, Value] = {f"size_{word}": size, f"followed_{word}": followed}
+    notes: dict[str, Value] = {f"size_{axis}": size, f"followed_{axis}": followed}
     return add_notes(variant, **notes)
 
 

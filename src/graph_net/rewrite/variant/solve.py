@@ -138,13 +138,13 @@ class Solver:
 
     def _nearest(self, number: int) -> Iterator[int]:
         """Yield the calls with sizes that a call depends on, nearest first."""
-        waiting, seen, count = deque([number]), {number}, 0
+        waiting, visited, count = deque([number]), {number}, 0
         while waiting and count < NEAR:
             for ref in self.graph.nodes[waiting.popleft()].refs:
                 earlier = self.position.get(ref.name)
-                if earlier is None or earlier in seen:
+                if earlier is None or earlier in visited:
                     continue
-                seen.add(earlier)
+                visited.add(earlier)
                 waiting.append(earlier)
                 count += 1
                 if size_literals(self.graph.nodes[earlier]):
