@@ -67,22 +67,22 @@ def capture(
     """
     if mode not in MODES:
         raise GraphError(f"{mode!r} is not a mode; choose one of {', '.join(MODES)}")
-    args, kwargs = tuple(args), dict(kwargs or {})
+    call: tuple[tuple[Any, ...], dict[str, Any]] = (tuple(args), dict(kwargs or {}))
     if dtype is not None:
         model.to(dtype)
-        args, kwargs = tree_map(lambda leaf: _cast(leaf, dtype), (args, kwargs))
+        call = tree_map(lambda leaf: _cast(leaf, dtype), call)
     provenance = provenance or Provenance(model=type(model).__name__)
     provenance = replace(provenance, framework_version=torch.__version__.partition("+")[0])
     refused: list[str] = []
-    fake = _mode_of(model, args, kwargs) or FakeTensorMode(allow_non_fake_inputs=True)
+    fake = _mode_of(model, *call) or FakeTensorMode(allow_non_fake_inputs=True)
     with_fake_weights(model, fake)
-    args, kwargs = with_fake_inputs((args, kwargs), fake)
+    call = with_fake_inputs(call, fake)
     if mode != "inference":
-        graph = capture_training(model, args, kwargs, provenance, mode, fake)
+        graph = capture_training(model, *call, provenance, mode, fake)
         return Captured((with_initial_values(graph, initial),), "aot_autograd")
     for way in ways:
         try:
-            graphs, coverage = _WAYS[way](model, args, kwargs, provenance, dynamic_shapes)
+            graphs, coverage = _WAYS[way](model, *call, provenance, dynamic_shapes)
             graphs = tuple(with_initial_values(graph, initial) for graph in graphs)
             return Captured(graphs, way, tuple(refused), coverage)
         except GraphError as error:

@@ -136,8 +136,9 @@ def with_fake_weights(model: nn.Module, mode: FakeTensorMode) -> nn.Module:
         return fakes[id(tensor)]
 
     for module in model.modules():
-        for state in (module._parameters, module._buffers):
-            for name, tensor in state.items():
+        tables: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
+        for table in tables:
+            for name, tensor in table.items():
                 if _is_meta_tensor(tensor):
-                    state[name] = fake(tensor)
+                    table[name] = fake(tensor)
     return model
