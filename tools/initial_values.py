@@ -20,8 +20,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from graph_net.capture.initialiser_store import InitialiserStore, listen
-from graph_net.capture.worker import Budget
+from graph_net.capture.initialiser_store import InitialiserStore, record_initialisers
 from graph_net.capture.zoo import available, load
 from graph_net.capture.zoo.variant import model_name
 from graph_net.corpus.outputs import OutputKind, look_at_all, looks, summary
@@ -49,7 +48,9 @@ def listen_to(pack: Pack, given: argparse.Namespace) -> None:
         entries = [e for e in zoo.entries() if (library, model_name(e)) in named]
         wanted = len({model for name, model in named if name == library})
         failed: Counter[str] = Counter()
-        for _, problem in listen(zoo, entries, heard, given.jobs, Budget(given.seconds, 16.0)):
+        for _, problem in record_initialisers(
+            zoo, entries, heard, given.jobs, Limits.of(given.seconds, 16.0)
+        ):
             failed[problem[:100]] += bool(problem)
         there = sum(heard.problem(library, model_name(e)) == "" for e in entries)
         print(f"{library}: {there} of {wanted} models heard; {(+failed).most_common(5)}")

@@ -15,11 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from graph_net.capture.collect import collect
-from graph_net.capture.worker import Budget, Spool
+from graph_net.capture.worker import Spool
 from graph_net.capture.zoo import Call, ZooEntry, ZooError, available, load
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.pack_collected import gather
 from graph_net.graph import Normal, Role
+from graph_net.isolate import Limits
 from graph_net.results.signature import signature_of
 
 
@@ -74,7 +75,7 @@ class MadeUpZoo:
 def test_good_models_are_captured_and_bad_ones_say_why(tmp_path: Path) -> None:
     zoo, spool = MadeUpZoo(), Spool(tmp_path / "spool")
     wanted = [e for e in zoo.entries() if e.name != "hangs"]
-    found = {r.entry.name: r for r in collect(zoo, wanted, spool, 2, Budget(300, 12.0))}
+    found = {r.entry.name: r for r in collect(zoo, wanted, spool, 2, Limits.of(300, 12.0))}
     assert {name for name, result in found.items() if result.ok} == {
         "linear",
         "same_linear",
@@ -89,17 +90,19 @@ def test_good_models_are_captured_and_bad_ones_say_why(tmp_path: Path) -> None:
 def test_a_model_that_hangs_is_stopped(tmp_path: Path) -> None:
     zoo = MadeUpZoo()
     hangs = [e for e in zoo.entries() if e.name == "hangs"]
-    (result,) = collect(zoo, hangs, Spool(tmp_path), 1, Budget(2, 12.0))
+    (result,) = collect(zoo, hangs, Spool(tmp_path), 1, Limits.of(2, 12.0))
     assert result.reason == "took more than 2 s"
 
 
 def test_equal_graphs_are_packed_once_and_a_pack_is_only_added_to(tmp_path: Path) -> None:
     zoo, spool, pack = MadeUpZoo(), Spool(tmp_path / "spool"), tmp_path / "pack"
     good = [e for e in zoo.entries() if e.name in ("linear", "same_linear")]
-    list(collect(zoo, good, spool, 2, Budget(300, 12.0)))
+    list(collect(zoo, good, spool, 2, Limits.of(300, 12.0)))
     assert gather(spool, pack) == 1
     before = {part: part.read_bytes() for part in pack.iterdir()}
-    list(collect(zoo, [e for e in zoo.entries() if e.name == "relu"], spool, 1, Budget(300, 12.0)))
+    list(
+        collect(zoo, [e for e in zoo.entries() if e.name == "relu"], spool, 1, Limits.of(300, 12.0))
+    )
     assert gather(spool, pack) == 1
     assert len(Pack(pack)) == 2
     assert all(part.read_bytes() == data for part, data in before.items())
@@ -111,11 +114,12 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_collect import MadeUpZoo
 from graph_net.capture.collect import collect
-from graph_net.capture.worker import Budget, Spool
+from graph_net.capture.worker import Spool
+from graph_net.isolate import Limits
 zoo, spool = MadeUpZoo(more=12), Spool(Path({spool!r}))
 wanted = [e for e in zoo.entries() if e.name.startswith("sized") and spool.result(e) is None]
 print(len(wanted), flush=True)
-for result in collect(zoo, wanted, spool, 2, Budget(300, 12.0)):
+for result in collect(zoo, wanted, spool, 2, Limits.of(300, 12.0)):
     print(result.entry.name, flush=True)
 """
 
@@ -162,7 +166,7 @@ def test_an_unknown_zoo_is_told_with_those_that_are_known() -> None:
 
 def test_inputs_called_with_zeros_are_drawn_as_noise(tmp_path: Path) -> None:
     zoo, spool = MadeUpZoo(), Spool(tmp_path)
-    (result,) = collect(zoo, [next(zoo.entries())], spool, 1, Budget(300, 12.0))
+    (result,) = collect(zoo, [next(zoo.entries())], spool, 1, Limits.of(300, 12.0))
     (graph,) = spool.graphs(result)
     (image,) = [entry for entry in graph.inputs if entry.role is Role.INPUT]
     assert image.recipe == Normal(0.0, 1.0)

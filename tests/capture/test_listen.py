@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from graph_net.capture.initialiser_store import InitialiserStore, listen
-from graph_net.capture.worker import Budget
+from graph_net.capture.initialiser_store import InitialiserStore, record_initialisers
 from graph_net.capture.zoo import Call, ZooEntry
 from graph_net.graph import Constant, Uniform
 from graph_net.graph.json_codec import recipe_to_json
+from graph_net.isolate import Limits
 
 
 def _killed() -> nn.Module:
@@ -47,7 +47,10 @@ class MadeUpZoo:
 
 def test_what_is_heard_is_kept_and_failures_say_why(tmp_path: Path) -> None:
     zoo, heard = MadeUpZoo(), InitialiserStore(tmp_path)
-    told = {entry.name: why for entry, why in listen(zoo, zoo.entries(), heard, 2, Budget(60, 8))}
+    told = {
+        entry.name: why
+        for entry, why in record_initialisers(zoo, zoo.entries(), heard, 2, Limits.of(60, 8))
+    }
     assert told["linear"] == ""
     assert told["refused"] == "ValueError: no such model"
     assert told["killed"] == "killed by a signal from outside (SIGKILL)"
@@ -61,5 +64,5 @@ def test_models_that_were_listened_to_are_passed_over(tmp_path: Path) -> None:
     for name in ("refused", "killed"):
         heard.put("testing", name, {}, "known to fail")
     heard.put("testing", "linear", {"weight": recipe_to_json(Constant(2.0))})
-    assert list(listen(zoo, zoo.entries(), heard, 1, Budget(60, 8))) == []
+    assert list(record_initialisers(zoo, zoo.entries(), heard, 1, Limits.of(60, 8))) == []
     assert heard.recipes("testing", "linear") == {"weight": Constant(2.0)}

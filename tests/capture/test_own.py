@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from graph_net.capture import capture_user_model
-from graph_net.capture.user_inputs import OwnInput, OwnSize, parse_dynamic, parse_input
+from graph_net.capture.user_inputs import UserInput, UserSize, parse_dynamic, parse_input
 from graph_net.graph import Graph, GraphError, Role, TensorSpec
 
 SOURCE = """
@@ -134,9 +134,9 @@ def test_without_weights_parameters_have_only_shapes(file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("absent", "has no 'absent'; it has .*Net"),
-        ("number", "is int: no module, and no function"),
-        ("Plain", "is the class Plain, which is no nn.Module"),
+        ("absent", "does not define 'absent'; it defines .*Net"),
+        ("number", "is of type int, neither a module nor a function"),
+        ("Plain", "is the class Plain, which is not an nn.Module"),
         ("Needs", "missing a required argument: 'width'; name a function that makes it"),
         ("product", "it takes a, b: give each as --input"),
     ],
@@ -153,17 +153,17 @@ def test_a_place_is_a_file_and_a_name(place: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match=r"there is no file .*none\.py"):
+    with pytest.raises(GraphError, match=r"none\.py does not exist"):
         capture_user_model(f"{tmp_path / 'none.py'}:make")
 
 
 def test_inputs_are_written_by_dtype_and_sizes() -> None:
-    assert parse_input("x=float32[2, 3]") == OwnInput("x", "float32", (2, 3))
-    assert parse_input("bool[]") == OwnInput("", "bool", ())
-    assert parse_input("ids=int64[4]:9") == OwnInput("ids", "int64", (4,), 9)
-    assert parse_input("on=true") == OwnInput("on", scalar=True)
+    assert parse_input("x=float32[2, 3]") == UserInput("x", "float32", (2, 3))
+    assert parse_input("bool[]") == UserInput("", "bool", ())
+    assert parse_input("ids=int64[4]:9") == UserInput("ids", "int64", (4,), 9)
+    assert parse_input("on=true") == UserInput("on", scalar=True)
     for wrong in ("x", "x=float32", "x=float32[-1]", "x=float32[a]"):
-        with pytest.raises(GraphError, match="is no input"):
+        with pytest.raises(GraphError, match="is not an input"):
             parse_input(wrong)
     with pytest.raises(GraphError, match="no dtype 'float33'"):
         parse_input("x=float33[2]")
@@ -176,16 +176,16 @@ def test_whole_numbers_stay_below_their_bound(file: Path) -> None:
 
 
 def test_dynamic_sizes_are_written_by_place() -> None:
-    assert parse_dynamic("b=x.0,y.1") == OwnSize("b", (("x", 0), ("y", 1)))
-    assert parse_dynamic("b:2..8=x.0") == OwnSize("b", (("x", 0),), 2, 8)
+    assert parse_dynamic("b=x.0,y.1") == UserSize("b", (("x", 0), ("y", 1)))
+    assert parse_dynamic("b:2..8=x.0") == UserSize("b", (("x", 0),), 2, 8)
     for wrong in ("b", "b=x", "b=x.y", "b:2=x.0"):
-        with pytest.raises(GraphError, match="is no dynamic size"):
+        with pytest.raises(GraphError, match="is not a dynamic size"):
             parse_dynamic(wrong)
 
 
 @pytest.mark.parametrize(
     ("dynamic", "words"),
-    [("b=y.0", "no input 'y'; there are x"), ("b=x.2", "input 'x' has no dimension 2")],
+    [("b=y.0", "no input 'y'; it has x"), ("b=x.2", "input 'x' has no dimension 2")],
 )
 def test_a_place_that_no_input_has_is_named(file: Path, dynamic: str, words: str) -> None:
     with pytest.raises(GraphError, match=words):

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graph_net.capture.collect import collect
-from graph_net.capture.worker import Budget, Spool
+from graph_net.capture.worker import Spool
 from graph_net.capture.zoo.variant import Variant
 from graph_net.capture.zoo.zoo import Call, ZooEntry
+from graph_net.isolate import Limits
 from graph_net.testing.models import case
 
 
@@ -28,7 +29,7 @@ class Small:
 
 def test_a_variant_says_what_was_done_and_to_which_model(tmp_path: Path) -> None:
     zoo, spool = Variant(Small(), "training", "bfloat16"), Spool(tmp_path)
-    (result,) = collect(zoo, zoo.entries(), spool, 1, Budget())
+    (result,) = collect(zoo, zoo.entries(), spool, 1, Limits.of(180, 10.0))
     assert result.ok, result.reason
     assert result.entry.name == "decoder@training@bfloat16"
     (graph,) = spool.graphs(result)

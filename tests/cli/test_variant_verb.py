@@ -63,9 +63,9 @@ def test_names_that_are_public_stay(tmp_path: Path, cli: Cli, pack: Path) -> Non
         (("--set", "batch"), "'batch' is not a size; write batch=8"),
         (("--fits", "much"), "'much' is not a size of memory"),
         (("--about", "soon"), "'soon' is not a duration"),
-        (("--dtype", "int8"), "no variant in 'int8'; there are: bfloat16, float16"),
+        (("--dtype", "int8"), "no variant has dtype 'int8'; known: bfloat16, float16"),
         (("--set", "sequence=4"), "no input has a size called 'sequence'"),
-        (("--training", "twice"), "there are: joint, forward, backward"),
+        (("--training", "twice"), "choose one of joint, forward, backward"),
     ],
 )
 def test_mistakes_are_answered_in_a_sentence(

@@ -9,7 +9,7 @@ import torch
 
 from compilers import some_breaks
 from graph_net.compilers import Job, Unsupported, create
-from graph_net.compilers.export import copies
+from graph_net.compilers.export import copy_inputs
 from graph_net.compilers.unsupported import find_unsupported
 from graph_net.graph import Graph
 from graph_net.graph.execute import make_inputs, run
@@ -32,7 +32,7 @@ def test_onnxruntime_gives_outputs_whose_size_only_a_run_tells(tmp_path: Path) -
     job = job_of(some_breaks.size_from_values(), tmp_path)
     runner = create("onnxruntime").compile(job)
     with torch.inference_mode():
-        torch.testing.assert_close(runner(copies(job.inputs)), run(job.graph))
+        torch.testing.assert_close(runner(copy_inputs(job.inputs)), run(job.graph))
 
 
 @pytest.mark.parametrize("compiler", ["onnxruntime", "tvm", "xla"])
@@ -44,7 +44,7 @@ def test_a_number_read_out_of_a_tensor_is_returned_by_every_compiler(
     job = job_of(some_breaks.value_returned(), tmp_path)
     runner = create(compiler).compile(job)
     with torch.inference_mode():
-        found = runner(copies(job.inputs))
+        found = runner(copy_inputs(job.inputs))
     assert found == run(job.graph)
     assert isinstance(found[0], float)
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from graph_net.compilers import Job, Unsupported
-from graph_net.compilers.export import copies, export_program, form_path, pure_function_of
+from graph_net.compilers.export import copy_inputs, export_program, form_path, pure_function_of
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.unsupported import find_unsupported
 from graph_net.graph.execute import flat_outputs, make_inputs, run
@@ -28,7 +28,7 @@ def test_a_program_computes_what_its_graph_does(name: str, tmp_path: Path) -> No
     program = pure_function_of(job)
     module = export_program(job, program).module()
     runner = program.runner(job, lambda tensors: module(*tensors))
-    given, reference = copies(job.inputs), copies(job.inputs)
+    given, reference = copy_inputs(job.inputs), copy_inputs(job.inputs)
     with torch.inference_mode(), torch.random.fork_rng():
         wanted = run(job.graph, reference)
         torch.manual_seed(0)
@@ -82,7 +82,7 @@ def test_copies_keep_layout_and_kind() -> None:
     plain = torch.randn(4, 3).t()
     with torch.inference_mode():
         made = torch.randn(2)
-    first, second, third = copies([plain, made, 7])
+    first, second, third = copy_inputs([plain, made, 7])
     assert first.stride() == plain.stride()
     assert (first.is_inference(), second.is_inference(), third) == (False, True, 7)
 

@@ -13,7 +13,7 @@ from compilers import some_breaks
 from compilers.some_breaks import number_in_the_middle
 from graph_net.compilers import Compiler, Job, Unsupported, create
 from graph_net.compilers.dynamo import MOST_REASONS, MOST_TEXT, DynamoPieces, compilations
-from graph_net.compilers.export import copies
+from graph_net.compilers.export import copy_inputs
 from graph_net.graph import Graph
 from graph_net.graph.execute import make_inputs, run
 
@@ -33,7 +33,7 @@ def _compiled(graph: Graph, place: Path, options: dict[str, Any]) -> tuple[Compi
     before = compilations()
     with torch.inference_mode():
         for _ in range(3):
-            torch.testing.assert_close(runner(copies(job.inputs)), run(graph))
+            torch.testing.assert_close(runner(copy_inputs(job.inputs)), run(graph))
     assert compilations() == before, "a call after compiling compiled again"
     return compiler, runner
 
@@ -76,7 +76,7 @@ def test_a_frame_that_a_random_size_compiles_again_is_compiled_before_the_runner
     runner = create("inductor").compile(job)
     before = compilations()
     with torch.inference_mode():
-        sizes = {len(runner(copies(job.inputs))[0]) for _ in range(8)}
+        sizes = {len(runner(copy_inputs(job.inputs))[0]) for _ in range(8)}
     assert len(sizes) > 1
     assert compilations() == before
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from graph_net.compilers import Job, create, inductor_headers
-from graph_net.compilers.export import copies
+from graph_net.compilers.export import copy_inputs
 from graph_net.graph.execute import make_inputs, run
 from graph_net.testing.compiler_graphs import GRAPHS
 
@@ -40,12 +40,12 @@ def test_calls_after_compiling_never_compile_again(job: Job) -> None:
     runner = create("inductor").compile(job)
     with torch.inference_mode(), torch._dynamo.config.patch(error_on_recompile=True):
         for _ in range(3):
-            torch.testing.assert_close(runner(copies(job.inputs)), run(job.graph))
+            torch.testing.assert_close(runner(copy_inputs(job.inputs)), run(job.graph))
 
 
 def test_modes_and_options_go_together(job: Job) -> None:
     compiler = create("inductor", {"mode": "max-autotune", "epilogue_fusion": False})
-    torch.testing.assert_close(compiler.compile(job)(copies(job.inputs)), run(job.graph))
+    torch.testing.assert_close(compiler.compile(job)(copy_inputs(job.inputs)), run(job.graph))
 
 
 @pytest.fixture
@@ -73,4 +73,4 @@ def test_a_compiler_that_crashes_at_the_headers_leaves_them_unmade(
         inductor_headers, "_compile_something", lambda: os.kill(os.getpid(), signal.SIGUSR2)
     )
     inductor_headers.make_headers()
-    assert not inductor_headers._are_made(headers)
+    assert not inductor_headers._exist(headers)

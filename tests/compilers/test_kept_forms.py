@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from graph_net.compilers import Job
-from graph_net.compilers.form_cache import OUTBOX, KeptForms, form_key, get_or_make, take_forms
+from graph_net.compilers.form_cache import OUTBOX, FormCache, form_key, get_or_make, take_forms
 from graph_net.measure.worker import Worker
 from graph_net.testing.compiler_graphs import GRAPHS
 from measure.asking import mine, small_graph, task
@@ -19,13 +19,13 @@ GRAPH = b"the bytes of a graph"
 KEY = form_key(GRAPH, "cpu")
 
 
-def job(where: Path, forms: KeptForms | None) -> Job:
+def job(where: Path, forms: FormCache | None) -> Job:
     where.mkdir(parents=True, exist_ok=True)
     return Job(GRAPHS["matmul"](), (), "cpu", where, 1, forms)
 
 
-def forms_of(root: Path) -> KeptForms:
-    return KeptForms(root / "forms", root / "outbox")
+def forms_of(root: Path) -> FormCache:
+    return FormCache(root / "forms", root / "outbox")
 
 
 class Maker:
@@ -40,7 +40,7 @@ class Maker:
 
 
 def ask(
-    root: Path, number: int, make: Maker, forms: KeptForms | None, graph: bytes = GRAPH
+    root: Path, number: int, make: Maker, forms: FormCache | None, graph: bytes = GRAPH
 ) -> bytes:
     """The form as a measurement with a directory of its own gets it, and leaves it."""
     asked = job(root / f"work{number}", forms)

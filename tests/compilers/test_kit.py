@@ -55,10 +55,10 @@ class WrongType(Eager):
 
 class ForgetsMutation(Eager):
     def compile(self, job: Job) -> Runner:
-        from graph_net.compilers.export import copies
+        from graph_net.compilers.export import copy_inputs
 
         runner = super().compile(job)
-        return lambda inputs: runner(copies(inputs))
+        return lambda inputs: runner(copy_inputs(inputs))
 
 
 class ChangesTheJob(Eager):
@@ -85,10 +85,10 @@ class ReusesMemory(Eager):
 
 class BoundToTheFirstInputs(Eager):
     def compile(self, job: Job) -> Runner:
-        from graph_net.compilers.export import copies
+        from graph_net.compilers.export import copy_inputs
 
-        runner, kept = super().compile(job), copies(job.inputs)
-        return lambda inputs: runner(copies(kept))
+        runner, kept = super().compile(job), copy_inputs(job.inputs)
+        return lambda inputs: runner(copy_inputs(kept))
 
 
 class CompilesOnce(Eager):

@@ -99,7 +99,7 @@ def test_a_program_that_changes_its_input_is_none_for_cinn(
     record = measured("cinn", CHANGING, tmp_path)
     assert record.failure is not None
     assert record.failure.symptom is Symptom.UNSUPPORTED
-    assert "do not change an input, here x" in record.failure.message
+    assert "cannot change an input, here x" in record.failure.message
 
 
 def test_what_eager_changes_is_compared_and_put_back(tmp_path: Path) -> None:

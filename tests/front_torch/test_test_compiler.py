@@ -134,7 +134,7 @@ def test_options_come_as_json_in_base64(samples: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--model-path", "/nowhere"], "no sample"),
+        (["--model-path", "/nowhere"], "is not a sample"),
         (["--model-path", "{samples}", "--compiler", "lunch"], "unknown compiler 'lunch'"),
         (["--model-path", "{samples}", "--allow-list", "/nowhere"], "/nowhere"),
     ],

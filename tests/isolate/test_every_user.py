@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from graph_net.capture.collect import collect
-from graph_net.capture.initialiser_store import InitialiserStore, listen
-from graph_net.capture.worker import Budget, Spool
+from graph_net.capture.initialiser_store import InitialiserStore, record_initialisers
+from graph_net.capture.worker import Spool
 from graph_net.capture.zoo import Call, ZooEntry
 from graph_net.compilers.eager import Eager
 from graph_net.compilers.tvm_tuning import in_fork
@@ -41,7 +41,7 @@ from measure.asking import measured, small_graph, task
 
 Act = Callable[[], Any]
 LIMITS = Limits(1, 2 << 30)
-BUDGET = Budget(1, 2.0)
+BUDGET = Limits.of(1, 2.0)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def by_capturing(act: Act, tmp_path: Path) -> str:
 
 def by_listening(act: Act, tmp_path: Path) -> str:
     zoo = BadZoo(act)
-    ((_, problem),) = listen(zoo, zoo.entries(), InitialiserStore(tmp_path), 1, BUDGET)
+    ((_, problem),) = record_initialisers(zoo, zoo.entries(), InitialiserStore(tmp_path), 1, BUDGET)
     return problem
 
 

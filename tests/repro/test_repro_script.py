@@ -211,6 +211,10 @@ def test_what_is_wrong_is_named(
     assert said.startswith(f"SHOWN: {why}")
 
 
+def test_a_missing_output_is_counted_in_the_singular() -> None:
+    assert harness.difference([1], [1, 2], {}) == "1 output instead of 2"
+
+
 # -- the clean process --------------------------------------------------------------------------
 
 

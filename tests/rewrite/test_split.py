@@ -8,7 +8,7 @@ from graph_net.graph import Graph, Input, Node, Normal, Ref, TensorSpec, from_by
 from graph_net.graph.execute import digest, run
 from graph_net.rewrite.compose import run_pieces
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.split import cut_places, split
+from graph_net.rewrite.split import cut_positions, split
 from graph_net.testing.models import CASES, case_graph
 from graph_net.validate.fake_run import walk
 
@@ -54,7 +54,7 @@ def test_no_cut_between_a_tuple_and_who_takes_it_apart() -> None:
         Node("left", "operator.getitem", (Ref("both"), 0), result=SPEC),
         Node("right", "operator.getitem", (Ref("both"), 1), result=SPEC),
     )
-    assert cut_places(Graph((X,), nodes, (Ref("left"), Ref("right")))) == [1]
+    assert cut_positions(Graph((X,), nodes, (Ref("left"), Ref("right")))) == [1]
 
 
 def test_no_cut_where_two_names_of_one_changed_storage_cross() -> None:
@@ -67,7 +67,7 @@ def test_no_cut_where_two_names_of_one_changed_storage_cross() -> None:
         Node("write", "aten.add_.Tensor", (Ref("base"), 1.0), result=SPEC),
         Node("out", "aten.relu.default", (Ref("view"),), result=TensorSpec((6, 2), "float32")),
     )
-    assert cut_places(Graph((X,), nodes, (Ref("out"),))) == [1, 3]
+    assert cut_positions(Graph((X,), nodes, (Ref("out"),))) == [1, 3]
 
 
 def test_at_least_one_piece() -> None:

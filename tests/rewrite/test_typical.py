@@ -68,8 +68,8 @@ def test_repeats_are_those_a_search_by_hand_finds(
     text = text_of(lines)
     tokens, owner = text.tokens(), text.owners()
     found = {
-        tuple(tokens[r.places[0] : r.places[0] + length].tolist()): sorted(
-            (int(owner[p]), int(p) - text.starts[owner[p]]) for p in r.places
+        tuple(tokens[r.positions[0] : r.positions[0] + length].tolist()): sorted(
+            (int(owner[p]), int(p) - text.starts[owner[p]]) for p in r.positions
         )
         for r in repeats(tokens, suffixes(tokens, 9), length, owner, maximal=maximal)
     }
@@ -88,14 +88,14 @@ def test_chosen_sequences_recur_and_do_not_overlap_within_a_scale(
     used: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
     for sequence in sequences(text_of(lines), shortest, longest, least):
         assert shortest <= sequence.length <= longest
-        words = {tuple(lines[n][f : f + sequence.length]) for n, f in sequence.places}
+        words = {tuple(lines[n][f : f + sequence.length]) for n, f in sequence.occurrences}
         assert len(words) == 1
         assert sequence.graphs >= least
         scale = 0
         top = longest
         while top // 2 > shortest and sequence.length <= top // 2:
             top, scale = top // 2, scale + 1
-        for n, first in sequence.places:
+        for n, first in sequence.occurrences:
             touched = {(n, first + i) for i in range(sequence.length)}
             assert not touched & used[scale]
             used[scale] |= touched
@@ -105,7 +105,9 @@ def test_chosen_sequences_recur_and_do_not_overlap_within_a_scale(
 def test_what_two_lines_share_completely_is_covered_up_to_a_rest(line: list[int]) -> None:
     """Two equal lines: what is longer than the longest sequence is cut into several."""
     found = list(sequences(text_of([line, line]), 4, 8))
-    covered = {first + i for s in found for n, first in s.places if n == 0 for i in range(s.length)}
+    covered = {
+        first + i for s in found for n, first in s.occurrences if n == 0 for i in range(s.length)
+    }
     assert len(covered) >= len(line) - len(line) % 8
 
 
@@ -113,7 +115,7 @@ def test_the_longest_of_several_is_taken_whole() -> None:
     shared = [5, 6, 7, 8, 9, 5, 7]
     found = list(sequences(text_of([[1, *shared, 2], [3, *shared, 4], shared])))
     assert [(s.length, s.graphs) for s in found] == [(7, 3)]
-    assert found[0].places == ((0, 1), (1, 1), (2, 0))
+    assert found[0].occurrences == ((0, 1), (1, 1), (2, 0))
 
 
 def test_nothing_recurs_in_one_line_alone() -> None:

@@ -9,9 +9,8 @@ from functools import partial
 
 import pytest
 
-from graph_net.capture.worker import Budget
 from graph_net.graph import Graph
-from graph_net.isolate import Finished
+from graph_net.isolate import Finished, Limits
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
 from graph_net.validate.pool import ValidationItem, _verdict, validate_all
@@ -37,7 +36,7 @@ def refuse() -> Graph:
 
 
 def by_name(*tasks: ValidationItem, seconds: int = 60) -> dict[str, ValidationReport]:
-    return {v.name: v for v in validate_all(tasks, 2, Budget(seconds, 8.0))}
+    return {v.name: v for v in validate_all(tasks, 2, Limits.of(seconds, 8.0))}
 
 
 def test_one_that_crashes_does_not_end_the_others() -> None:

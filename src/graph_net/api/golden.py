@@ -29,7 +29,7 @@ def make_reference(
 
     What ``output`` has already is not measured again unless ``again``.
     """
-    from graph_net.compilers import usable
+    from graph_net.compilers import require_compiler
     from graph_net.golden.runs import Lanes, make_golden, stored_keys
     from graph_net.golden.store import GoldenError, GoldenStore
     from graph_net.measure import Protocol
@@ -37,7 +37,7 @@ def make_reference(
     from graph_net.store.records import RecordStore
 
     config = config_of(compiler, GoldenError, "a golden run is of one compiler")
-    usable(config.name)
+    require_compiler(config.name)
     until = options.deadline
     names, source = options.select(graphs)
     # One run is compared with another: nothing is compiled twice, nor run in float64.

@@ -49,7 +49,7 @@ def repro(
     It holds the graph as Python, makes the inputs that were measured, compares eager with the
     compiler and times them in turns. It is run in a clean, confined process before it is written.
     """
-    from graph_net.compilers import usable
+    from graph_net.compilers import require_compiler
     from graph_net.measure.device import require_device
     from graph_net.repro import ReproError, try_script, write_script
     from graph_net.store.atomic import write_text
@@ -61,7 +61,7 @@ def repro(
     own = Path(config.name.partition(":")[0])
     source = read_text(own) if own.suffix == ".py" else None  # named by the user
     text = write_script(name, opened, config, device, t, seconds, source=source)
-    usable(config.name, config.options)
+    require_compiler(config.name, config.options)
     path = Path(output) if output is not None else _default_path(name, config)
     with display_of(progress).waiting("running the script in a clean process"):
         shown = try_script(text, timeout, package=source is not None)

@@ -75,9 +75,9 @@ def decompose(
     Results in ``work`` are not computed again. With ``budget`` the smallest graphs come first and
     none is started after it.
     """
-    from graph_net.capture.worker import Budget
     from graph_net.corpus.decompose import Decomposition
     from graph_net.corpus.subgraph_spool import SubgraphSpool
+    from graph_net.isolate import Limits
 
     if output.resolve() == source.path.resolve():
         raise ValueError(f"{output} is the pack that is read; name another output")
@@ -89,7 +89,7 @@ def decompose(
     missing = decomposition.missing(retry)
     with display_of(progress).progress("decompose", len(missing)) as advance:
         cores = jobs or os.cpu_count() or 1
-        for _ in decomposition.run(missing, cores, Budget(seconds, gigabytes), check, spend):
+        for _ in decomposition.run(missing, cores, Limits.of(seconds, gigabytes), check, spend):
             advance()
     return decomposition, decomposition.write(output)
 

@@ -61,7 +61,7 @@ def validate(
     chosen = graphs if isinstance(graphs, Candidates) else candidates(graphs, where, names, limit)
     if keep is not None and not chosen.structures:
         raise PackError("--keep needs the structures that a pack lists; samples have none")
-    from graph_net.capture.worker import Budget
+    from graph_net.isolate import Limits
     from graph_net.validate.checks import ValidationLimits
     from graph_net.validate.pool import validate_all
     from graph_net.validate.report import with_redundancy
@@ -74,7 +74,7 @@ def validate(
     running = validate_all(
         chosen.tasks(done),
         jobs or os.cpu_count() or 1,
-        Budget(seconds, gigabytes),
+        Limits.of(seconds, gigabytes),
         ValidationLimits(real_bytes, real_flops),
         _zoos(set(chosen.libraries.values())) if against_models else None,
     )

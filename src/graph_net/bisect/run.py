@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from graph_net.bisect.problem import Problem, find_defect
 from graph_net.bisect.search import BisectError, BisectSettings, Witness, bisect, trials
-from graph_net.compilers import CompilerError, usable
+from graph_net.compilers import CompilerError, require_compiler
 from graph_net.compilers.trusted import trusted_config
 from graph_net.graph import Graph
 from graph_net.results import Config, Record
@@ -70,5 +70,5 @@ def bisect_run(
 def usable_config(stored: Config, typed: Collection[Config]) -> Config:
     """The configuration of a record, if it may be run and can be here; raises CompilerError."""
     config = trusted_config(stored, typed)
-    usable(config.name, config.options)
+    require_compiler(config.name, config.options)
     return config

@@ -11,7 +11,7 @@ from graph_net.bisect.infer_specs import infer_specs
 from graph_net.bisect.minimize import Members, minimize
 from graph_net.bisect.problem import LEVEL, Defect, Problem, find_defect
 from graph_net.bisect.values import value_recipes, with_recipes
-from graph_net.compilers import usable
+from graph_net.compilers import require_compiler
 from graph_net.graph import Graph, GraphError, Recipe, to_bytes
 from graph_net.measure import MeasureLimits, Measurement, Protocol
 from graph_net.measure.runner import Ask, lanes
@@ -70,7 +70,7 @@ def trials(configs: Iterable[Config], settings: BisectSettings) -> Iterator[Ask]
     """The processes that trials of these configurations run in, started once for many graphs."""
     names = dict.fromkeys(config.name for config in configs)
     for name in names:
-        usable(name)
+        require_compiler(name)
     with lanes(jobs=settings.jobs, compilers=names, device=settings.device.kind) as ask:
         yield ask
 

@@ -14,7 +14,7 @@ from graph_net.graph.fx import recipe_of
 from graph_net.graph.recipe import Constant, Recipe
 from graph_net.graph.spec import ScalarSpec, TensorSpec
 from graph_net.isolate import Died, Limits, Sandbox, call
-from graph_net.rewrite.compose import as_in_a_run
+from graph_net.rewrite.compose import run_context
 from graph_net.rewrite.split import last_reads
 
 SECONDS = 300
@@ -48,7 +48,7 @@ def _imitated(graph: Graph, device: str, seed: int) -> list[Input]:
     values: dict[str, Any] = {e.name: v for e, v in zip(graph.inputs, inputs, strict=True)}
     del inputs
     found = []
-    with as_in_a_run(device, seed):
+    with run_context(device, seed):
         for position, node in enumerate(graph.nodes):
             value = values[node.name] = call_node(node, values, torch.device(device))
             entry = _as_input(node, value)

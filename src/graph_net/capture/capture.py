@@ -1,4 +1,4 @@
-"""The verb capture: a model in, Graphs out."""
+"""Capture a model as Graphs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ WAYS = ("export", "dynamo")
 class Captured:
     """The graphs of a model, in order; one if it is whole, several if it broke.
 
-    ``refused`` has a sentence for each way or piece that did not work: nothing is lost silently.
-    ``coverage`` is the share of the model's floating-point operations that the graphs hold; None
-    where the model cannot be counted without real values.
+    ``refused`` explains each way or piece that failed: nothing is lost silently. ``coverage`` is
+    the share of the model's floating-point operations that the graphs hold; None if the model
+    cannot be counted without real values.
     """
 
     graphs: tuple[Graph, ...]
@@ -54,45 +54,46 @@ def capture(
     dtype: torch.dtype | None = None,
     initial: Mapping[str, Recipe] | None = None,
 ) -> Captured:
-    """The graphs of one call of a model, at level ``aten`` where that is possible.
+    """Return the graphs of one call of a model, at level ``aten`` where that is possible.
 
     ``export`` gives one whole graph; ``dynamo`` gives one or, where the model breaks, all its
     pieces in order. They are tried in the order of ``ways``. A model built with
     ``graph_net.capture.weights.without_weights`` needs no memory for its parameters; ``initial``
-    are the recipes its initialisers wrote, by name, and what is missing goes by role.
+    holds the recipes that its initialisers wrote, by name, and the rest is chosen by role.
 
     ``mode`` is ``inference``, ``training`` (forward and backward in one graph, through
     AOTAutograd) or one of its parts, ``forward`` and ``backward``. ``dtype`` casts the model (for
     good) and its floating-point inputs first.
     """
     if mode not in MODES:
-        raise GraphError(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
+        raise GraphError(f"{mode!r} is not a mode; choose one of {', '.join(MODES)}")
+    call: tuple[tuple[Any, ...], dict[str, Any]] = (tuple(args), dict(kwargs or {}))
     if dtype is not None:
         model.to(dtype)
-        args, kwargs = tree_map(lambda leaf: _cast(leaf, dtype), (tuple(args), dict(kwargs or {})))
+        call = tree_map(lambda leaf: _cast(leaf, dtype), call)
     provenance = provenance or Provenance(model=type(model).__name__)
     provenance = replace(provenance, framework_version=torch.__version__.partition("+")[0])
     refused: list[str] = []
-    fake = _mode_of(model, args, kwargs) or FakeTensorMode(allow_non_fake_inputs=True)
+    fake = _mode_of(model, *call) or FakeTensorMode(allow_non_fake_inputs=True)
     with_fake_weights(model, fake)
-    given, named = with_fake_inputs((tuple(args), dict(kwargs or {})), fake)
+    call = with_fake_inputs(call, fake)
     if mode != "inference":
-        graph = capture_training(model, given, named, provenance, mode, fake)
+        graph = capture_training(model, *call, provenance, mode, fake)
         return Captured((with_initial_values(graph, initial),), "aot_autograd")
     for way in ways:
         try:
-            graphs, coverage = _WAYS[way](model, given, named, provenance, dynamic_shapes)
-            drawn = tuple(with_initial_values(graph, initial) for graph in graphs)
-            return Captured(drawn, way, tuple(refused), coverage)
+            graphs, coverage = _WAYS[way](model, *call, provenance, dynamic_shapes)
+            graphs = tuple(with_initial_values(graph, initial) for graph in graphs)
+            return Captured(graphs, way, tuple(refused), coverage)
         except GraphError as error:
             refused.append(f"{way}: {error}")
         except Exception as error:
-            refused.append(f"{way}: {type(error).__name__}: {_sentence(error)}")
+            refused.append(f"{way}: {type(error).__name__}: {_summarise(error)}")
     raise GraphError("; ".join(refused))
 
 
-def _sentence(error: Exception) -> str:
-    """The first line of an error, and the first of its list of reasons where it has one."""
+def _summarise(error: Exception) -> str:
+    """Return the first line of an error, and its first listed reason if it has one."""
     lines = [line.strip() for line in str(error).strip().splitlines()] or [""]
     reason = next((line for line in lines[1:] if line.startswith("- ")), "")
     return f"{lines[0][:200]} {reason[:200]}".strip()
@@ -104,14 +105,14 @@ def _cast(leaf: Any, dtype: torch.dtype) -> Any:
 
 
 def _mode_of(
-    model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any] | None
+    model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> FakeTensorMode | None:
-    tensors = [*model.parameters(), *args, *(kwargs or {}).values()]
+    tensors = [*model.parameters(), *args, *kwargs.values()]
     modes = (getattr(tensor, "fake_mode", None) for tensor in tensors)
     return next((mode for mode in modes if mode is not None), None)
 
 
-def _by_export(
+def _export(
     model: nn.Module,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -128,7 +129,7 @@ def _by_export(
     return (graph_of_program(program, provenance, leaves, names),), 1.0
 
 
-def _by_dynamo(
+def _run_dynamo(
     model: nn.Module,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -137,21 +138,21 @@ def _by_dynamo(
 ) -> tuple[tuple[Graph, ...], float | None]:
     from graph_net.rewrite.lower import to_aten
 
-    found: list[Graph] = []
-    inside = 0
+    graphs: list[Graph] = []
+    flops = 0
 
-    def keep(module: fx.GraphModule, examples: list[Any]) -> Callable[..., Any]:
-        part: tuple[tuple[str, Value], ...] = (("part", len(found)),)
+    def record(module: fx.GraphModule, examples: list[Any]) -> Callable[..., Any]:
+        part: tuple[tuple[str, Value], ...] = (("part", len(graphs)),)
         origin = replace(provenance, options=(*provenance.options, *part))
-        found.append(to_aten(from_fx(module, examples, provenance=origin)))
-        return counted(module.forward)
+        graphs.append(to_aten(from_fx(module, examples, provenance=origin)))
+        return count_flops(module.forward)
 
-    def counted(forward: Callable[..., Any]) -> Callable[..., Any]:
+    def count_flops(forward: Callable[..., Any]) -> Callable[..., Any]:
         def run(*values: Any) -> Any:
-            nonlocal inside
+            nonlocal flops
             with FlopCounterMode(display=False) as piece:
                 result = forward(*values)
-            inside += piece.get_total_flops()
+            flops += piece.get_total_flops()
             return result
 
         return run
@@ -163,23 +164,23 @@ def _by_dynamo(
         torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True),
     ):
         warnings.simplefilter("ignore")
-        torch.compile(model, backend=keep, dynamic=dynamic_shapes is not None)(*args, **kwargs)
-    if not found:
-        raise GraphError("nothing was compiled")
-    return tuple(found), _share(inside, model, args, kwargs)
+        torch.compile(model, backend=record, dynamic=dynamic_shapes is not None)(*args, **kwargs)
+    if not graphs:
+        raise GraphError("Dynamo compiled nothing: the model calls no operator on a tensor")
+    return tuple(graphs), _coverage(flops, model, args, kwargs)
 
 
-def _share(
-    part: int, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+def _coverage(
+    flops: int, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> float | None:
-    """A part of the operations of a whole call; the call cannot be counted while it is compiled."""
+    """Return the share of a whole call's operations; it cannot be counted while compiling."""
     try:
         with torch.no_grad(), FlopCounterMode(display=False) as whole:
             model(*args, **kwargs)
     except Exception:  # a fake tensor's value was asked for
         return None
     total = whole.get_total_flops()
-    return part / total if total else 1.0
+    return flops / total if total else 1.0
 
 
-_WAYS = {"export": _by_export, "dynamo": _by_dynamo}
+_WAYS = {"export": _export, "dynamo": _run_dynamo}

@@ -1,4 +1,4 @@
-"""Checks that a captured graph is what it says, without weights."""
+"""Check without weights that a captured graph runs to the shapes it states."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def check_graph_runs(graph: Graph) -> None:
     """Raise unless the stored bytes give the graph back and it runs to the captured shapes."""
     stored = from_bytes(to_bytes(graph))
     if stored != graph:
-        raise GraphError("the stored graph is not the captured one")
+        raise GraphError("the graph read back from its bytes differs from the captured one")
     mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
     with torch.no_grad(), mode:
         outputs = interpret(stored, fake_inputs(stored, mode), torch.device("cpu"))
-    expected = [spec for value in _leaves(graph.output) for spec in [_spec(graph, value)]]
+    expected = [_spec(graph, value) for value in _leaves(graph.output)]
     for position, (spec, leaf) in enumerate(zip(expected, flat_outputs(outputs), strict=True)):
-        if isinstance(spec, TensorSpec) and not _agrees(graph, spec, leaf):
+        if isinstance(spec, TensorSpec) and not _has_shape(graph, spec, leaf):
             shape = tuple(getattr(leaf, "shape", ()))
-            raise GraphError(f"output {position} runs to {shape}, captured as {spec}")
+            raise GraphError(f"output {position} has shape {shape}, captured as {spec}")
 
 
-def _agrees(graph: Graph, spec: TensorSpec, leaf: Any) -> bool:
+def _has_shape(graph: Graph, spec: TensorSpec, leaf: Any) -> bool:
     if not isinstance(leaf, torch.Tensor) or len(leaf.shape) != len(spec.shape):
         return False
     sizes = spec.sizes(graph.bindings)
     return all(
-        isinstance(size, torch.SymInt) or size == known
-        for size, known in zip(leaf.shape, sizes, strict=True)
+        isinstance(size, torch.SymInt) or size == expected
+        for size, expected in zip(leaf.shape, sizes, strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""Many models captured at once, each in a process that may die of it."""
+"""Capture many zoo entries at once, each in a process that may die."""
 
 from __future__ import annotations
 
@@ -7,31 +7,23 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from graph_net.capture.worker import (
-    Budget,
-    Result,
-    Spool,
-    capture_entry,
-    result_from_json,
-    warm_up,
-)
+from graph_net.capture.worker import Result, Spool, capture_entry, result_from_json, warm_up
 from graph_net.capture.zoo.zoo import Zoo, ZooEntry
-from graph_net.isolate import INHERITED, Finished, Pool
+from graph_net.isolate import INHERITED, Finished, Limits, Pool
 
 
 def collect(
-    zoo: Zoo, entries: Iterable[ZooEntry], spool: Spool, jobs: int, budget: Budget
+    zoo: Zoo, entries: Iterable[ZooEntry], spool: Spool, jobs: int, limits: Limits
 ) -> Iterator[Result]:
-    """Results in the order they are ready; one process per entry, ``jobs`` at a time.
+    """Yield results in the order they are ready; one process per entry, ``jobs`` at a time.
 
     Workers are forked from this process, which should have imported torch and the zoo's library
     and must hold no threads that compute. They are not confined: a model is built by a library that
     the user installed, which reads its caches and may download.
     """
     warm_up()
-    pool = Pool(budget.limits, jobs, INHERITED)
-    for done in pool.each(entries, partial(_capture, zoo)):
-        yield _kept(done, spool)
+    for done in Pool(limits, jobs, INHERITED).each(entries, partial(_capture, zoo)):
+        yield _store(done, spool)
 
 
 def _capture(zoo: Zoo, entry: ZooEntry) -> Iterator[Any]:
@@ -41,8 +33,8 @@ def _capture(zoo: Zoo, entry: ZooEntry) -> Iterator[Any]:
     yield from blobs
 
 
-def _kept(done: Finished[ZooEntry], spool: Spool) -> Result:
-    """Store what a process found, or what it died of."""
+def _store(done: Finished[ZooEntry], spool: Spool) -> Result:
+    """Store what a worker answered, or why it died."""
     if done.death is None:
         result, blobs = result_from_json(done.answers[0]), list(done.answers[1:])
     else:

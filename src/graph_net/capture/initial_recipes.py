@@ -1,4 +1,4 @@
-"""Recipes of initial values, and what arithmetic with numbers makes of them.
+"""Recipes of initial values, and the recipes that arithmetic makes of them.
 
 A stored ``Normal`` is drawn at a fifth of its deviation, as GraphNet does with the statistics of
 trained weights. An initialiser's deviation is meant as it is: five times as much is stored.
@@ -17,20 +17,20 @@ from graph_net.graph.recipe import SHRINK, Constant, Literal, Normal, Recipe, Un
 DIGITS = 6
 """Significant digits kept: about what float32 has, so that layers of one kind get one recipe."""
 LARGEST = 1e6
-"""No initialiser writes larger values; memory that nobody wrote may hold some."""
+"""No initialiser writes larger values; uninitialised memory may hold some."""
 REACH = 7
-"""Deviations from the mean beyond which no value is drawn and a bound says nothing."""
+"""Standard deviations beyond which no value is drawn, so that a bound has no effect."""
 
 
 def constant(value: float) -> Constant | None:
-    """One value throughout; None where it is not finite."""
+    """Return the recipe of one repeated value; None if it is not finite."""
     return Constant(_round(value)) if math.isfinite(value) else None
 
 
 def normal(
     mean: float, std: float, low: float | None = None, high: float | None = None
 ) -> Recipe | None:
-    """Values drawn with this very deviation, clamped where a bound can be reached."""
+    """Return the recipe of a normal with this deviation, clamped where a bound can be reached."""
     if not (math.isfinite(mean) and math.isfinite(std)):
         return None
     if std == 0:
@@ -43,16 +43,16 @@ def normal(
 
 
 def uniform(low: float, high: float) -> Recipe | None:
-    """Values spread evenly; one value where the ends are the same."""
+    """Return the recipe of uniform values; of a constant if the ends are equal."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     return constant(low) if low == high else Uniform(_round(low), _round(high))
 
 
-def like(values: torch.Tensor) -> Recipe | None:
-    """A recipe for values that are there: themselves if few or all the same, else statistics.
+def recipe_like(values: torch.Tensor) -> Recipe | None:
+    """Return a recipe for these values: themselves if few or all the same, else statistics.
 
-    None where they are no real numbers, or none that an initialiser would write.
+    None if they are not real numbers, or not such as an initialiser would write.
     """
     if not values.is_floating_point() or values.numel() == 0:
         return None
@@ -68,7 +68,7 @@ def like(values: torch.Tensor) -> Recipe | None:
 
 
 def scale_recipe(recipe: Recipe, factor: float, shift: float = 0.0) -> Recipe | None:
-    """What ``factor * values + shift`` are drawn from."""
+    """Return the recipe of ``factor * values + shift``."""
 
     def move(value: float | None) -> float | None:
         return None if value is None else factor * value + shift
@@ -86,7 +86,7 @@ def scale_recipe(recipe: Recipe, factor: float, shift: float = 0.0) -> Recipe | 
 
 
 def clamp_recipe(recipe: Recipe, low: float | None, high: float | None) -> Recipe | None:
-    """What the values are drawn from once they are clamped."""
+    """Return the recipe of the clamped values."""
     least = -math.inf if low is None else low
     most = math.inf if high is None else high
     if isinstance(recipe, Constant) and not isinstance(recipe.value, complex):
@@ -100,8 +100,8 @@ def clamp_recipe(recipe: Recipe, low: float | None, high: float | None) -> Recip
     return None
 
 
-def normal_from(recipe: Recipe) -> Recipe | None:
-    """What ``erfinv`` makes of evenly spread values: a truncated normal."""
+def erfinv_recipe(recipe: Recipe) -> Recipe | None:
+    """Return the recipe of ``erfinv`` of uniform values: a truncated normal."""
     if not isinstance(recipe, Uniform) or recipe.low < -1 or recipe.high > 1:
         return None
     low, high = _inverse_error(recipe.low), _inverse_error(recipe.high)

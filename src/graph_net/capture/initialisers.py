@@ -1,8 +1,8 @@
-"""The values a model's own initialisers would write, watched while it is built without memory.
+"""The values a model's own initialisers would write, observed while it is built without memory.
 
-Every operator that runs while a model is built passes by. Of tensors without memory, what was
-written last is kept as a recipe: drawing, filling and copying say it, arithmetic with numbers
-changes it, and whatever else writes makes it unknown.
+Every operator that runs while a model is built is intercepted. For tensors without memory the last
+write is kept as a recipe: draws, fills and copies set it, arithmetic with numbers transforms it,
+and any other write makes it unknown.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from graph_net.capture.initial_recipes import (
     clamp_recipe,
     constant,
-    like,
+    erfinv_recipe,
     normal,
-    normal_from,
+    recipe_like,
     scale_recipe,
     uniform,
 )
 from graph_net.graph.operators import Trait, names
 from graph_net.graph.recipe import Constant, Recipe
 
-Found: TypeAlias = Recipe | None
-_PART = names(Trait.PARTIAL_WRITE)
-_SAME = names(Trait.COPY)
-_NOTHING = names(Trait.UNINITIALISED)
+Initial: TypeAlias = Recipe | None
+Writer: TypeAlias = Callable[["Initialisers", tuple[Any, ...], dict[str, Any]], Initial]
+"""Returns the recipe that an in-place call leaves in its first argument."""
+_PARTIAL = names(Trait.PARTIAL_WRITE)
+_COPIES = names(Trait.COPY)
+_UNINITIALISED = names(Trait.UNINITIALISED)
 
 
 @dataclass
-class _Word:
-    """What is known of a storage; ``whole`` where it was said of all of it at once."""
+class _Write:
+    """The recipe of a storage; ``whole`` if it was written all at once."""
 
     storage: torch.UntypedStorage
     recipe: Recipe
@@ -46,17 +48,17 @@ class _Word:
 
 
 class Initialisers(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Keeps the last word on every tensor without memory that is written while it is active.
+    """Records the last write to every tensor without memory while it is active.
 
-    A word on a part of a tensor (an embedding's padding row, the bias of one gate) does not replace
-    a word on the whole: one row of zeros drawn like the others changes little, a table of zeros
-    would silence the model. Where parts are all that is written, the last one that draws stands
-    for the whole.
+    A write to a part of a tensor (an embedding's padding row, the bias of one gate) does not
+    replace a write to the whole: one row of zeros drawn like the others changes little, a table of
+    zeros would silence the model. Where only parts are written, the last one that draws stands for
+    the whole.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._words: dict[int, _Word] = {}
+        self._writes: dict[int, _Write] = {}
         self._unwritten: dict[int, StorageWeakRef] = {}
 
     def __torch_dispatch__(
@@ -68,93 +70,91 @@ class Initialisers(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         out = func(*args, **(kwargs or {}))
         if isinstance(out, torch.Tensor):
-            self._watch(func, args, kwargs or {}, out)
+            self._observe(func, args, kwargs or {}, out)
         return out
 
-    def recipe(self, tensor: torch.Tensor) -> Found:
-        """The last word on a tensor; None where there is none."""
+    def recipe(self, tensor: torch.Tensor) -> Initial:
+        """Return the recipe of a tensor; None if it is unknown."""
         if tensor.device.type != "meta":
-            return None if self._is_unwritten(tensor) else like(tensor)
-        word = self._words.get(_key(tensor))
-        return None if word is None else word.recipe
+            return None if self._is_unwritten(tensor) else recipe_like(tensor)
+        write = self._writes.get(_key(tensor))
+        return None if write is None else write.recipe
 
     def recipes(self, model: nn.Module) -> dict[str, Recipe]:
-        """What a model's parameters and buffers hold, by name: the last word, or real values."""
+        """Return the recipes of a model's parameters and buffers, by name."""
         named = [
             *model.named_parameters(remove_duplicate=False),
             *model.named_buffers(remove_duplicate=False),
         ]
-        found = {name: self.recipe(tensor) for name, tensor in named}
-        return {name: recipe for name, recipe in found.items() if recipe is not None}
+        recipes = {name: self.recipe(tensor) for name, tensor in named}
+        return {name: recipe for name, recipe in recipes.items() if recipe is not None}
 
-    def moved(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        """Say of a tensor without memory what is known of the one it stands for."""
-        self.say(target, self.recipe(source))
+    def copy_recipe(self, source: torch.Tensor, target: torch.Tensor) -> None:
+        """Record for a tensor without memory the recipe of the one it stands for."""
+        self.record(target, self.recipe(source))
 
-    def _watch(
+    def _observe(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: torch.Tensor
     ) -> None:
         name = func.overloadpacket.__name__
         writes = name.endswith("_") and args and isinstance(args[0], torch.Tensor)
         if out.device.type != "meta":
             self._note_written(name, out)
-        elif writes and name in _PART:
+        elif writes and name in _PARTIAL:
             return
         elif writes:
-            self.say(out, self._written(name, out, args, kwargs))
-        elif _key(out) not in self._words:  # otherwise a view
-            self.say(out, self._made(name, args, kwargs))
+            self.record(out, self._written_recipe(name, args, kwargs))
+        elif _key(out) not in self._writes:  # otherwise a view
+            self.record(out, self._factory_recipe(name, args, kwargs))
 
     def _note_written(self, name: str, out: torch.Tensor) -> None:
         """Remember which memory nobody has written yet."""
-        if name in _NOTHING:
-            kept = StorageWeakRef(out.untyped_storage())  # type: ignore[no-untyped-call]
-            self._unwritten[_key(out)] = kept
+        if name in _UNINITIALISED:
+            storage = StorageWeakRef(out.untyped_storage())  # type: ignore[no-untyped-call]
+            self._unwritten[_key(out)] = storage
         elif name.endswith("_") and self._unwritten:
             self._unwritten.pop(_key(out), None)
 
     def _is_unwritten(self, tensor: torch.Tensor) -> bool:
-        kept = self._unwritten.get(_key(tensor))
-        return kept is not None and not kept.expired()  # type: ignore[no-untyped-call]
+        storage = self._unwritten.get(_key(tensor))
+        return storage is not None and not storage.expired()  # type: ignore[no-untyped-call]
 
-    def _written(
-        self, name: str, out: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Found:
+    def _written_recipe(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Initial:
         try:
             return _WRITERS[name](self, args, kwargs) if name in _WRITERS else None
-        except (TypeError, ValueError, IndexError):  # an argument that is no number
+        except (TypeError, ValueError, IndexError):  # an argument that is not a number
             return None
 
-    def _made(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
-        """What a new tensor holds: what its factory says, or an in-place twin would have said."""
+    def _factory_recipe(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Initial:
+        """Return what a new tensor holds: its factory's value, or what an in-place twin writes."""
         try:
             if name in _FACTORIES:
                 return _FACTORIES[name](args)
-            if name in _SAME:
+            if name in _COPIES:
                 return self.recipe(args[0])
             swapped = name in ("mul", "add") and not isinstance(args[0], torch.Tensor)
-            given = (args[1], args[0], *args[2:]) if swapped else args
+            operands = (args[1], args[0], *args[2:]) if swapped else args
             twin = _ARITHMETIC.get(f"{name}_")
-            return None if twin is None else twin(self, given, kwargs)
+            return None if twin is None else twin(self, operands, kwargs)
         except (TypeError, ValueError, IndexError):
             return None
 
-    def say(self, tensor: torch.Tensor, recipe: Found) -> None:
-        """Take this as the last word on a tensor without memory."""
+    def record(self, tensor: torch.Tensor, recipe: Initial) -> None:
+        """Record a write to a tensor without memory."""
         storage = tensor.untyped_storage()
         whole = tensor.numel() * tensor.element_size() >= storage.nbytes()
-        known = self._words.get(storage._cdata)
-        if not whole and known is not None and (known.whole or isinstance(recipe, Constant)):
+        previous = self._writes.get(storage._cdata)
+        if not whole and previous is not None and (previous.whole or isinstance(recipe, Constant)):
             return
         if recipe is not None:
-            self._words[storage._cdata] = _Word(storage, recipe, whole)
+            self._writes[storage._cdata] = _Write(storage, recipe, whole)
         elif whole:
-            self._words.pop(storage._cdata, None)
+            self._writes.pop(storage._cdata, None)
 
 
 @contextmanager
-def silent_initialisers(watch: Initialisers) -> Iterator[None]:
-    """Inside, the initialisers that pass over tensors without memory are heard as well."""
+def patch_initialisers(watch: Initialisers) -> Iterator[None]:
+    """Inside, also observe the initialisers that skip tensors without memory."""
     truncated, orthogonal = nn.init._no_grad_trunc_normal_, nn.init.orthogonal_
 
     def truncated_normal(
@@ -162,14 +162,14 @@ def silent_initialisers(watch: Initialisers) -> Iterator[None]:
     ) -> torch.Tensor:
         if tensor.device.type != "meta":
             return truncated(tensor, mean, std, a, b, generator)
-        watch.say(tensor, normal(mean, std, a, b))
+        watch.record(tensor, normal(mean, std, a, b))
         return tensor
 
     def orthonormal(tensor: torch.Tensor, gain: float = 1, generator: Any = None) -> torch.Tensor:
         if tensor.device.type != "meta":
             return orthogonal(tensor, gain, generator)
         longer = max(len(tensor), tensor.numel() // max(1, len(tensor)))
-        watch.say(tensor, normal(0.0, gain / math.sqrt(longer)))
+        watch.record(tensor, normal(0.0, gain / math.sqrt(longer)))
         return tensor
 
     nn.init._no_grad_trunc_normal_, nn.init.orthogonal_ = truncated_normal, orthonormal
@@ -184,81 +184,73 @@ def _key(tensor: torch.Tensor) -> int:
 
 
 def _number(value: Any) -> float:
-    """A number, or a tensor that is one."""
+    """Return a number, or the value of a tensor of one element."""
     if isinstance(value, torch.Tensor):
         if value.device.type == "meta" or value.numel() != 1:
-            raise ValueError("no number")
+            raise ValueError("not a number")
         return float(value)
     return float(value)
 
 
-def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], at: int, name: str, usual: Any) -> Any:
-    return args[at] if len(args) > at else kwargs.get(name, usual)
+def _get_argument(args: tuple[Any, ...], kwargs: dict[str, Any], index: int, name: str) -> Any:
+    return args[index] if len(args) > index else kwargs.get(name)
 
 
-def _drawn(make: Callable[[float, float], Found], first: float, second: float) -> Any:
-    """A writer that draws with two numbers, given by position."""
+def _draw(make: Callable[[float, float], Initial], first: float, second: float) -> Writer:
+    """Return a writer that draws with two numbers, given by position."""
 
-    def write(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
-        given = [*map(_number, args[1:3]), *(first, second)[max(0, len(args) - 1) :]]
-        return make(given[0], given[1])
+    def write(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Initial:
+        numbers = [*map(_number, args[1:3]), *(first, second)[max(0, len(args) - 1) :]]
+        return make(numbers[0], numbers[1])
 
     return write
 
 
-def _copied(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
-    return watch.recipe(args[1])
+def _transform(
+    change: Callable[[Recipe, tuple[Any, ...], dict[str, Any]], Initial],
+) -> Writer:
+    """Return a writer that changes the recipe of its first argument."""
 
-
-def _filled(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
-    return constant(_number(args[1]))
-
-
-def _changed(change: Callable[[float], tuple[float, float]]) -> Any:
-    """Arithmetic with one number, which gives a factor and a shift."""
-
-    def write(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
+    def write(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Initial:
         recipe = watch.recipe(args[0])
-        number = _number(args[1]) * _number(kwargs.get("alpha", 1))
-        return None if recipe is None else scale_recipe(recipe, *change(number))
+        return None if recipe is None else change(recipe, args, kwargs)
 
     return write
 
 
-def _negated(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
-    recipe = watch.recipe(args[0])
-    return None if recipe is None else scale_recipe(recipe, -1.0)
+def _rescale(coefficients: Callable[[float], tuple[float, float]]) -> Writer:
+    """Return a writer for arithmetic with one number, which gives a factor and a shift."""
+
+    def change(recipe: Recipe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Initial:
+        number = _number(args[1]) * _number(kwargs.get("alpha", 1))
+        return scale_recipe(recipe, *coefficients(number))
+
+    return _transform(change)
 
 
-def _erfinv(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
-    recipe = watch.recipe(args[0])
-    return None if recipe is None else normal_from(recipe)
+def _clamp(recipe: Recipe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Initial:
+    low, high = _get_argument(args, kwargs, 1, "min"), _get_argument(args, kwargs, 2, "max")
+    return clamp_recipe(recipe, low, high)
 
 
-def _clamped(watch: Initialisers, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
-    recipe = watch.recipe(args[0])
-    low, high = _argument(args, kwargs, 1, "min", None), _argument(args, kwargs, 2, "max", None)
-    return None if recipe is None else clamp_recipe(recipe, low, high)
-
-
-_ARITHMETIC: dict[str, Any] = {
-    "mul_": _changed(lambda number: (number, 0.0)),
-    "div_": _changed(lambda number: (1 / number, 0.0) if number else (float("nan"), 0.0)),
-    "add_": _changed(lambda number: (1.0, number)),
-    "sub_": _changed(lambda number: (1.0, -number)),
-    "neg_": _negated,
-    "erfinv_": _erfinv,
-    "clamp_": _clamped,
+_ARITHMETIC: dict[str, Writer] = {
+    "mul_": _rescale(lambda number: (number, 0.0)),
+    "div_": _rescale(lambda number: (1 / number, 0.0) if number else (float("nan"), 0.0)),
+    "add_": _rescale(lambda number: (1.0, number)),
+    "sub_": _rescale(lambda number: (1.0, -number)),
+    "neg_": _transform(lambda recipe, args, kwargs: scale_recipe(recipe, -1.0)),
+    "erfinv_": _transform(lambda recipe, args, kwargs: erfinv_recipe(recipe)),
+    "clamp_": _transform(_clamp),
 }
-_WRITERS: dict[str, Any] = {
+_WRITERS: dict[str, Writer] = {
     **_ARITHMETIC,
-    "normal_": _drawn(normal, 0.0, 1.0),
-    "uniform_": _drawn(uniform, 0.0, 1.0),
+    "normal_": _draw(normal, 0.0, 1.0),
+    "uniform_": _draw(uniform, 0.0, 1.0),
     "zero_": lambda watch, args, kwargs: constant(0.0),
-    "fill_": _filled,
-    "copy_": _copied,
+    "fill_": lambda watch, args, kwargs: constant(_number(args[1])),
+    "copy_": lambda watch, args, kwargs: watch.recipe(args[1]),
 }
-_FACTORIES: dict[str, Callable[[tuple[Any, ...]], Found]] = {
+_FACTORIES: dict[str, Callable[[tuple[Any, ...]], Initial]] = {
     **dict.fromkeys(("zeros", "zeros_like", "new_zeros"), lambda args: constant(0.0)),
     **dict.fromkeys(("ones", "ones_like", "new_ones"), lambda args: constant(1.0)),
     **dict.fromkeys(("full", "full_like"), lambda args: constant(_number(args[1]))),

@@ -1,4 +1,4 @@
-"""``torch.export``'s programs as level-``aten`` Graphs."""
+"""Convert the programs of ``torch.export`` to Graphs of level ``aten``."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def graph_of_program(
     examples: Sequence[torch.Tensor] = (),
     symbols: Mapping[str, str] | None = None,
 ) -> Graph:
-    """The Graph of an exported program: its state as inputs with statistics, its user outputs.
+    """Return the Graph of an exported program, its state as inputs with statistics.
 
     ``examples`` are the tensors it was called with, in order; their values make the recipes of
-    the user inputs. ``symbols`` renames what torch calls a symbol.
+    the user inputs. ``symbols`` renames torch's symbols.
     """
     module = program.graph_module
     inline_regions(module)
@@ -50,28 +50,21 @@ def graph_of_program(
     graph = from_fx(
         module, level=Level.ATEN, roles=reader.roles, provenance=provenance, symbols=symbols
     )
-    return Graph(
-        inputs=tuple(reader.described(entry) for entry in graph.inputs),
-        nodes=graph.nodes,
-        output=graph.output,
-        level=Level.ATEN,
-        symbols=graph.symbols,
-        provenance=provenance,
-    )
+    return replace(graph, inputs=tuple(reader.describe(entry) for entry in graph.inputs))
 
 
 class _StateReader:
-    """Says for each placeholder what it was to the model, and what its values were like."""
+    """Finds each placeholder's role in the model and a recipe like its values."""
 
     def __init__(self, program: ExportedProgram, examples: Sequence[torch.Tensor]) -> None:
-        given = iter(examples)
+        remaining = iter(examples)
         self.state: dict[str, Any] = {**dict(program.state_dict), **dict(program.constants)}
         self.targets: dict[str, str] = {}
         self.examples: dict[str, torch.Tensor | None] = {}
         self.roles: dict[str, Role] = {}
         for spec in program.graph_signature.input_specs:
             if spec.kind not in _ROLES:
-                raise GraphError(f"an input of kind {spec.kind.name} cannot be stored")
+                raise GraphError(f"an input of kind {spec.kind.name} cannot be stored in a graph")
             name = spec.arg.name
             self.roles[name] = _ROLES[spec.kind]
             if spec.target is not None:
@@ -79,20 +72,20 @@ class _StateReader:
             if isinstance(spec.arg, ConstantArgument):
                 self._drop(program.graph_module, name)
             elif spec.kind is InputKind.USER_INPUT and isinstance(spec.arg, TensorArgument):
-                self.examples[name] = next(given, None)
+                self.examples[name] = next(remaining, None)
         kinds = {spec.kind for spec in program.graph_signature.output_specs}
         if kinds - {OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION}:
             raise GraphError("outputs other than the model's own cannot be stored")
 
     def _drop(self, module: fx.GraphModule, name: str) -> None:
-        """A Python argument was burnt into the graph; its placeholder is a leftover."""
+        """Erase the unused placeholder of a Python argument that export made a constant."""
         for node in module.graph.find_nodes(op="placeholder"):
             if node.name == name and not node.users:
                 module.graph.erase_node(node)
                 del self.roles[name]
 
-    def described(self, entry: Input) -> Input:
-        """The input with the name it had in the model, and a recipe like the values it had."""
+    def describe(self, entry: Input) -> Input:
+        """Return the input with its name in the model and a recipe like its values."""
         target = self.targets.get(entry.name)
         value = self.examples.get(entry.name) if target is None else self.state.get(target)
         if isinstance(value, torch.Tensor):
@@ -101,7 +94,7 @@ class _StateReader:
 
 
 def _recipe(entry: Input, value: torch.Tensor) -> Recipe:
-    """What imitates a value; a table that the code itself holds is kept as it is."""
+    """Return a recipe that imitates a value; a table that the code itself holds stays as it is."""
     real = type(value) in (torch.Tensor, torch.nn.Parameter) and value.device.type != "meta"
     if entry.role is Role.CONSTANT and real and value.numel() <= MAX_CONSTANT_ELEMENTS:
         return constant_of(value)
@@ -109,14 +102,14 @@ def _recipe(entry: Input, value: torch.Tensor) -> Recipe:
 
 
 def inline_regions(module: fx.GraphModule) -> None:
-    """Put the bodies of grad-mode and (disabled) autocast regions where they are called."""
+    """Inline the bodies of grad-mode and (disabled) autocast regions where they are called."""
     for node in list(module.graph.nodes):
         if node.op != "call_function" or getattr(node.target, "__name__", "") not in _INLINED:
             continue
         submodule = next(a for a in node.args if isinstance(a, fx.Node) and a.op == "get_attr")
         position = node.args.index(submodule)
         if node.target.__name__ == "wrap_with_autocast" and node.args[2] is not False:
-            raise GraphError("an autocast region is switched on", node=node.name)
+            raise GraphError("a region with autocast enabled cannot be inlined", node=node.name)
         body = getattr(module, str(submodule.target))
         inline_regions(body)
         _inline(module, node, body, node.args[position + 1 :])
@@ -128,22 +121,21 @@ def _inline(
     module: fx.GraphModule, call: fx.Node, body: fx.GraphModule, args: tuple[Any, ...]
 ) -> None:
     values: dict[fx.Node, Any] = {}
-    given = iter(args)
+    operands = iter(args)
     result: Any = None
     with module.graph.inserting_before(call):
         for node in body.graph.nodes:
             if node.op == "placeholder":
-                values[node] = next(given)
+                values[node] = next(operands)
             elif node.op == "output":
                 result = fx.map_arg(node.args[0], values.__getitem__)
+            elif node.op == "get_attr":
+                name = re.sub(r"\W", "_", f"{call.name}_{node.target}")
+                setattr(module, name, getattr(body, str(node.target)))
+                values[node] = module.graph.get_attr(name)
+                values[node].meta = dict(node.meta)
             else:
-                if node.op == "get_attr":
-                    name = re.sub(r"\W", "_", f"{call.name}_{node.target}")
-                    setattr(module, name, getattr(body, str(node.target)))
-                    values[node] = module.graph.get_attr(name)
-                    values[node].meta = dict(node.meta)
-                else:
-                    values[node] = module.graph.node_copy(node, values.__getitem__)
+                values[node] = module.graph.node_copy(node, values.__getitem__)
     for user in list(call.users):
         if isinstance(result, (tuple, list)):
             user.replace_all_uses_with(result[int(user.args[1])])  # type: ignore[arg-type]

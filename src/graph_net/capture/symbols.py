@@ -1,4 +1,4 @@
-"""The names that a caller gave to sizes, for the symbols that torch.export made of them."""
+"""The caller's names for sizes, for the symbols that torch.export makes of them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from torch.utils._pytree import tree_leaves
 
 from graph_net.graph.expr import FUNCTIONS
 
-Place = tuple[int, int]
-"""A tensor among the leaves of the arguments, and one of its dimensions."""
+Dimension = tuple[int, int]
+"""The index of a tensor among the leaves of the arguments, and one of its dimensions."""
 
 
 def symbol_names(
@@ -26,28 +26,28 @@ def symbol_names(
     kwargs: Mapping[str, Any],
     dynamic_shapes: Any,
 ) -> dict[str, str]:
-    """What the caller calls the symbols of a program: ``{"s58": "batch"}``.
+    """Map the symbols of a program to the caller's names: ``{"s58": "batch"}``.
 
     torch.export numbers its symbols and forgets the name of a ``Dim``. A name that means
     something else in an expression is left out.
     """
     sizes = _sizes(program)
-    found: dict[str, str] = {}
-    for place, name in _named(model, args, kwargs, dynamic_shapes):
-        size = sizes.get(place)
+    names: dict[str, str] = {}
+    for dimension, name in _named_dimensions(model, args, kwargs, dynamic_shapes):
+        size = sizes.get(dimension)
         symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else ()
-        if len(symbols) == 1 and _is_free(name, found):
-            found.setdefault(str(next(iter(symbols))), name)
-    return found
+        if len(symbols) == 1 and _is_free(name, names):
+            names.setdefault(str(next(iter(symbols))), name)
+    return names
 
 
-def _is_free(name: str, found: Mapping[str, str]) -> bool:
+def _is_free(name: str, names: Mapping[str, str]) -> bool:
     plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
-    return plain and name not in FUNCTIONS and name not in found.values()
+    return plain and name not in FUNCTIONS and name not in names.values()
 
 
-def _sizes(program: ExportedProgram) -> dict[Place, Any]:
-    """The sizes of a program's own inputs."""
+def _sizes(program: ExportedProgram) -> dict[Dimension, Any]:
+    """Return the sizes of a program's user inputs."""
     values = {
         node.name: node.meta.get("val")
         for node in program.graph_module.graph.find_nodes(op="placeholder")
@@ -65,27 +65,27 @@ def _sizes(program: ExportedProgram) -> dict[Place, Any]:
     }
 
 
-def _named(
+def _named_dimensions(
     model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic_shapes: Any
-) -> Iterator[tuple[Place, str]]:
-    """Every dimension that has a name, with the name."""
+) -> Iterator[tuple[Dimension, str]]:
+    """Yield every dimension that has a name, with the name."""
     leaves = [leaf for leaf in tree_leaves((args, dict(kwargs))) if isinstance(leaf, torch.Tensor)]
     order = {id(leaf): number for number, leaf in enumerate(leaves)}
     bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
-    given: Any = dict(bound) if isinstance(dynamic_shapes, Mapping) else tuple(bound.values())
-    for tensor, dims in _pairs(given, dynamic_shapes):
-        for dim, named in _items(dims):
-            if isinstance(named, Dim):
-                yield (order[id(tensor)], int(dim)), getattr(named, "root", named).__name__
+    arguments: Any = dict(bound) if isinstance(dynamic_shapes, Mapping) else tuple(bound.values())
+    for tensor, dims in _pairs(arguments, dynamic_shapes):
+        for dim, symbol in _items(dims):
+            if isinstance(symbol, Dim):
+                yield (order[id(tensor)], int(dim)), getattr(symbol, "root", symbol).__name__
 
 
-def _pairs(given: Any, shapes: Any) -> Iterator[tuple[torch.Tensor, Any]]:
-    """Tensors with what was said of their dimensions, through lists and dictionaries."""
-    if isinstance(given, torch.Tensor):
-        yield given, shapes
-    elif isinstance(given, (Mapping, list, tuple)) and shapes is not None:
+def _pairs(argument: Any, shapes: Any) -> Iterator[tuple[torch.Tensor, Any]]:
+    """Yield tensors with their part of ``dynamic_shapes``, through lists and dictionaries."""
+    if isinstance(argument, torch.Tensor):
+        yield argument, shapes
+    elif isinstance(argument, (Mapping, list, tuple)) and shapes is not None:
         for key, shape in _items(shapes):
-            yield from _pairs(given[key], shape)
+            yield from _pairs(argument[key], shape)
 
 
 def _items(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -1,7 +1,7 @@
-"""Training: forward and backward together as AOTAutograd joins them, and each part.
+"""Capture training: forward and backward joined by AOTAutograd, or either part.
 
-The loss is the sum of the means of all floating-point outputs: what a real loss adds is a few
-operators at the end, and the gradients flow through the whole model either way.
+The loss is the sum of the means of all floating-point outputs: a real loss adds a few operators
+at the end, and the gradients flow through the whole model either way.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from graph_net.graph.spec import TensorSpec
 
 MODES = ("inference", "training", "forward", "backward")
 MODE = "mode"
-"""The option of a graph's provenance that says which of these it is; inference if it says none."""
+"""The provenance option that holds the mode; without it a graph is inference."""
 
 
 @dataclass
-class _Seen:
-    """What AOTAutograd showed: the joint graph and its two parts."""
+class _Traces:
+    """The joint graph that AOTAutograd makes, and its two parts."""
 
     joint: fx.GraphModule | None = None
     forward: fx.GraphModule | None = None
@@ -39,14 +39,14 @@ class _Seen:
 
 
 def _loss(outputs: Any) -> torch.Tensor:
-    found = [
+    means = [
         leaf.float().mean()
         for leaf in tree_leaves(outputs)
         if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and leaf.requires_grad
     ]
-    if not found:
-        raise GraphError("no output of the model has a gradient")
-    return sum(found[1:], found[0])
+    if not means:
+        raise GraphError("no output of the model has a gradient: none depends on a parameter")
+    return sum(means[1:], means[0])
 
 
 def capture_training(
@@ -57,54 +57,55 @@ def capture_training(
     mode: str,
     fake: FakeTensorMode,
 ) -> Graph:
-    """The joint graph of a training step, or its forward or backward part.
+    """Return the joint graph of a training step, or its forward or backward part.
 
-    The model is put into training mode, and back into the mode it was in.
+    The model is put into training mode and back afterwards.
     """
-    was = model.training
+    was_training = model.training
     model.train()
     try:
-        seen = _trace(model, (tuple(args), dict(kwargs)), fake)
+        traces = _trace(model, (tuple(args), dict(kwargs)), fake)
     finally:
-        model.train(was)
-    module = {"training": seen.joint, "forward": seen.forward, "backward": seen.backward}[mode]
+        model.train(was_training)
+    parts = {"training": traces.joint, "forward": traces.forward, "backward": traces.backward}
+    module = parts[mode]
     if module is None:
         raise GraphError(f"AOTAutograd made no {mode} graph")
     origin = replace(provenance, options=(*provenance.options, (MODE, mode)))
     tidy(module)
     graph = from_fx(module, level=Level.ATEN, roles=_roles(module, model), provenance=origin)
-    return replace(graph, inputs=tuple(_described(entry, model) for entry in graph.inputs))
+    return replace(graph, inputs=tuple(_describe(entry, model) for entry in graph.inputs))
 
 
-def _trace(model: nn.Module, call: tuple[Any, Any], fake: FakeTensorMode) -> _Seen:
+def _trace(model: nn.Module, call: tuple[Any, Any], fake: FakeTensorMode) -> _Traces:
     from torch._functorch.aot_autograd import aot_function
     from torch._functorch.partitioners import default_partition
 
     leaves, tree = tree_flatten(call)
     named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    seen = _Seen()
+    traces = _Traces()
 
     def step(*values: Any) -> torch.Tensor:
-        """The loss, as a function of state and inputs."""
+        """Return the loss as a function of state and inputs."""
         state = dict(zip(named, values, strict=False))
         args, kwargs = tree_unflatten(list(values[len(named) :]), tree)
         return _loss(torch.func.functional_call(model, state, args, kwargs, tie_weights=True))
 
     def partition(joint: fx.GraphModule, inputs: Any, **options: Any) -> Any:
-        seen.joint = copy.deepcopy(joint)
+        traces.joint = copy.deepcopy(joint)
         return default_partition(joint, inputs, **options)
 
-    def keep(name: str) -> Callable[..., Any]:
+    def save_as(name: str) -> Callable[..., Any]:
         def compiler(module: fx.GraphModule, examples: Any) -> Any:
-            setattr(seen, name, module)
+            setattr(traces, name, module)
             return module
 
         return compiler
 
     compiled = aot_function(
         step,
-        fw_compiler=keep("forward"),
-        bw_compiler=keep("backward"),
+        fw_compiler=save_as("forward"),
+        bw_compiler=save_as("backward"),
         partition_fn=partition,
     )
     with warnings.catch_warnings(), torch.enable_grad():
@@ -113,29 +114,27 @@ def _trace(model: nn.Module, call: tuple[Any, Any], fake: FakeTensorMode) -> _Se
         # the operators that it consists of.
         with torch.backends.mkldnn.flags(enabled=False):
             # On tensors without values: the step must leave no gradient and no statistics behind.
-            loss = compiled(*(_faked(value, fake) for value in (*named.values(), *leaves)))
-            if seen.backward is None:
+            loss = compiled(*(_make_fake(value, fake) for value in (*named.values(), *leaves)))
+            if traces.backward is None:
                 loss.backward()
-    return seen
+    return traces
 
 
-def _faked(value: Any, fake: FakeTensorMode) -> Any:
+def _make_fake(value: Any, fake: FakeTensorMode) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
-    made = value if isinstance(value, FakeTensor) else fake.from_tensor(value, static_shapes=True)
-    return made.detach().requires_grad_(value.requires_grad)
+    tensor = value if isinstance(value, FakeTensor) else fake.from_tensor(value, static_shapes=True)
+    return tensor.detach().requires_grad_(value.requires_grad)
 
 
 def _roles(module: fx.GraphModule, model: nn.Module) -> dict[str, Role]:
-    """AOTAutograd numbers its inputs: parameters, then buffers, then what the model was given."""
+    """Return each placeholder's role; AOTAutograd numbers parameters, buffers, then inputs."""
     state = _state(model)
     roles = {}
     for node in module.graph.find_nodes(op="placeholder"):
-        place = _place(node.name)
-        if place is None or place >= len(state):
-            roles[str(node.target)] = Role.INPUT
-        else:
-            roles[str(node.target)] = state[place][1]
+        index = primal_index(node.name)
+        in_state = index is not None and index < len(state)
+        roles[str(node.target)] = state[index or 0][1] if in_state else Role.INPUT
     return roles
 
 
@@ -144,15 +143,16 @@ def _state(model: nn.Module) -> list[tuple[str, Role]]:
     return parameters + [(name, Role.BUFFER) for name, _ in model.named_buffers()]
 
 
-def _place(name: str) -> int | None:
+def primal_index(name: str) -> int | None:
+    """Return the position of the input that AOTAutograd names ``primals_1``, ``primals_2``, …"""
     number = name.removeprefix("primals_")
     return int(number) - 1 if name.startswith("primals_") and number.isdecimal() else None
 
 
-def _described(entry: Input, model: nn.Module) -> Input:
-    state, place = _state(model), _place(entry.name)
-    if place is not None and place < len(state):
-        return replace(entry, original=state[place][0])
+def _describe(entry: Input, model: nn.Module) -> Input:
+    state, index = _state(model), primal_index(entry.name)
+    if index is not None and index < len(state):
+        return replace(entry, original=state[index][0])
     scalar = isinstance(entry.spec, TensorSpec) and not entry.spec.shape
     if entry.name.startswith("tangents_") and scalar:
         return replace(entry, recipe=Normal(1.0, 0.0))  # the gradient of the loss by itself

@@ -1,4 +1,4 @@
-"""A model of the user's own, named by its file: ``model.py:make``.
+"""Capture a model from the user's own file: ``model.py:make``.
 
 The file is imported and what it names is called. It is the user's own program, named by the user:
 no stored name ever comes here.
@@ -18,7 +18,7 @@ from torch import nn
 
 from graph_net.capture.capture import WAYS, Captured, capture
 from graph_net.capture.check import check_graph_runs
-from graph_net.capture.user_inputs import OwnInput, dynamic_shapes, parse_dynamic, parse_input
+from graph_net.capture.user_inputs import UserInput, dynamic_shapes, parse_dynamic, parse_input
 from graph_net.capture.weights import without_weights
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Provenance
@@ -27,8 +27,8 @@ from graph_net.user_file import imports_beside, run_user_file
 
 
 @dataclass(frozen=True, slots=True)
-class OwnModel:
-    """A module, and what its file says to call it with."""
+class UserModel:
+    """A module, and the inputs that its file gives for it."""
 
     module: nn.Module
     args: tuple[Any, ...] = ()
@@ -41,16 +41,16 @@ class _Function(nn.Module):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.function = function
-        self.forward = function  # its parameters' names are those of the inputs
+        self.forward = function  # so that the inputs have its parameters' names
 
 
 def module_of(model: nn.Module | Callable[..., Any]) -> nn.Module:
-    """Return a module as it is, and a function as a module."""
+    """Return a module as it is, a function wrapped in a module."""
     return model if isinstance(model, nn.Module) else _Function(model)
 
 
 def capture_user_model(
-    place: str,
+    location: str,
     inputs: Sequence[str] = (),
     dynamic: Sequence[str] = (),
     *,
@@ -59,28 +59,28 @@ def capture_user_model(
     dtype: str = "",
     ways: Sequence[str] = WAYS,
 ) -> Captured:
-    """The graphs of a model in a file of the user's own, which is run: ``model.py:make``.
+    """Return the graphs of a model in a file of the user's own, which is run: ``model.py:make``.
 
     ``inputs`` are written ``x=float32[2,3,224,224]``, ``dynamic`` sizes ``batch=x.0,y.0``. Without
     ``weights`` parameters take no memory. Each graph is checked as a zoo's is.
     """
-    given = [parse_input(text) for text in inputs]
-    named = [parse_dynamic(text) for text in dynamic]
-    if named and mode != "inference":
-        raise GraphError(f"sizes of a {mode} graph are fixed; leave --dynamic out")
+    user_inputs = [parse_input(text) for text in inputs]
+    sizes = [parse_dynamic(text) for text in dynamic]
+    if sizes and mode != "inference":
+        raise GraphError(f"the sizes of a {mode} graph are fixed; leave --dynamic out")
     torch.manual_seed(0)
     with nullcontext() if weights else without_weights():
-        model = own_model(place)
-    args, kwargs = _call(model, given)
-    shapes = dynamic_shapes(model.module.forward, args, kwargs, named) if named else None
-    name = place.rpartition(":")[2] or type(model.module).__name__
+        model = load_user_model(location)
+    args, kwargs = _arguments(model, user_inputs)
+    shapes = dynamic_shapes(model.module.forward, args, kwargs, sizes) if sizes else None
+    name = location.rpartition(":")[2] or type(model.module).__name__
     captured = capture(
         model.module.eval() if mode == "inference" else model.module,
         args,
         kwargs,
-        provenance=Provenance(library=Path(place.rpartition(":")[0]).stem, model=name),
+        provenance=Provenance(library=Path(location.rpartition(":")[0]).stem, model=name),
         dynamic_shapes=shapes,
-        ways=("export",) if named else ways,  # Dynamo would choose sizes and names of its own
+        ways=("export",) if sizes else ways,  # Dynamo would choose sizes and names of its own
         mode=mode,
         dtype=torch_dtype(dtype) if dtype else None,
     )
@@ -89,46 +89,48 @@ def capture_user_model(
     return captured
 
 
-def own_model(place: str) -> OwnModel:
-    """The model that ``file.py:name`` stands for; the file is run.
+def load_user_model(location: str) -> UserModel:
+    """Run ``file.py`` and return the model that ``file.py:name`` stands for.
 
     The name is a module, a class of one, a function that makes one (it needs no argument and
     gives a module, or a module and its inputs), or a function of tensors, which is the model.
     """
-    path, _, name = place.rpartition(":")
+    path, _, name = location.rpartition(":")
     if not path.endswith(".py") or not name:
-        raise GraphError(f"{place!r} names no model; write path/to/file.py:name")
+        raise GraphError(f"{location!r} does not name a model; write path/to/file.py:name")
     if not Path(path).is_file():
-        raise GraphError(f"there is no file {path}")
+        raise GraphError(f"{path} does not exist; give the path of a Python file")
     with imports_beside(Path(path)):
         module = run_user_file(Path(path))
         if not hasattr(module, name):
-            known = ", ".join(word for word in vars(module) if not word.startswith("_"))
-            raise GraphError(f"{path} has no {name!r}; it has {known}")
-        return _model_of(getattr(module, name), place)
+            names = ", ".join(key for key in vars(module) if not key.startswith("_"))
+            raise GraphError(f"{path} does not define {name!r}; it defines {names}")
+        return _model_of(getattr(module, name), location)
 
 
-def _model_of(found: Any, place: str) -> OwnModel:
-    if isinstance(found, nn.Module):
-        return OwnModel(found)
-    if isinstance(found, tuple) and len(found) == 2:
-        model, inputs = found
-        args, kwargs = ((), inputs) if isinstance(inputs, Mapping) else (_listed(inputs), None)
-        return OwnModel(_model_of(model, place).module, args, kwargs)
-    if isinstance(found, type) and not issubclass(found, nn.Module):
-        raise GraphError(f"{place} is the class {found.__name__}, which is no nn.Module")
-    if not callable(found):
-        raise GraphError(f"{place} is {type(found).__name__}: no module, and no function")
-    if _lacks(found) is None:
-        return _model_of(found(), place)
-    if isinstance(found, type):
-        why = f"{place} cannot be made: {_lacks(found)}; name a function that makes it"
+def _model_of(value: Any, location: str) -> UserModel:
+    if isinstance(value, nn.Module):
+        return UserModel(value)
+    if isinstance(value, tuple) and len(value) == 2:
+        model, inputs = value
+        args, kwargs = ((), inputs) if isinstance(inputs, Mapping) else (_as_args(inputs), None)
+        return UserModel(_model_of(model, location).module, args, kwargs)
+    if isinstance(value, type) and not issubclass(value, nn.Module):
+        raise GraphError(f"{location} is the class {value.__name__}, which is not an nn.Module")
+    if not callable(value):
+        raise GraphError(
+            f"{location} is of type {type(value).__name__}, neither a module nor a function"
+        )
+    if _unbound(value) is None:
+        return _model_of(value(), location)
+    if isinstance(value, type):
+        why = f"{location} needs arguments: {_unbound(value)}; name a function that makes it"
         raise GraphError(why)
-    return OwnModel(module_of(found))
+    return UserModel(module_of(value))
 
 
-def _lacks(function: Callable[..., Any]) -> str | None:
-    """Why a function cannot be called without arguments; None where it can."""
+def _unbound(function: Callable[..., Any]) -> str | None:
+    """Return why a function cannot be called without arguments; None if it can."""
     try:
         inspect.signature(function).bind()
     except TypeError as error:
@@ -136,15 +138,17 @@ def _lacks(function: Callable[..., Any]) -> str | None:
     return None
 
 
-def _listed(inputs: Any) -> tuple[Any, ...]:
+def _as_args(inputs: Any) -> tuple[Any, ...]:
     return tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
 
 
-def _call(model: OwnModel, given: Sequence[OwnInput]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What to call a model with: the inputs of the command line, else those of its file."""
-    if given:
-        args = tuple(entry.value() for entry in given if not entry.name)
-        kwargs = {entry.name: entry.value() for entry in given if entry.name}
+def _arguments(
+    model: UserModel, user_inputs: Sequence[UserInput]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return what to call a model with: the command line's inputs, else those of its file."""
+    if user_inputs:
+        args = tuple(entry.value() for entry in user_inputs if not entry.name)
+        kwargs = {entry.name: entry.value() for entry in user_inputs if entry.name}
     else:
         args, kwargs = model.args, dict(model.kwargs or {})
     try:

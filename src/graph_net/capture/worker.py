@@ -1,8 +1,8 @@
-"""One model captured, and what came of it, which lies in two files.
+"""Capture one zoo entry, and keep its result in two files.
 
 The result of an entry is ``KEY.json`` (what happened) and ``KEY.bin`` (the graphs, one after
 another, lengths in the JSON). Each is written aside and renamed, the JSON last: it marks a
-complete result, so a killed collection resumes without losing or repeating what was finished.
+complete result, so a killed collection resumes without losing or repeating finished work.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import resource
 import time
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,28 +31,14 @@ from graph_net.graph import (
     from_bytes,
     to_bytes,
 )
-from graph_net.isolate import Limits
 from graph_net.results.signature import signature_of
 from graph_net.store.atomic import write_bytes
 from graph_net.store.files import read_bytes, read_text
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """What one model, or one graph, may cost in the process that works on it."""
-
-    seconds: int = 180
-    gigabytes: float = 10.0
-
-    @property
-    def limits(self) -> Limits:
-        """The same as a process is given them."""
-        return Limits.of(self.seconds, self.gigabytes)
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
-    """What became of an entry."""
+    """The outcome of capturing a zoo entry."""
 
     entry: ZooEntry
     ok: bool
@@ -77,12 +64,12 @@ class Spool:
         path.mkdir(parents=True, exist_ok=True)
 
     def key(self, entry: ZooEntry) -> str:
-        """A file name for an entry."""
-        word = re.sub(r"\W+", "_", f"{entry.library}-{entry.name}")[:80]
-        return f"{word}-{sha256(f'{entry.library}/{entry.name}'.encode()).hexdigest()[:8]}"
+        """Return the file name of an entry, without suffix."""
+        stem = re.sub(r"\W+", "_", f"{entry.library}-{entry.name}")[:80]
+        return f"{stem}-{sha256(f'{entry.library}/{entry.name}'.encode()).hexdigest()[:8]}"
 
     def result(self, entry: ZooEntry) -> Result | None:
-        """What is known of an entry."""
+        """Return the stored result of an entry, or None if it has none."""
         try:
             tree = json.loads(read_text(self.path / f"{self.key(entry)}.json"))
         except (FileNotFoundError, ValueError):
@@ -90,13 +77,10 @@ class Spool:
         return result_from_json(tree)
 
     def graphs(self, result: Result) -> list[Graph]:
-        """The graphs of a result."""
+        """Read the graphs of a result."""
         data = read_bytes(self.path / f"{self.key(result.entry)}.bin")
-        found, place = [], 0
-        for length in result.lengths:
-            found.append(from_bytes(data[place : place + length]))
-            place += length
-        return found
+        ends = accumulate(result.lengths, initial=0)
+        return [from_bytes(data[start:end]) for start, end in pairwise(ends)]
 
     def put(self, result: Result, blobs: list[bytes]) -> None:
         """Store a result and its graphs."""
@@ -108,14 +92,14 @@ class Spool:
 
 
 def result_from_json(tree: dict[str, Any]) -> Result:
-    """The result that was written as its fields."""
+    """Return the result that ``dataclasses.asdict`` made this tree from."""
     entry = ZooEntry(**{**tree["entry"], "tags": tuple(tree["entry"]["tags"])})
     lists = {"refused": tuple(tree["refused"]), "lengths": tuple(tree["lengths"])}
     return Result(**{**tree, "entry": entry, **lists})
 
 
 def capture_entry(zoo: Zoo, entry: ZooEntry) -> tuple[Result, list[bytes]]:
-    """Build, capture and check one entry; runs in the process that may die of it."""
+    """Build, capture and check one entry; a failure is a Result, too."""
     from graph_net.capture.capture import capture
     from graph_net.capture.check import check_graph_runs
     from graph_net.capture.weights import without_weights
@@ -159,41 +143,37 @@ def capture_entry(zoo: Zoo, entry: ZooEntry) -> tuple[Result, list[bytes]]:
     except MemoryError:
         raise  # the pool says what the limit was
     except Exception as error:
-        known = isinstance(error, GraphError)
-        reason = str(error) if known else f"{type(error).__name__}: {error}"
-        return _failure(entry, reason, time.monotonic() - start), []
+        kind = "" if isinstance(error, GraphError) else f"{type(error).__name__}: "
+        line = " ".join(f"{kind}{error}".split())[:500]
+        seconds = time.monotonic() - start
+        return Result(entry, False, line, seconds=seconds, peak_bytes=peak_bytes()), []
 
 
 def with_lively_inputs(graph: Graph) -> Graph:
-    """The graph, float inputs that were called with one value throughout drawn as normal noise.
+    """Return the graph with constant float inputs redrawn as normal noise.
 
     A zoo's zeros stand for any image; a graph run on zeros alone would hide what it computes.
     """
 
-    def lively(entry: Input) -> Input:
+    def redraw(entry: Input) -> Input:
         floating = isinstance(entry.spec, TensorSpec) and "float" in entry.spec.dtype
-        still = (isinstance(entry.recipe, Normal) and entry.recipe.std == 0) or (
+        constant = (isinstance(entry.recipe, Normal) and entry.recipe.std == 0) or (
             isinstance(entry.recipe, Literal) and len(set(entry.recipe.values)) <= 1
         )
-        if entry.role is Role.INPUT and floating and still:
+        if entry.role is Role.INPUT and floating and constant:
             return replace(entry, recipe=Normal(0.0, 1.0))
         return entry
 
-    return replace(graph, inputs=tuple(lively(entry) for entry in graph.inputs))
-
-
-def _failure(entry: ZooEntry, reason: str, seconds: float) -> Result:
-    line = " ".join(reason.split())[:500]
-    return Result(entry, False, line, seconds=seconds, peak_bytes=peak_bytes())
+    return replace(graph, inputs=tuple(redraw(entry) for entry in graph.inputs))
 
 
 def peak_bytes() -> int:
-    """The most memory this process held."""
+    """Return the peak resident memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def warm_up() -> None:
-    """Load what every capture needs, before any worker is forked."""
+    """Import everything a capture needs, before any worker is forked."""
     import torch
 
     from graph_net.capture.capture import capture

@@ -2,7 +2,7 @@
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
 from graph_net.compilers.option import Json, Option
-from graph_net.compilers.registry import available, compiler_names, create, usable
+from graph_net.compilers.registry import available, compiler_names, create, require_compiler
 
 __all__ = [
     "Compiler",
@@ -15,5 +15,5 @@ __all__ = [
     "available",
     "compiler_names",
     "create",
-    "usable",
+    "require_compiler",
 ]

@@ -1,8 +1,8 @@
 """``bladedisc``: Alibaba's BladeDISC through torch_blade.
 
 Written to https://github.com/alibaba/BladeDISC (docs/quickstart.md): torch_blade optimises a
-TorchScript module and comes in the project's own containers, not from a package index. The tests
-run it against a stand-in.
+TorchScript module and ships in the project's own containers, not on a package index. The tests run
+it against a stand-in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_net.printable import first_line
 
 
 class BladeDisc(Compiler):
-    """``torch_blade.optimize`` on a trace of the graph; ``fp16`` lets it compute in halves."""
+    """``torch_blade.optimize`` on a trace of the graph; ``fp16`` allows half precision."""
 
     name = "bladedisc"
     devices = ("cpu", "cuda")
@@ -28,13 +28,13 @@ class BladeDisc(Compiler):
     defaults: ClassVar[Mapping[str, Json]] = {"fp16": False}
 
     def missing(self) -> str | None:
-        """Where to get it: pip has no such package."""
+        """Return where to get it: pip has no such package."""
         if super().missing() is None:
             return None
         return "not installed: use a container of https://github.com/alibaba/BladeDISC"
 
     def compile(self, job: Job) -> Runner:
-        """Trace the graph to TorchScript and have it optimised."""
+        """Trace the graph to TorchScript and optimise it."""
         import torch_blade
 
         program = pure_function_of(job)
@@ -51,10 +51,10 @@ class BladeDisc(Compiler):
                 )
             except Exception as error:
                 raise Unsupported([first_line(error, 300)], "torch.jit.trace") from error
-            built = torch_blade.optimize(traced, allow_tracing=True, model_inputs=examples)
+            optimised = torch_blade.optimize(traced, allow_tracing=True, model_inputs=examples)
 
         def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-            results = built(*tensors)
+            results = optimised(*tensors)
             return list(results) if isinstance(results, (list, tuple)) else [results]
 
         return program.runner(job, call)

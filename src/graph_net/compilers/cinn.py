@@ -1,7 +1,7 @@
-"""``cinn``: Paddle's CINN, which takes graphs captured from Paddle.
+"""``cinn``: Paddle's CINN, for graphs captured from Paddle.
 
 Written to Paddle's documentation of ``paddle.jit.to_static(full_graph=True, backend="CINN")``.
-The builds on PyPI come without CINN; everything up to it runs with them.
+The builds on PyPI lack CINN; everything up to it runs with them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_net.graph.values import refs
 
 
 class Cinn(Compiler):
-    """CINN; the graph's calls are written into a static program, which CINN compiles."""
+    """CINN on a static Paddle program of the graph's calls."""
 
     name = "cinn"
     devices = ("cpu", "cuda")
@@ -27,7 +27,7 @@ class Cinn(Compiler):
     levels = (Level.PADDLE,)
 
     def missing(self) -> str | None:
-        """Installed is not enough: the build must have CINN in it."""
+        """Return why it cannot be used: Paddle is absent, or built without CINN."""
         absent = super().missing()
         if absent is not None:
             return f"{absent} (a build with CINN: -DWITH_CINN=ON; PyPI's has none)"
@@ -37,18 +37,18 @@ class Cinn(Compiler):
         return None
 
     def compile(self, job: Job) -> Runner:
-        """The static program of the graph, compiled at a first call on the job's inputs."""
+        """Compile the graph's static program by a first call on the job's inputs."""
         self.check_level(job.graph)
         changed = sorted(changed_values(job.graph) & {entry.name for entry in job.graph.inputs})
         if changed:
-            reasons = [f"its static programs do not change an input, here {n}" for n in changed]
+            reasons = [f"its static programs cannot change an input, here {n}" for n in changed]
             raise Unsupported(reasons, "graph-net")
         from graph_net.graph.paddle_execute import nest_outputs, prepare
 
         paddle = load_paddle()
         computed = {node.name for node in job.graph.nodes}
         results = tuple(dict.fromkeys(r for r in refs(job.graph.output) if r.name in computed))
-        # The calls are to be recorded as they are made: there is no source to translate.
+        # Record the calls as they are made: there is no source to translate.
         calls = paddle.jit.not_to_static(prepare(replace(job.graph, output=ListValue(results))))
 
         def program(inputs: Any) -> Any:

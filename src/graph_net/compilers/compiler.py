@@ -1,4 +1,4 @@
-"""The protocol of a compiler: a Job in, a function that runs the graph out."""
+"""The protocol of a compiler: it turns a Job into a function that runs the graph."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from graph_net.graph import Graph, Level
 from graph_net.isolate import Needs
 
 if TYPE_CHECKING:
-    from graph_net.compilers.form_cache import KeptForms
+    from graph_net.compilers.form_cache import FormCache
 
 Runner = Callable[[Sequence[Any]], Any]
-"""Takes the graph's inputs in order; gives its outputs, nested as the graph nests them.
+"""Takes the graph's inputs in order; returns its outputs, nested as in the graph.
 
-Called under ``torch.inference_mode()`` with tensors of the kind ``Job.inputs`` holds. Inputs that
-the graph changes are changed, as PyTorch would; all others stay as they are.
+Called under ``torch.inference_mode()`` with tensors like those of ``Job.inputs``. It changes the
+inputs that the graph changes, as PyTorch would, and no others.
 """
 
 
@@ -32,8 +32,8 @@ class CompilerError(ValueError):
 class Unsupported(Exception):
     """A compiler cannot take a graph; ``reasons`` names every operator in the way, or says why.
 
-    ``by`` names who refuses where that is not the compiler itself: a converter on the way to it,
-    or ``graph-net``, which could do more.
+    ``by`` names who refuses if not the compiler itself: a converter on the way to it, or
+    ``graph-net``, which could do more.
     """
 
     def __init__(self, reasons: Sequence[str], by: str = "") -> None:
@@ -44,12 +44,12 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a compiler is given.
+    """A graph to compile, with inputs, a device and a work directory.
 
-    ``inputs`` lie on the device, as ``make_inputs`` draws them; a compiler may look at them and
-    must not change them. ``workdir`` is where it may keep files: compiling the same job again
-    with the same directory is a *warm* compilation. ``threads`` is how many a CPU run may use.
-    ``forms`` holds forms of graphs that other measurements made.
+    ``inputs`` are on the device, as ``make_inputs`` draws them; a compiler may read but not change
+    them. ``workdir`` is where it may keep files: compiling the same job again with the same
+    directory is a *warm* compilation. ``threads`` is how many threads a CPU run may use. ``forms``
+    caches converted graphs across measurements.
     """
 
     graph: Graph
@@ -57,54 +57,54 @@ class Job:
     device: str
     workdir: Path
     threads: int = 1
-    forms: KeptForms | None = None
+    forms: FormCache | None = None
 
 
 class Compiler(ABC):
-    """One compiler with its options; a subclass in a file of its own is all a new one needs."""
+    """A compiler with its options; a new one is a subclass in a file of its own."""
 
     name: ClassVar[str]
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     packages: ClassVar[tuple[str, ...]] = ("torch",)
     """Distributions that must be installed; the first one's version is the compiler's."""
     modules: ClassVar[tuple[str, ...]] = ()
-    """What these are imported as, where that is not the distribution's name."""
+    """Their import names, if those differ from the distributions' names."""
     defaults: ClassVar[Mapping[str, Json | Option]] = {}
     """Every option and its default; a compiler that passes options on sets ``open_options``.
 
-    A value has the type of the default; ``Option`` declares more, such as the choices there are.
+    A value has the type of the default; ``Option`` declares more, such as the choices.
     """
     open_options: ClassVar[bool] = False
     needs: Needs = Needs()
-    """What its process must reach beyond the installation and the work directory."""
+    """What its process needs access to beyond the installation and the work directory."""
     stored_options: ClassVar[Mapping[str, Option]] = {}
-    """Options beside ``defaults`` that a record may set: harmless whatever the value is."""
+    """Options beside ``defaults`` that a record may set: harmless with any value."""
     before_declared: ClassVar[Mapping[str, Json]] = {}
-    """What a stored configuration that lacks an option means, where that is not the default.
+    """Values of options that a stored configuration lacks, if not the defaults.
 
-    An option that is declared later than records were written belongs here if its default
-    changes what the compiler does.
+    An option added after records were written belongs here if its default changes what the
+    compiler does.
     """
     levels: ClassVar[tuple[Level, ...]] = (Level.TORCH, Level.ATEN)
-    """Whose operators a graph may call: PyTorch's, or those of Paddle as well or instead."""
+    """The levels of graphs it takes: PyTorch's operators or Paddle's."""
 
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
-        given = dict(options or {})
-        unknown = sorted(given.keys() - self.defaults.keys())
+        chosen = dict(options or {})
+        unknown = sorted(chosen.keys() - self.defaults.keys())
         if unknown and not self.open_options:
-            known = ", ".join(self.defaults) or "none"
-            raise CompilerError(f"{self.name} has no option {unknown[0]!r}; it has: {known}")
+            names = ", ".join(self.defaults) or "none"
+            raise CompilerError(f"{self.name} has no option {unknown[0]!r}; it has: {names}")
         declared = {key: option_of(value) for key, value in self.defaults.items()}
         for key, option in declared.items():
-            if key in given and not option.takes(given[key]):
-                raise CompilerError(f"{self.name}{option.refusal(key, given[key])}")
+            if key in chosen and not option.takes(chosen[key]):
+                raise CompilerError(f"{self.name}{option.refusal(key, chosen[key])}")
         self.options: dict[str, Json] = {
             **{key: option.default for key, option in declared.items()},
-            **given,
+            **chosen,
         }
 
     def check_level(self, graph: Graph) -> None:
-        """Raise Unsupported where the graph calls another framework's operators."""
+        """Raise Unsupported if the graph calls another framework's operators."""
         if graph.level not in self.levels:
             taken = " or ".join(level.value for level in self.levels)
             why = f"a graph of level {graph.level.value}; {self.name} takes level {taken}"
@@ -112,39 +112,39 @@ class Compiler(ABC):
 
     @abstractmethod
     def compile(self, job: Job) -> Runner:
-        """A function that runs the job's graph; raises Unsupported where it cannot take it."""
+        """Return a function that runs the job's graph; raise Unsupported if it cannot be taken."""
 
     def remarks(self) -> Mapping[str, Json]:
-        """What the record is to say of the last compilation, beside its cost; nothing by default.
+        """Return remarks on the last compilation for its record, beside its cost; none by default.
 
         A few short values: the record and its page show all of them.
         """
         return {}
 
     def prepare(self, device: str) -> None:  # noqa: B027
-        """What is worth doing once in the process that workers for a device are forked from.
+        """Do what is worth doing once, in the process that workers for a device are forked from.
 
         Nothing by default. It must start no thread and no process: a fork loses the one and
         shares the other.
         """
 
     def version(self) -> str:
-        """The version of what compiles, as recorded with every measurement."""
+        """Return the compiler's version, as recorded with every measurement."""
         return importlib.metadata.version(self.packages[0])
 
     def missing(self) -> str | None:
-        """Why it cannot be used here, with the command that helps; None where it can."""
+        """Return why it cannot be used here, with the command that helps; None if it can."""
         absent = [
             package
             for package, module in zip(self.packages, self.modules or self.packages, strict=True)
-            if not _is_there(module.replace("-", "_"))
+            if not _is_installed(module.replace("-", "_"))
         ]
         if absent:
             return f"not installed: pip install {' '.join(absent)}"
         return None
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # the package that would hold it is absent

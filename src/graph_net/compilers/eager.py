@@ -1,4 +1,4 @@
-"""``eager``: one operator after another, by PyTorch or Paddle; what compilers are compared with."""
+"""``eager``: one operator after another, by PyTorch or Paddle; the baseline of comparisons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Eager(Compiler):
     levels = (Level.TORCH, Level.ATEN, Level.PADDLE)
 
     def compile(self, job: Job) -> Runner:
-        """The graph as generated Python that calls PyTorch, or as calls of Paddle's operators."""
+        """Return the graph as generated Python that calls PyTorch, or as calls of Paddle."""
         if job.graph.level is Level.PADDLE:
             from graph_net.graph.paddle_execute import prepare
 

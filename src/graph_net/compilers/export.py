@@ -1,11 +1,11 @@
-"""The forms compilers take a graph in: FX module, ExportedProgram, ONNX file.
+"""Export graphs for compilers: as FX module, ExportedProgram or ONNX file.
 
 Compilers other than PyTorch's own want pure functions of tensors, so a graph is handed over as a
-:class:`Program`: tensors in, new tensors out. Numbers among the inputs are fixed at the values
-they have; an input that the graph changes comes out once more and is written back after the call;
+:class:`PureFunction`: tensors in, new tensors out. Numbers among the inputs are fixed at their
+values; an input that the graph changes is returned once more and written back after the call;
 outputs that need no computation (an input returned as it is, a constant) never enter the program.
-Whatever takes seconds to make is kept in the job's directory, an ONNX file beyond it
-(``kept_forms.py``).
+What takes seconds to make is cached in the job's directory, ONNX files beyond it
+(``form_cache.py``).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from graph_net.store.atomic import caching
 
 _READING = ("aten.item.default", "aten._local_scalar_dense.default")
 Function = Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]
-"""A compiled program: the tensors of ``Program.inputs`` in, those of ``Program.outputs`` out."""
+"""A compiled function: takes ``PureFunction.inputs``, returns ``outputs``, then ``changed``."""
 
 
 @dataclass(frozen=True)
 class PureFunction:
-    """A graph as a pure function of tensors: which values go in and which come out, by name."""
+    """A graph as a pure function of tensors: the names of its inputs and outputs."""
 
     graph: Graph
     """At level ``aten``; its first inputs are the job's, constants found in lowering follow."""
@@ -49,12 +49,12 @@ class PureFunction:
     changed: tuple[str, ...]
     """Inputs that the graph changes; their new values follow ``outputs``."""
     numbers: tuple[tuple[str, str], ...] = ()
-    """Numbers that the graph returns, and the tensors that they are read out of after the call."""
+    """Numbers that the graph returns, and the tensors they are read from after the call."""
 
     def examples(self, job: Job) -> tuple[torch.Tensor, ...]:
-        """Tensors to call the program with: copies of the job's, and the constants."""
-        given = [*copies(job.inputs), *self._constants(job)]
-        named = dict(zip([entry.name for entry in self.graph.inputs], given, strict=True))
+        """Return tensors to call it with: copies of the job's, and the constants."""
+        values = [*copy_inputs(job.inputs), *self._constants(job)]
+        named = dict(zip([entry.name for entry in self.graph.inputs], values, strict=True))
         return tuple(named[name] for name in self.inputs)
 
     def _constants(self, job: Job) -> list[Any]:
@@ -62,40 +62,38 @@ class PureFunction:
         return [make_input(self.graph, entry, job.device) for entry in entries]
 
     def runner(self, job: Job, function: Function) -> Runner:
-        """A Runner that calls ``function`` and gives its results the shape the graph gives them."""
+        """Return a Runner that calls ``function`` and nests its results as the graph does."""
         device = torch.device(job.device)
-        entries = self.graph.inputs
         constants = self._constants(job)
-        places = {entry.name: place for place, entry in enumerate(entries)}
-        taken = [places[name] for name in self.inputs]
-        names = (*self.outputs, *(f"{name} " for name in self.changed))
-        written = [(places[name], f"{name} ") for name in self.changed]
+        input_names = [entry.name for entry in self.graph.inputs]
+        positions = {name: position for position, name in enumerate(input_names)}
+        taken = [positions[name] for name in self.inputs]
+        result_names = (*self.outputs, *(f"{name} " for name in self.changed))
+        written = [(positions[name], f"{name} ") for name in self.changed]
         output = self.graph.output
-        by_name = [entry.name for entry in entries]
 
         def run(inputs: Sequence[Any]) -> Any:
             every = [*inputs, *constants]
-            found: dict[str, Any] = dict(
-                zip(names, function([every[place] for place in taken]), strict=True)
-            )
-            for place, name in written:
-                every[place].copy_(found[name])
-            found.update(zip(by_name, every, strict=True))
+            results = function([every[position] for position in taken])
+            values: dict[str, Any] = dict(zip(result_names, results, strict=True))
+            for position, name in written:
+                every[position].copy_(values[name])
+            values.update(zip(input_names, every, strict=True))
             for number, tensor in self.numbers:
-                found[number] = found[tensor].item()
-            return to_python(output, found.__getitem__, device)
+                values[number] = values[tensor].item()
+            return to_python(output, values.__getitem__, device)
 
         return run
 
 
 def pure_function_of(job: Job) -> PureFunction:
-    """The job's graph as a pure function; Unsupported where it cannot be written as one."""
+    """Return the job's graph as a pure function; raise Unsupported if it cannot be one."""
     if job.graph.level not in (Level.TORCH, Level.ATEN):
         raise Unsupported([f"a graph of {job.graph.level.value} operators"], "graph-net")
     try:
         graph = to_aten(job.graph)
     except GraphError as error:
-        raise Unsupported([str(error)], "graph-net's way to ATen") from error
+        raise Unsupported([str(error)], "graph-net's lowering to ATen") from error
     tensors = [entry.name for entry in graph.inputs if isinstance(entry.spec, TensorSpec)]
     computed = {node.name: node for node in graph.nodes}
     outputs = tuple(dict.fromkeys(r.name for r in refs(graph.output) if r.name in computed))
@@ -108,32 +106,32 @@ def pure_function_of(job: Job) -> PureFunction:
 
 
 def _numbers(outputs: Sequence[Node]) -> tuple[tuple[str, str], ...]:
-    """The numbers among a graph's outputs, each with the tensor that it is read out of."""
-    found, computed = [], []
+    """Return the numbers among a graph's outputs, each with the tensor it is read from."""
+    numbers, computed = [], []
     for node in outputs:
         if not isinstance(node.result, ScalarSpec):
             continue
         if node.target in _READING and isinstance(node.args[0], Ref):
-            found.append((node.name, node.args[0].name))
+            numbers.append((node.name, node.args[0].name))
         else:
             computed.append(f"a program returns tensors, not the computed number {node.name}")
     if computed:
         raise Unsupported(computed, "graph-net")
-    return tuple(found)
+    return tuple(numbers)
 
 
-def copies(inputs: Sequence[Any]) -> list[Any]:
-    """Inputs that may be changed: same values, layout and kind of tensor, other memory."""
+def copy_inputs(inputs: Sequence[Any]) -> list[Any]:
+    """Return inputs that may be changed: same values, layout and kind of tensor, other memory."""
     return [_copy(value) if isinstance(value, torch.Tensor) else value for value in inputs]
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
     # Dynamo compiles again for a tensor made under inference mode if it saw one that was not.
     with torch.inference_mode(tensor.is_inference()), torch.no_grad():
-        made = torch.empty_strided(
+        copied = torch.empty_strided(
             tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
         )
-        return made.copy_(tensor)
+        return copied.copy_(tensor)
 
 
 class _Pure(torch.nn.Module):
@@ -158,8 +156,8 @@ class _Pure(torch.nn.Module):
         self.copied = [entry.name in program.changed for entry in graph.inputs]
 
     def forward(self, *tensors: torch.Tensor) -> Any:
-        given = iter(tensors)
-        values = [next(given) if value is None else value for value in self.fixed]
+        remaining = iter(tensors)
+        values = [next(remaining) if value is None else value for value in self.fixed]
         return self.call(
             *(v.clone() if copied else v for v, copied in zip(values, self.copied, strict=True))
         )
@@ -170,7 +168,7 @@ def _fixed(graph: Graph, entry: Input) -> Any:
 
 
 def export_program(job: Job, program: PureFunction) -> torch.export.ExportedProgram:
-    """The program as torch.export writes it, made once a directory.
+    """Return the function as torch.export writes it, made once per directory.
 
     It is traced on tensors without values and holds none: parameters are arguments.
     """
@@ -179,15 +177,15 @@ def export_program(job: Job, program: PureFunction) -> torch.export.ExportedProg
         warnings.simplefilter("ignore")
         if path.exists():
             return torch.export.load(path)
-        made = export_now(program, torch.device(job.device))
-        made.example_inputs = None  # they would be saved
+        exported = export_uncached(program, torch.device(job.device))
+        exported.example_inputs = None  # they would be saved
         with caching(path) as aside:
-            torch.export.save(made, aside)
-    return made
+            torch.export.save(exported, aside)
+    return exported
 
 
-def export_now(program: PureFunction, device: torch.device) -> torch.export.ExportedProgram:
-    """The program as torch.export writes it, not kept."""
+def export_uncached(program: PureFunction, device: torch.device) -> torch.export.ExportedProgram:
+    """Return the function as torch.export writes it, not stored."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -202,16 +200,16 @@ def export_now(program: PureFunction, device: torch.device) -> torch.export.Expo
 
 
 def form_path(job: Job, suffix: str) -> Path:
-    """Where the job's directory keeps one form of this very graph."""
+    """Return the path in the job's directory for one form of this graph."""
     job.workdir.mkdir(parents=True, exist_ok=True)
     return job.workdir / f"{form_key(to_bytes(job.graph), job.device)}.{suffix}"
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those behind it."""
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = cast("BaseException | None", getattr(seen, "inner_exception", None)) or (
-            seen.__cause__ or seen.__context__
+def error_chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those behind it."""
+    current: BaseException | None = error
+    while current is not None:
+        yield current
+        current = cast("BaseException | None", getattr(current, "inner_exception", None)) or (
+            current.__cause__ or current.__context__
         )

@@ -1,9 +1,9 @@
-"""Converted forms kept across measurements: ONNX files and StableHLO texts, by what they are of.
+"""A cache of converted graphs across measurements: ONNX files and StableHLO texts, by content.
 
-Writing a graph as ONNX takes seconds where loading the file takes a tenth of one, and the same
-file serves every option, thread count and run. An entry is one line of JSON (the digest of what
-follows, and what it cost to make) and the bytes; one that does not fit its digest is made again.
-Nothing kept here is ever unpickled, which is why an ExportedProgram is not.
+Writing a graph as ONNX takes seconds, loading the file a tenth of one, and the same file serves
+every option, thread count and run. An entry is one line of JSON (the digest of what follows, and
+what it cost to make) and the bytes; one that does not match its digest is made again. Nothing here
+is ever unpickled, which is why an ExportedProgram is not cached.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from operator import itemgetter
 from pathlib import Path
 
 from graph_net.compilers.compiler import Job
@@ -25,16 +26,16 @@ from graph_net.store.atomic import caching
 from graph_net.store.files import read_bytes
 
 LIMIT = 2 << 30
-"""Bytes that all entries take together at most; those not used for longest go first."""
+"""The most bytes of all entries together; the least recently used go first."""
 LONGEST = 1e6
-"""Seconds that making an entry may have taken; they are added to what others are charged."""
+"""The most seconds an entry may claim to have cost; they are added to compile times."""
 OUTBOX = "forms"
 """The folder of a work directory in which a worker leaves new entries."""
 
 
 @dataclass
-class KeptForms:
-    """A directory of forms; ``spared`` and ``spared_cpu`` are seconds that its entries once took.
+class FormCache:
+    """A directory of forms; ``spared`` and ``spared_cpu`` are the seconds its entries once cost.
 
     Whoever reports compile time adds them: a graph is no cheaper to compile for having been
     measured before.
@@ -42,20 +43,20 @@ class KeptForms:
 
     root: Path
     outbox: Path
-    """Where new entries go; ``take_forms`` brings them into the root."""
+    """Where new entries go; ``take_forms`` moves them into the root."""
     clock: Callable[[], float] = time.monotonic
     spared: float = 0.0
     spared_cpu: float = 0.0
     used: list[str] = field(default_factory=list)
 
     def fetch(self, name: str, path: Path) -> bool:
-        """Put an entry at ``path``; whether there was a sound one."""
+        """Put an entry at ``path``; return whether there was a sound one."""
         entry = self.root / name
         try:
             head, _, data = read_bytes(entry).partition(b"\n")
-            told = json.loads(head)
-            sound = told["sha256"] == hashlib.sha256(data).hexdigest()
-            seconds, cpu = float(told["seconds"]), float(told["cpu_seconds"])
+            header = json.loads(head)
+            sound = header["sha256"] == hashlib.sha256(data).hexdigest()
+            seconds, cpu = float(header["seconds"]), float(header["cpu_seconds"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return False
         if not (sound and 0 <= seconds <= LONGEST and 0 <= cpu <= LONGEST):
@@ -67,38 +68,39 @@ class KeptForms:
         return True
 
     def store(self, name: str, path: Path, seconds: float, cpu: float) -> None:
-        """Keep what was made; a full disk is no reason to fail a measurement."""
+        """Store a form that was made; a full disk must not fail a measurement."""
         data = path.read_bytes()
-        told = {"sha256": hashlib.sha256(data).hexdigest(), "seconds": seconds, "cpu_seconds": cpu}
+        digest = hashlib.sha256(data).hexdigest()
+        header = {"sha256": digest, "seconds": seconds, "cpu_seconds": cpu}
         with suppress(OSError):
             self.outbox.mkdir(parents=True, exist_ok=True)
             with caching(self.outbox / name) as aside:
-                aside.write_bytes(json.dumps(told).encode() + b"\n" + data)
+                aside.write_bytes(json.dumps(header).encode() + b"\n" + data)
 
 
 def take_forms(outbox: Path, root: Path, graph: bytes, device: str, limit: int = LIMIT) -> None:
-    """Bring the entries that a worker made of its own graph into the directory of all.
+    """Move the entries that a worker made of its own graph into the shared directory.
 
-    A worker writes nothing there itself: it could give another graph a form of its choice.
+    A worker writes nothing there itself: it could plant a form for another graph.
     """
     key = form_key(graph, device)
     with suppress(OSError):
         for entry in root.glob(f"{key}-*"):
             os.utime(entry)  # used now
-        own = sorted(outbox.glob(f"{key}-*"))
-        for entry in own:
+        entries = sorted(outbox.glob(f"{key}-*"))
+        for entry in entries:
             if entry.lstat().st_size <= limit:
-                take(entry, root / entry.name)
-        if own:
+                take_file(entry, root / entry.name)
+        if entries:
             _shrink(root, limit)
 
 
-def take(source: Path, target: Path) -> None:
-    """Move a file that a worker left behind, if it is a file and not a way to another."""
+def take_file(source: Path, target: Path) -> None:
+    """Move a file that a worker left behind, if it is a regular file and not a link."""
     try:
         if not stat.S_ISREG(source.lstat().st_mode):
             return
-    except OSError:  # it left none
+    except OSError:  # there is none
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     with caching(target) as aside:
@@ -106,20 +108,20 @@ def take(source: Path, target: Path) -> None:
 
 
 def form_key(graph: bytes, device: str) -> str:
-    """What the names of a graph's forms begin with: torch converts, for one kind of device."""
+    """Return the prefix of the names of a graph's forms, for a torch version and device kind."""
     key = hashlib.sha256(graph)
     key.update(f"{version('torch')} {device.partition(':')[0]}".encode())
     return key.hexdigest()[:20]
 
 
 def _shrink(root: Path, limit: int) -> None:
-    found = []
+    entries = []
     for entry in root.iterdir():
         with suppress(FileNotFoundError):  # another run shrinks too
-            about = entry.stat()
-            found.append((about.st_mtime, about.st_size, entry))
-    total = sum(size for _, size, _ in found)
-    for _, size, entry in sorted(found, key=lambda known: known[0]):
+            status = entry.stat()
+            entries.append((status.st_mtime, status.st_size, entry))
+    total = sum(size for _, size, _ in entries)
+    for _, size, entry in sorted(entries, key=itemgetter(0)):
         if total <= limit:
             return
         entry.unlink(missing_ok=True)
@@ -129,9 +131,9 @@ def _shrink(root: Path, limit: int) -> None:
 def get_or_make(
     job: Job, path: Path, packages: Sequence[str], make: Callable[[Path], None]
 ) -> Path:
-    """``path`` in the job's directory, made there only where no measurement has made it before.
+    """Return ``path`` in the job's directory, made unless it exists or is in the cache.
 
-    ``packages`` are what converts: another version of one makes another entry.
+    ``packages`` are those that convert: another version of one makes another entry.
     """
     if path.exists():
         return path
@@ -140,11 +142,11 @@ def get_or_make(
     if job.forms is not None and job.forms.fetch(name, path):
         return path
     clock = time.monotonic if job.forms is None else job.forms.clock
-    began, busy = clock(), time.process_time()
+    start, cpu_start = clock(), time.process_time()
     with caching(path) as aside:
         make(aside)
     if job.forms is not None:
-        job.forms.store(name, path, clock() - began, time.process_time() - busy)
+        job.forms.store(name, path, clock() - start, time.process_time() - cpu_start)
     return path
 
 

@@ -2,7 +2,7 @@
 
 PyTorch counts a negative index from the end and writes "to the end" as 2⁶³-1. Two importers do
 not: torch-mlir makes an index of that length for a slice that is assigned to, until memory is
-gone; TVM reads in front of the tensor. The same calls with plain indices are right in both.
+exhausted; TVM reads in front of the tensor. Both take the same calls with plain indices.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-_REST: tuple[Any, ...] = (0, None, None, 1)
+_DEFAULTS: tuple[Any, ...] = (0, None, None, 1)
 """Defaults of a slice's dim, start, end and step."""
 
 
 def plain_indices(source: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """The program, changed in place: no negative index, no end beyond the end."""
+    """Change the program in place so that no index is negative or beyond the end; return it."""
     aten = torch.ops.aten
     for node in source.graph.nodes:
         if node.target is aten.select.int:
@@ -25,11 +25,11 @@ def plain_indices(source: torch.export.ExportedProgram) -> torch.export.Exported
                 node.args = (tensor, dim, index + _size(tensor, dim))
         elif node.target in (aten.slice.Tensor, aten.slice_scatter.default):
             fixed = 1 if node.target is aten.slice.Tensor else 2
-            given: tuple[Any, ...] = node.args[fixed:]
-            dim, start, end, step = (*given, *_REST[len(given) :])
+            bounds: tuple[Any, ...] = node.args[fixed:]
+            dim, start, end, step = (*bounds, *_DEFAULTS[len(bounds) :])
             size = _size(node.args[0], dim)
-            bounds = (_bound(start, 0, size), _bound(end, size, size))
-            node.args = (*node.args[:fixed], dim, *bounds, step)
+            start, end = _bound(start, 0, size), _bound(end, size, size)
+            node.args = (*node.args[:fixed], dim, start, end, step)
     source.graph_module.recompile()
     return source
 

@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
-from graph_net.compilers.dynamo import Watch, compilations
+from graph_net.compilers.dynamo import DynamoWatch, compilations
 from graph_net.compilers.inductor_options import MODES, STORED
 from graph_net.compilers.option import Json, Option
 from graph_net.isolate import Needs
 from graph_net.printable import first_line
 
 SETTLED = 2
-"""So many calls in a row that compile nothing end the search for frames."""
+"""This many calls in a row that compile nothing end the search for frames."""
 MOST_CALLS = 12
-"""After so many calls the search ends in any case; Dynamo gives a frame up after eight."""
+"""The search ends after this many calls in any case; Dynamo gives a frame up after eight."""
 
 
 class Inductor(Compiler):
     """``torch.compile(model)``; ``mode`` and ``fullgraph`` as there, the other options Inductor's.
 
     Where Dynamo cannot trace an operator, Python runs it between two compiled graphs, and the
-    record says so. ``fullgraph`` refuses such a graph instead; it also has Dynamo trace the numbers
-    that are read out of tensors, which it leaves to Python otherwise.
+    record says so. ``fullgraph`` refuses such a graph; it also makes Dynamo trace the numbers that
+    are read from tensors, which it leaves to Python otherwise.
     """
 
     name = "inductor"
@@ -43,12 +43,12 @@ class Inductor(Compiler):
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
         # One spelling, so that equal options make equal configurations.
         super().__init__({key.replace("-", "_"): v for key, v in (options or {}).items()})
-        _check(key for key in self.options if key not in self.defaults)
+        _check_options([key for key in self.options if key not in self.defaults])
         self._remarks: dict[str, Json] = {}
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
-        """The headers that are compiled once for all."""
+        """The precompiled headers that all workers share."""
         from graph_net.compilers.inductor_headers import shared_headers
 
         shared = shared_headers()
@@ -74,16 +74,16 @@ class Inductor(Compiler):
         from graph_net.compilers.inductor_headers import private_headers
         from graph_net.graph.fx import to_fx
 
-        _probe(job.device)  # before the cache moves: it finds what belongs to the machine
+        _probe(job.device)  # before the cache moves: what it finds belongs to the machine
         mode = list_mode_options(str(self.options["mode"]))
-        given = {key: value for key, value in self.options.items() if key not in self.defaults}
-        # Workers are compiled side by side already, and a pool would outlive them.
-        options = {"compile_threads": 1, "cpp.threads": job.threads, **mode, **given}
+        passed = {key: value for key, value in self.options.items() if key not in self.defaults}
+        # Workers compile side by side already, and a pool would outlive them.
+        options = {"compile_threads": 1, "cpp.threads": job.threads, **mode, **passed}
         forward, whole = to_fx(job.graph, job.device).forward, bool(self.options["fullgraph"])
         compiled = torch.compile(
             forward, fullgraph=whole, dynamic=False if whole else None, options=options
         )
-        with _environment(_places(job.workdir)), private_headers(job.workdir):
+        with _environment(_cache_directories(job.workdir)), private_headers(job.workdir):
             try:
                 self._remarks = _first_call(compiled, job, whole)
             except Exception as error:
@@ -100,21 +100,21 @@ class Inductor(Compiler):
         return run
 
     def remarks(self) -> dict[str, Json]:
-        """How many graphs Dynamo made of the last one, and why it broke."""
+        """Return how many graphs Dynamo made of the last graph, and why it broke."""
         return self._remarks
 
 
 def _first_call(compiled: Callable[..., Any], job: Job, whole: bool) -> dict[str, Json]:
-    """Have every frame compiled; what there is to say of them."""
+    """Compile every frame by calling; return the remarks on them."""
     import torch
 
-    from graph_net.compilers.export import copies
+    from graph_net.compilers.export import copy_inputs
 
-    # A graph break at a number is what users get; a whole graph can be had only without one.
+    # Users get a graph break at a number; a whole graph must not have one.
     capture = torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True)
     with capture if whole else nullcontext(), torch.inference_mode():
-        watch = Watch()
-        compiled(*copies(job.inputs))
+        watch = DynamoWatch()
+        compiled(*copy_inputs(job.inputs))
         pieces = watch.pieces()
         if pieces.breaks:
             _compile_rest(compiled, job)
@@ -125,29 +125,29 @@ def _compile_rest(compiled: Callable[..., Any], job: Job) -> None:
     """Call until nothing is compiled any more.
 
     After a break the next frame is compiled for the number or the size that Python found there.
-    Where a graph draws random numbers that changes, and the frame is compiled once more, for any:
-    part of what compiling costs.
+    If a graph draws random numbers that changes, and the frame is compiled once more, for any: part
+    of the cost of compiling.
     """
-    from graph_net.compilers.export import copies
+    from graph_net.compilers.export import copy_inputs
 
-    calm = 0
+    quiet_calls = 0
     for _ in range(MOST_CALLS):
-        given, before = copies(job.inputs), compilations()
-        compiled(*given)
-        calm = calm + 1 if compilations() == before else 0
-        if calm == SETTLED:
+        inputs, before = copy_inputs(job.inputs), compilations()
+        compiled(*inputs)
+        quiet_calls = quiet_calls + 1 if compilations() == before else 0
+        if quiet_calls == SETTLED:
             return
 
 
 def _probe(device: str) -> None:
-    """Import it all, and find out which vector instructions there are, which takes compilations.
+    """Import Inductor and find the vector instructions of the processor, which takes compilations.
 
-    Beside a GPU nobody asks for those, unless a part of a graph runs on the processor.
+    Beside a GPU they are only needed when a part of a graph runs on the processor.
     """
     import torch._inductor.config as config
 
-    # More threads, and importing the rest would start a pool of processes. It also asks
-    # whether there is a GPU, after which forks could not use it unless NVML answers.
+    # With more threads importing the rest would start a pool of processes. It also asks whether
+    # there is a GPU, after which forks could not use it unless NVML answers.
     nvml = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
     with _environment(nvml), config.patch(compile_threads=1):
         import torch._inductor.compile_fx  # noqa: F401
@@ -157,24 +157,24 @@ def _probe(device: str) -> None:
             pick_vec_isa()
 
 
-def _check(names: Iterator[str]) -> None:
-    known: dict[str, Any] = {}
-    for name in names:
-        if not known:
-            import torch._inductor.config as config
+def _check_options(names: list[str]) -> None:
+    if not names:
+        return  # torch need not be imported
+    import torch._inductor.config as config
 
-            known = config.get_config_copy()
+    known = config.get_config_copy()
+    for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 3, 0.5)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            hint = f" did you mean {', '.join(near)}?" if near else ""
             raise CompilerError(
-                f"inductor has no option {name!r}{hint} It has mode, fullgraph and those of "
+                f"inductor has no option {name!r};{hint} it has mode, fullgraph and those of "
                 "torch._inductor.config"
             )
 
 
-def _places(workdir: Path) -> dict[str, str]:
-    """Where Inductor and Triton are to keep what they make."""
+def _cache_directories(workdir: Path) -> dict[str, str]:
+    """Return the variables that direct the caches of Inductor and Triton here."""
     return {
         "TORCHINDUCTOR_CACHE_DIR": str((workdir / "inductor").absolute()),
         "TRITON_CACHE_DIR": str((workdir / "triton").absolute()),
@@ -183,7 +183,7 @@ def _places(workdir: Path) -> dict[str, str]:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """These variables set, and all as it was afterwards: Inductor itself sets some on the way."""
+    """Set these variables, and restore all afterwards: Inductor itself sets some on the way."""
     before = dict(os.environ)
     os.environ.update(values)
     try:
@@ -195,18 +195,18 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def _refusals(error: Exception) -> list[str]:
-    """What Dynamo or Inductor says it cannot take; nothing for an ordinary failure."""
-    from torch._dynamo.exc import Unsupported as Refused
+    """Return what Dynamo or Inductor declares unsupported; nothing for an ordinary failure."""
+    from torch._dynamo.exc import Unsupported as DynamoUnsupported
     from torch._inductor.exc import MissingOperatorWithDecomp, MissingOperatorWithoutDecomp
 
-    from graph_net.compilers.export import chain
+    from graph_net.compilers.export import error_chain
 
-    kinds = (Refused, MissingOperatorWithDecomp, MissingOperatorWithoutDecomp)
-    return [first_line(e, 300) for e in chain(error) if isinstance(e, kinds)]
+    kinds = (DynamoUnsupported, MissingOperatorWithDecomp, MissingOperatorWithoutDecomp)
+    return [first_line(e, 300) for e in error_chain(error) if isinstance(e, kinds)]
 
 
 def _stop_workers() -> None:
-    """End the pool that an option ``compile_threads`` above 1 starts; it would outlive the run."""
+    """End the pool that ``compile_threads`` above 1 starts; it would outlive the run."""
     from torch._inductor.async_compile import shutdown_compile_workers
 
     shutdown_compile_workers()

@@ -1,9 +1,9 @@
-"""Inductor's precompiled headers: made once a machine, read by every worker, written by none.
+"""Inductor's precompiled headers: made once per machine, read by every worker, written by none.
 
-Inductor keeps them in one place for all its runs, and compiling them takes most of a worker's first
-compilation. A worker that could write there could change what everybody compiles afterwards, the
-user's own programs included. So they are made before the first fork, and each worker has a
-directory of its own that leads to them.
+Inductor keeps them in one directory for all its runs, and compiling them takes most of a worker's
+first compilation. A worker that could write there could change what everybody compiles afterwards,
+the user's own programs included. So they are made before the first fork, and each worker has a
+directory of its own with links to them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from graph_net.isolate import INHERITED, Died, Limits, call
 from graph_net.store.atomic import caching
 
 SECONDS = 600
-"""Time to compile the headers, on the slowest machine."""
+"""Time limit for compiling the headers, on the slowest machine."""
 
 
 def shared_headers() -> Path | None:
-    """Where Inductor keeps them, if this version does."""
+    """Return the directory of Inductor's headers; None if this version has none."""
     from torch._inductor import codecache
 
-    place = getattr(codecache, "_HEADER_DIR", None)
-    return None if place is None else Path(place)
+    path = getattr(codecache, "_HEADER_DIR", None)
+    return None if path is None else Path(path)
 
 
 def make_headers() -> None:
-    """Let Inductor make its headers, in a process of its own; nothing where they are made."""
+    """Make Inductor compile its headers in a process of its own, unless they exist."""
     shared = shared_headers()
-    if shared is None or _are_made(shared):
+    if shared is None or _exist(shared):
         return
-    with suppress(Died):  # a worker makes its own where there are none
-        # Not confined: it is to write where every user of Inductor on this machine reads.
+    with suppress(Died):  # without them each worker makes its own
+        # Not confined: it writes where every user of Inductor on this machine reads.
         call(_compile_something, Limits(SECONDS, None), INHERITED)
     with suppress(OSError), caching(_marker(shared)) as aside:
         shared.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def make_headers() -> None:
 
 @contextmanager
 def private_headers(workdir: Path) -> Iterator[None]:
-    """Let Inductor use the shared headers from a directory of its own, and add to that one."""
+    """Let Inductor use the shared headers from a private directory, and add to that one."""
     from torch._inductor import codecache
 
     shared = shared_headers()
@@ -59,7 +59,7 @@ def private_headers(workdir: Path) -> Iterator[None]:
     module: Any = codecache
     before = module._HEADER_DIR, module._HEADER_LOCK_DIR
     module._HEADER_DIR, module._HEADER_LOCK_DIR = str(own), str(own / "locks")
-    module._precompile_header.cache_clear()  # it remembers where they were
+    module._precompile_header.cache_clear()  # it remembers their paths
     try:
         yield
     finally:
@@ -73,7 +73,7 @@ def _compile_something() -> None:
     torch.compile(lambda x: x + 1, dynamic=False, options={"compile_threads": 1})(torch.zeros(64))
 
 
-def _are_made(shared: Path) -> bool:
+def _exist(shared: Path) -> bool:
     try:
         names = json.loads(_marker(shared).read_text())
     except (OSError, ValueError):

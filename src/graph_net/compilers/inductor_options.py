@@ -1,7 +1,7 @@
-"""Inductor's options that a file may set: switches and counts, each read through in torch's source.
+"""Inductor's options that a file may set: switches and counts, each reviewed in torch's source.
 
-A user may type any name of ``torch._inductor.config``. Those not listed here stay the user's to
-type: some name compilers, flags, directories or hooks, and every new torch adds more.
+A user may type any name of ``torch._inductor.config``. Those not listed here must be typed: some
+name compilers, flags, directories or hooks, and every new torch adds more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COUNTS = {
     "realize_reads_threshold": 1 << 16,
     "unroll_reductions_threshold": 1 << 10,
 }
-"""The options that are numbers, and the largest that a file may ask for."""
+"""The options that are numbers, and the largest value that a file may set."""
 STORED: Mapping[str, Option] = {
     **{name: Option(False) for name in _SWITCHES},
     "triton.multi_kernel": Option(0, choices=(0, 1, 2, 3)),

@@ -1,4 +1,4 @@
-"""``iree``: IREE through StableHLO, its LLVM code generator for this processor."""
+"""``iree``: IREE through StableHLO, with its LLVM code generator for this processor."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Iree(Compiler):
     defaults: ClassVar[Mapping[str, Json | Option]] = {"level": Option("O2", LEVELS)}
 
     def compile(self, job: Job) -> Runner:
-        """Compile to a module file, kept in the directory, and load it."""
+        """Compile to a module file in the work directory, and load it."""
         program = pure_function_of(job)
         source = stablehlo_file(job, program)
         module = form_path(job, f"{self.options['level']}.vmfb")
         if not module.exists():
             self._build(source, module)
-        copied = _written(export_program(job, program))
+        copied = _written_inputs(export_program(job, program))
         return program.runner(job, _load(module, job.threads, copied))
 
     def _build(self, source: Path, module: Path) -> None:
@@ -58,34 +58,35 @@ class Iree(Compiler):
 
 
 def _complaints(text: str) -> list[str]:
-    """The errors among what the compiler printed, each without its place."""
+    """Return the errors that the compiler printed, without their locations."""
     lines = [line.partition("error: ")[2].strip() for line in text.splitlines()]
     return [line[:300] for line in lines if line] or [text.strip()[:300]]
 
 
-def _written(source: torch.export.ExportedProgram) -> set[int]:
-    """Positions of the inputs that IREE might write to.
+def _written_inputs(source: torch.export.ExportedProgram) -> set[int]:
+    """Return the positions of the inputs that IREE might write to.
 
-    A copy of an argument with a part replaced it makes in the argument's own memory. Which ones
-    is found by following what a replacement starts from; one too many costs a copy, no more.
+    It updates a copy of an argument in the argument's own memory. Follow each update to what it
+    starts from; one input too many costs a copy, no more.
     """
     graph = source.run_decompositions().graph
-    places = {node: place for place, node in enumerate(graph.find_nodes(op="placeholder"))}
-    found = set()
+    positions = {node: position for position, node in enumerate(graph.find_nodes(op="placeholder"))}
+    written = set()
     for node in graph.nodes:
         name = str(node.target)
         if "scatter" in name or "index_put" in name or "aten.copy" in name or "fill" in name:
             base = node
-            while base not in places and base.all_input_nodes:
+            while base not in positions and base.all_input_nodes:
                 base = base.all_input_nodes[0]
-            found |= {places[base]} if base in places else set()
-    return found
+            if base in positions:
+                written.add(positions[base])
+    return written
 
 
 def _load(module: Path, threads: int, copied: set[int]) -> Function:
     from iree import runtime
 
-    # With one thread the calling one does the work; a pool of one would only hand it over.
+    # With one thread the calling thread does the work; a pool of one would only add a switch.
     if threads == 1:
         driver = "local-sync"
     else:
@@ -99,15 +100,15 @@ def _load(module: Path, threads: int, copied: set[int]) -> Function:
     function = loaded.lookup_function("main")
 
     def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        # Both lists hold views of the tensors' own memory.
-        given = runtime.VmVariantList(len(tensors))
-        for place, tensor in enumerate(tensors):
-            held = tensor.clone() if place in copied else tensor
+        # Both lists hold views of the tensors' memory.
+        arguments = runtime.VmVariantList(len(tensors))
+        for position, tensor in enumerate(tensors):
+            held = tensor.clone() if position in copied else tensor
             capsule = held.contiguous().__dlpack__()
-            given.push_ref(device.from_dlpack_capsule(capsule))
-        made = runtime.VmVariantList(1)
-        context.invoke(function, given, made)
-        views = [made.get_as_object(k, runtime.HalBufferView) for k in range(len(made))]
+            arguments.push_ref(device.from_dlpack_capsule(capsule))
+        results = runtime.VmVariantList(1)
+        context.invoke(function, arguments, results)
+        views = [results.get_as_object(k, runtime.HalBufferView) for k in range(len(results))]
         capsules = [device.create_dlpack_capsule(view, CPU, 0) for view in views]
         return [torch.utils.dlpack.from_dlpack(capsule) for capsule in capsules]
 

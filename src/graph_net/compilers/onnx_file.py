@@ -11,13 +11,13 @@ from pathlib import Path
 import torch
 
 from graph_net.compilers.compiler import Job, Unsupported
-from graph_net.compilers.export import PureFunction, export_program, form_path
+from graph_net.compilers.export import PureFunction, error_chain, export_program, form_path
 from graph_net.compilers.form_cache import get_or_make
 from graph_net.printable import error_line
 
 
 def onnx_file(job: Job, program: PureFunction) -> Path:
-    """The path of the ONNX file; its inputs are called i0, i1, …, its outputs o0, o1, ….
+    """Return the path of the program's ONNX file, with inputs i0, i1, … and outputs o0, o1, ….
 
     Parameters are inputs, so the file stays far below protobuf's limit of two gigabytes whatever
     the model weighs.
@@ -32,7 +32,7 @@ def onnx_file(job: Job, program: PureFunction) -> Path:
 def _write(source: torch.export.ExportedProgram, program: PureFunction, path: Path) -> None:
     with _quiet():
         try:
-            made = torch.onnx.export(
+            exported = torch.onnx.export(
                 source,
                 (),
                 dynamo=True,
@@ -42,20 +42,18 @@ def _write(source: torch.export.ExportedProgram, program: PureFunction, path: Pa
             )
         except Exception as error:
             raise Unsupported(_not_in_onnx(source) or [_reason(error)], "torch.onnx") from error
-        assert made is not None
-        made.save(path, external_data=False)
+        assert exported is not None
+        exported.save(path, external_data=False)
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost message: the exporter wraps it in pages of advice."""
-    from graph_net.compilers.export import chain
-
-    last = list(chain(error))[-1]
+    """Return the innermost message: the exporter wraps it in pages of advice."""
+    *_, last = error_chain(error)
     return error_line(last, 300)
 
 
 def _not_in_onnx(source: torch.export.ExportedProgram) -> list[str]:
-    """Every operator the exporter has no translation for; it stops at the first."""
+    """Return every operator without a translation to ONNX; the exporter stops at the first."""
     from torch.onnx._internal.exporter import _decomp
     from torch.onnx._internal.exporter._registration import ONNXRegistry
 
@@ -75,7 +73,7 @@ def _not_in_onnx(source: torch.export.ExportedProgram) -> list[str]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter talks through warnings and logging; what matters comes as an exception."""
+    """Silence the exporter's warnings and logging; what matters comes as an exception."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

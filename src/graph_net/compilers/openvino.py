@@ -1,7 +1,7 @@
 """``openvino``: Intel's OpenVINO, on the exported program.
 
-On some machines its code kills the process with SIGILL at the first inference; like every
-compiler it is to be run in a process of its own.
+On some machines its code kills the process with SIGILL at the first inference; like every compiler
+it runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class OpenVino(Compiler):
         source = export_program(job, program)
         shapes = [node.meta["val"] for node in source.graph.find_nodes(op="placeholder")]
         try:
-            model = _converted(source)
+            model = _convert(source)
         except Exception as error:
             text = " ".join(str(error).split())[:300]
-            reasons = find_unsupported(source, _converted) or [text]
+            reasons = find_unsupported(source, _convert) or [text]
             raise Unsupported(reasons, "OpenVINO's importer") from error
         config = {
             "PERFORMANCE_HINT": self.options["hint"],
@@ -55,19 +55,19 @@ class OpenVino(Compiler):
         model.validate_nodes_and_infer_types()
         compiled = openvino.Core().compile_model(model, "CPU", config)
         outputs = [node.meta["val"].dtype for node in source.graph.output_node().args[0]]
-        return program.runner(job, _bound(compiled, outputs))
+        return program.runner(job, _bind(compiled, outputs))
 
 
-def _converted(source: torch.export.ExportedProgram) -> Any:
+def _convert(source: torch.export.ExportedProgram) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _openvino().convert_model(source)
 
 
 def _openvino() -> Any:
-    """The package, without the one that reports every conversion to the vendor.
+    """Import the package without the one that reports every conversion to the vendor.
 
-    That one would start a process each time; in its absence OpenVINO takes a stub of its own.
+    That one would start a process each time; without it OpenVINO uses a stub of its own.
     """
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     import openvino
@@ -75,7 +75,7 @@ def _openvino() -> Any:
     return openvino
 
 
-def _bound(compiled: Any, outputs: list[torch.dtype]) -> Function:
+def _bind(compiled: Any, outputs: list[torch.dtype]) -> Function:
     openvino = _openvino()
     request = compiled.create_infer_request()
     kinds = [port.get_element_type() for port in compiled.inputs]
@@ -83,7 +83,7 @@ def _bound(compiled: Any, outputs: list[torch.dtype]) -> Function:
     def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
         for number, (tensor, kind) in enumerate(zip(tensors, kinds, strict=True)):
             held = tensor.contiguous()
-            # numpy has no bfloat16; its bytes are handed over under OpenVINO's own type.
+            # numpy has no bfloat16: pass the bytes with OpenVINO's own type.
             array = (held.view(torch.int16) if held.dtype is torch.bfloat16 else held).numpy()
             shared = openvino.Tensor(array, held.shape, kind) if array.size else None
             request.set_input_tensor(number, shared or openvino.Tensor(kind, list(held.shape)))
@@ -91,7 +91,7 @@ def _bound(compiled: Any, outputs: list[torch.dtype]) -> Function:
         results = []
         for number, dtype in enumerate(outputs):
             part = request.get_output_tensor(number)
-            # The request owns its results and writes over them in the next call.
+            # The request owns its results and overwrites them in the next call.
             if dtype is torch.bfloat16:
                 raw = torch.frombuffer(bytearray(part.data.tobytes()), dtype=dtype)
                 results.append(raw.reshape(tuple(part.shape)))

@@ -1,4 +1,4 @@
-"""An option of a compiler: its default, and which other values it takes."""
+"""An option of a compiler: its default, and the other values it takes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One declared option; its values have the type of the default.
+    """A declared option; its values have the type of the default.
 
-    ``choices`` lists the values there are; ``least`` and ``most`` bound a number. A compiler that
-    writes a plain default instead declares ``Option(default)``.
+    ``choices`` lists the allowed values; ``least`` and ``most`` bound a number. A plain default
+    stands for ``Option(default)``.
     """
 
     default: Json
@@ -22,25 +22,25 @@ class Option:
     most: float | None = None
 
     def takes(self, value: Json) -> bool:
-        """Whether a user may set this value."""
+        """Return whether a user may set this value."""
         if self.choices:
-            return any(type(value) is type(one) and value == one for one in self.choices)
+            return any(type(value) is type(choice) and value == choice for choice in self.choices)
         if self.default is None:
-            return True  # it says nothing about the type
+            return True  # any type
         return self._has_type(value) and self._is_within(value)
 
     def takes_stored(self, value: Json) -> bool:
-        """Whether a file may set this value: one of a list, a truth value, or a number.
+        """Return whether a file may set this value: one of the choices, a truth value, or a number.
 
-        A free text or structure may reach a command line or a path, so of those a file can only
-        repeat the default.
+        A free text or structure may reach a command line or a path, so a file can only repeat its
+        default.
         """
         if self.choices or isinstance(self.default, (bool, int, float)):
             return self.takes(value)
         return type(value) is type(self.default) and value == self.default
 
     def refusal(self, key: str, value: Json) -> str:
-        """Why a value is not taken, to follow the compiler's name."""
+        """Return why a value is not taken, to follow the compiler's name."""
         if self.choices:
             return f" has no {key} {value!r}; it has: {', '.join(map(str, self.choices))}"
         return f"'s {key} is {self._expected()}, not {value!r}"
@@ -69,5 +69,5 @@ class Option:
 
 
 def option_of(declared: Option | Json) -> Option:
-    """The option that a compiler declares, be it by a plain default."""
+    """Return the option that a compiler declares, perhaps by a plain default."""
     return declared if isinstance(declared, Option) else Option(declared)

@@ -1,4 +1,4 @@
-"""Finds compilers: those that come with the package, entry points, and a user's own file."""
+"""Find compilers: those that come with the package, entry points, and a user's own file."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ BUILT_IN = {
     "cinn": "graph_net.compilers.cinn:Cinn",
 }
 ALIASES = {"nope": "eager"}
-"""What GraphNet calls them."""
+"""Names of the original GraphNet."""
 
 
 def compiler_names() -> list[str]:
-    """The names of all compilers, installed or not."""
+    """Return the names of all compilers, installed or not."""
     return [*BUILT_IN, *sorted({p.name for p in entry_points(group=GROUP)} - BUILT_IN.keys())]
 
 
 def available() -> dict[str, str | None]:
-    """Every compiler, and why it cannot be used here (None where it can)."""
+    """Return every compiler with why it cannot be used here (None if it can)."""
     return {name: create(name).missing() for name in compiler_names()}
 
 
 def create(name: str, options: Mapping[str, Json] | None = None) -> Compiler:
-    """The compiler with this name, or the class that ``path/to/file.py:Name`` points to."""
+    """Return the compiler with this name, or the class that ``path/to/file.py:Name`` points to."""
     return _class_of(ALIASES.get(name, name))(options)
 
 
-def usable(name: str, options: Mapping[str, Json] | None = None) -> Compiler:
-    """The compiler with this name; raises, with the command that helps, if it is not there."""
+def require_compiler(name: str, options: Mapping[str, Json] | None = None) -> Compiler:
+    """Return the compiler; raise CompilerError, with the command that helps, if it is missing."""
     compiler = create(name, options)
     missing = compiler.missing()
     if missing:
@@ -56,10 +56,10 @@ def usable(name: str, options: Mapping[str, Json] | None = None) -> Compiler:
 def _class_of(name: str) -> type[Compiler]:
     for point in entry_points(group=GROUP):
         if point.name == name:
-            return _checked(point.load(), name)
+            return _check_class(point.load(), name)
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
-        return _checked(getattr(importlib.import_module(module), attribute), name)
+        return _check_class(getattr(importlib.import_module(module), attribute), name)
     path, _, attribute = name.partition(":")
     if path.endswith(".py"):
         return _from_file(Path(path), attribute)
@@ -67,47 +67,46 @@ def _class_of(name: str) -> type[Compiler]:
 
 
 def _from_file(path: Path, attribute: str) -> type[Compiler]:
-    """A user's own class. Naming a file on the command line is asking for it to be run."""
+    """Return a user's own class. Naming a file on the command line is asking for it to be run."""
     if not path.is_file():
-        raise CompilerError(f"there is no file {path}")
+        raise CompilerError(f"{path} does not exist; give the path of a Python file")
     module = run_user_file(path)
-    made = [
+    classes = [
         value
         for value in vars(module).values()
         if isinstance(value, type)
         and issubclass(value, Compiler)
         and value.__module__ == module.__name__
     ]
-    if not attribute and len(made) == 1:
-        return made[0]
+    if not attribute and len(classes) == 1:
+        return classes[0]
     if not attribute:
-        names = ", ".join(value.__name__ for value in made) or "none"
-        raise CompilerError(f"{path} defines {names}; say which: {path}:Name")
-    return _checked(getattr(module, attribute, None), f"{path}:{attribute}")
+        names = ", ".join(value.__name__ for value in classes) or "none"
+        raise CompilerError(f"{path} defines {names}; name one as {path}:Name")
+    return _check_class(getattr(module, attribute, None), f"{path}:{attribute}")
 
 
-def _checked(found: object, name: str) -> type[Compiler]:
-    if isinstance(found, type) and issubclass(found, Compiler):
-        return found
-    raise CompilerError(f"{name} is no subclass of graph_net.compilers.Compiler")
+def _check_class(value: object, name: str) -> type[Compiler]:
+    if isinstance(value, type) and issubclass(value, Compiler):
+        return value
+    raise CompilerError(f"{name} is not a subclass of graph_net.compilers.Compiler")
 
 
 def parse_options(text: str) -> dict[str, Json]:
-    """Options from ``{"key": value}`` or ``key=value,…``, values JSON where they can be."""
+    """Parse ``{"key": value}`` or ``key=value,…``, values JSON where they can be."""
     text = text.strip()
     if not text:
         return {}
     if text.startswith("{"):
         try:
-            found = json.loads(text)
+            return dict(json.loads(text))
         except ValueError as error:
             raise CompilerError(f"options are not JSON: {error}") from error
-        return dict(found)
     options: dict[str, Json] = {}
     for part in text.split(","):
         key, equals, value = part.partition("=")
         if not equals or not key.strip():
-            raise CompilerError(f"{part!r} is not key=value")
+            raise CompilerError(f"{part!r} is not key=value; write level=3,mode=fast")
         try:
             options[key.strip()] = json.loads(value)
         except ValueError:

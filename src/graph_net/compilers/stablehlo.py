@@ -1,4 +1,4 @@
-"""A program as StableHLO text, what XLA and IREE read; torch-mlir writes it."""
+"""A program as StableHLO text, which torch-mlir writes and XLA and IREE read."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from graph_net.store.atomic import caching
 
 
 def stablehlo_file(job: Job, program: PureFunction) -> Path:
-    """The path of the StableHLO text of a program, written once a directory."""
+    """Return the path of a program's StableHLO text, written once per directory."""
     path = form_path(job, "stablehlo.mlir")
     if path.exists():
         return path
     with silent():
-        source = _prepared(export_program(job, program))
+        source = _decompose(export_program(job, program))
         try:
             text = _translate(source)
         except Exception as error:
-            reasons = find_unsupported(source, lambda alone: _translate(_prepared(alone)))
-            raise Unsupported(reasons or [_first(error)], "torch-mlir") from error
+            reasons = find_unsupported(source, lambda alone: _translate(_decompose(alone)))
+            raise Unsupported(reasons or [_error_line(error)], "torch-mlir") from error
     with caching(path) as aside:
         aside.write_text(text, "utf-8")
     return path
 
 
-def _prepared(source: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """In the operators that torch-mlir knows."""
+def _decompose(source: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """Return the program in the operators that torch-mlir knows."""
     from torch_mlir.fx import get_decomposition_table
 
     with warnings.catch_warnings():
@@ -47,14 +47,14 @@ def _translate(source: torch.export.ExportedProgram) -> str:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = export_and_import(
+        module = export_and_import(
             source, output_type="stablehlo", func_name="main", decomposition_table={}
         )
-    return _inlined(str(made.operation.get_asm()))
+    return _inline_constants(str(module.operation.get_asm()))
 
 
-def _inlined(text: str) -> str:
-    """Constants where they are used, since XLA does not read those in the section at the end.
+def _inline_constants(text: str) -> str:
+    """Write constants where they are used, since XLA does not read the section at the end.
 
     A resource is its alignment (four bytes) and then the data that ``dense<"0x…">`` takes.
     """
@@ -63,13 +63,13 @@ def _inlined(text: str) -> str:
     if not marker or not blobs:
         return text + marker + section
 
-    def dense(found: re.Match[str]) -> str:
-        return f'dense<"0x{blobs[found[1]]}">'
+    def dense(match: re.Match[str]) -> str:
+        return f'dense<"0x{blobs[match[1]]}">'
 
     return re.sub(r"dense_resource<([\w.$-]+)>", dense, text)
 
 
-def _first(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "error:" in line] or lines
     return f"{type(error).__name__}: {telling[0][:300]}" if telling else type(error).__name__

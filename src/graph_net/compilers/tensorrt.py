@@ -19,9 +19,9 @@ from graph_net.results.graph_breaks import BREAKS, GRAPHS
 
 
 class TensorRT(Compiler):
-    """``torch_tensorrt.dynamo.compile``; options other than these two are handed on to it.
+    """``torch_tensorrt.dynamo.compile``; options other than these two are passed on to it.
 
-    By its own default PyTorch runs what it has no converter for. ``whole`` refuses such a graph.
+    By default PyTorch runs the operators it has no converter for. ``whole`` refuses such a graph.
     """
 
     name = "tensorrt"
@@ -35,37 +35,37 @@ class TensorRT(Compiler):
     _remarks: Mapping[str, Json] = MappingProxyType({})
 
     def compile(self, job: Job) -> Runner:
-        """Build an engine; ``whole`` refuses a graph that PyTorch would have to help with."""
+        """Build an engine; ``whole`` refuses a graph that PyTorch would run in part."""
         import torch_tensorrt
 
         program = pure_function_of(job)
         source = export_program(job, program)
-        rest = {key: value for key, value in self.options.items() if key != "whole"}
+        settings = {key: value for key, value in self.options.items() if key != "whole"}
         if self.options["whole"]:
             absent = _not_converted(source)
             if absent:
                 raise Unsupported(absent)
-            rest["min_block_size"] = 1
-        built = torch_tensorrt.dynamo.compile(
+            settings["min_block_size"] = 1
+        engine = torch_tensorrt.dynamo.compile(
             source,
             arg_inputs=program.examples(job),
             require_full_compilation=self.options["whole"],
-            use_explicit_typing=True,  # the graph's own types, not what TensorRT would choose
+            use_explicit_typing=True,  # the graph's own types, not TensorRT's choice
             cache_built_engines=True,
             reuse_cached_engines=True,
             engine_cache_dir=str(job.workdir / "tensorrt"),
-            **rest,
+            **settings,
         )
-        self._remarks = _pieces(built)
+        self._remarks = _pieces(engine)
 
         def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-            results = built(*tensors)
+            results = engine(*tensors)
             return list(results) if isinstance(results, (list, tuple)) else [results]
 
         return program.runner(job, call)
 
     def remarks(self) -> Mapping[str, Json]:
-        """How many engines were built, and how many parts PyTorch runs between them."""
+        """Return how many engines were built, and how many parts PyTorch runs between them."""
         return self._remarks
 
 
@@ -80,7 +80,7 @@ def _pieces(built: torch.nn.Module) -> dict[str, Json]:
 
 
 def _not_converted(source: torch.export.ExportedProgram) -> list[str]:
-    """Every operator that Torch-TensorRT has no converter for, after its own decompositions."""
+    """Return every operator without a converter, after Torch-TensorRT's decompositions."""
     from torch_tensorrt.dynamo.conversion import DYNAMO_CONVERTERS
     from torch_tensorrt.dynamo.lowering import get_decompositions
 

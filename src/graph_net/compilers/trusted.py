@@ -1,8 +1,8 @@
-"""The one door between a stored configuration and a compiler.
+"""The one way from a stored configuration to a compiler.
 
-A Config in a record, a plan or a golden run is data of whoever wrote the file. It chooses among
-the registered compilers and their declared options; a file to import, or an option that may reach
-a command line, is taken from the command line alone.
+A Config in a record, a plan or a golden run comes from whoever wrote the file. It chooses among the
+registered compilers and their declared options; a file to import, or an option that may reach a
+command line, is accepted from the command line alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from graph_net.results import Config, ConfigKind
 from graph_net.store.files import read_bytes
 
 KIND = ConfigKind.COMPILER
-WORDS = 200
-"""So many characters of a stored text are quoted in an error."""
+MOST_QUOTED = 200
+"""The most characters of a stored text that an error quotes."""
 
 
 class UntrustedConfig(CompilerError):
@@ -27,11 +27,10 @@ class UntrustedConfig(CompilerError):
 
 
 def trusted_config(stored: Config, typed: Iterable[Config] = ()) -> Config:
-    """Return a stored configuration that may be run, with the version that is here.
+    """Return a stored configuration that may be run, with the version installed here.
 
-    ``typed`` are configurations of this command's own arguments. Naming a compiler there allows
-    its name, naming the options too allows them. Raises UntrustedConfig where the file asks for
-    more.
+    ``typed`` are configurations from this command's own arguments. Naming a compiler there allows
+    its name, naming the options too allows them. Raises UntrustedConfig if the file asks for more.
     """
     if stored.kind != KIND:
         raise UntrustedConfig(f"a configuration of kind {stored.kind} is not a compiler's")
@@ -40,44 +39,44 @@ def trusted_config(stored: Config, typed: Iterable[Config] = ()) -> Config:
         if dict(config.options) == dict(stored.options):
             return config
     if not named and ALIASES.get(stored.name, stored.name) not in compiler_names():
-        raise UntrustedConfig(_unknown(stored.name))
+        raise UntrustedConfig(_unknown_compiler(stored.name))
     compiler = create(stored.name)
-    refused = [key for key, value in stored.options.items() if not _is_stored(compiler, key, value)]
+    refused = [key for key, value in stored.options.items() if not _may_store(compiler, key, value)]
     if refused:
         raise UntrustedConfig(
-            f"a file may not set {', '.join(map(_quoted, refused[:5]))} of {compiler.name}; "
+            f"a file may not set {', '.join(map(_quote, refused[:5]))} of {compiler.name}; "
             "name the compiler with these options on the command line, as NAME[OPTION=VALUE]"
         )
     return config_here(stored.name, {**compiler.before_declared, **stored.options})
 
 
 def config_here(name: str, options: Mapping[str, Json]) -> Config:
-    """Return the configuration of a compiler as it is on this machine; its options are checked."""
+    """Return the configuration of a compiler as installed here; its options are checked."""
     compiler = create(name, options)
     version = "" if compiler.missing() else compiler.version()
     path = Path(name.partition(":")[0])
     if path.suffix == ".py":
-        # A user's own file: what it says is its version, and its class is part of its name.
+        # A user's own file: its content is its version, and its class is part of its name.
         name = f"{path.absolute()}:{type(compiler).__name__}"
         version = f"{version}+{sha256(read_bytes(path)).hexdigest()[:12]}"
     return Config(KIND, name, version, dict(compiler.options))
 
 
-def _is_stored(compiler: Compiler, key: str, value: Json) -> bool:
+def _may_store(compiler: Compiler, key: str, value: Json) -> bool:
     if key in compiler.defaults:
         return option_of(compiler.defaults[key]).takes_stored(value)
     return key in compiler.stored_options and compiler.stored_options[key].takes_stored(value)
 
 
-def _unknown(name: str) -> str:
+def _unknown_compiler(name: str) -> str:
     if ".py" in name:
         return (
-            f"the compiler {_quoted(name)} is a file, and a file is not imported because another "
-            "one says so; name it on the command line, as path/to/file.py:Name"
+            f"the compiler {_quote(name)} is a file, and no stored file may have another one "
+            "imported; name it on the command line, as path/to/file.py:Name"
         )
-    return f"unknown compiler {_quoted(name)}; known: {', '.join(compiler_names())}"
+    return f"unknown compiler {_quote(name)}; known: {', '.join(compiler_names())}"
 
 
-def _quoted(text: str) -> str:
-    """A stored text for an error: no character of it moves a cursor or ends the sentence."""
-    return ascii(text if len(text) <= WORDS else f"{text[:WORDS]}…")
+def _quote(text: str) -> str:
+    """Return a stored text escaped for an error: it cannot move a cursor or end the sentence."""
+    return ascii(text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}…")

@@ -21,7 +21,7 @@ from graph_net.store.atomic import caching
 
 
 class Tvm(Compiler):
-    """Relax for LLVM; with ``trials`` above 0 MetaSchedule tunes first, with so many programs.
+    """Relax for LLVM; with ``trials`` above 0 MetaSchedule first tunes with that many programs.
 
     Untuned TVM runs naive loops, so tuned and untuned are different configurations.
     """
@@ -35,13 +35,13 @@ class Tvm(Compiler):
     }
 
     def compile(self, job: Job) -> Runner:
-        """Import, tune where asked for, and build a library that is kept in the directory."""
+        """Import, tune if asked for, and build a library that the directory keeps."""
         # Read when the first parallel loop starts the pool.
         os.environ["TVM_NUM_THREADS"] = str(job.threads)
         program = pure_function_of(job)
         library = form_path(job, f"trials{self.options['trials']}-{self.options['seed']}.so")
         if not library.exists():
-            module, _ = imported_with_names(export_program(job, program))
+            module, _ = import_to_relax(export_program(job, program))
             with silent():
                 built = self._build(module, job)
             with caching(library) as aside:
@@ -62,35 +62,34 @@ class Tvm(Compiler):
 
 
 def tvm_target(threads: int) -> Any:
+    """Return TVM's target for this processor."""
     import tvm
 
-    words: dict[str, Any] = {"kind": "llvm", "num-cores": threads}
+    attributes: dict[str, Any] = {"kind": "llvm", "num-cores": threads}
     if platform.machine() in ("x86_64", "AMD64"):
-        words["mcpu"] = tvm.get_global_func("target.llvm_get_system_cpu")()
-    return tvm.target.Target(words)
+        attributes["mcpu"] = tvm.get_global_func("target.llvm_get_system_cpu")()
+    return tvm.target.Target(attributes)
 
 
 Names = list[tuple[torch.fx.Node, list[str]]]
-"""Calls in their order, and Relax's variables that hold their results."""
+"""Calls in order, with the Relax variables that hold their results."""
 
 
-def imported_with_names(source: torch.export.ExportedProgram) -> tuple[Any, Names]:
-    """The program in Relax, of the types it has in PyTorch, and what became of its calls."""
+def import_to_relax(source: torch.export.ExportedProgram) -> tuple[Any, Names]:
+    """Return the program in Relax with its PyTorch types, and the variables of its calls."""
     with silent(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         source = source.run_decompositions()
         try:
             module, names = _translate(source)
         except Exception as error:
-            text = error_line(error, 300)
-            raise Unsupported(
-                find_unsupported(source, _translate) or [text], "TVM's importer"
-            ) from error
-    wanted = [node.meta["val"] for node in source.graph.output_node().args[0]]
-    made = module["main"].ret_ty.fields
+            reasons = find_unsupported(source, _translate) or [error_line(error, 300)]
+            raise Unsupported(reasons, "TVM's importer") from error
+    expected = [node.meta["val"] for node in source.graph.output_node().args[0]]
+    fields = module["main"].ret_ty.fields
     wrong = [
         f"makes {have.dtype} of a result that is {str(want.dtype).removeprefix('torch.')}"
-        for want, have in zip(wanted, made, strict=True)
+        for want, have in zip(expected, fields, strict=True)
         if str(have.dtype) != str(want.dtype).removeprefix("torch.")
     ]
     if wrong:
@@ -103,12 +102,12 @@ def _translate(source: torch.export.ExportedProgram) -> tuple[Any, Names]:
 
     importer = ExportedProgramImporter()
     module = importer.from_exported_program(plain_indices(source), False, False, False, None)
-    names = [(node, _names(value)) for node, value in importer.env.items()]
-    return module, [(node, found) for node, found in names if node.op == "call_function"]
+    calls = [(n, v) for n, v in importer.env.items() if n.op == "call_function"]
+    return module, [(node, _names(value)) for node, value in calls]
 
 
 def _names(value: Any) -> list[str]:
-    """The variables in a result, which may be a tuple of results."""
+    """Return the variables in a result, which may be a tuple of results."""
     from tvm import relax
 
     if isinstance(value, relax.Var):
@@ -126,7 +125,7 @@ def _load(library: str) -> Function:
     main = machine["main"]
 
     def call(tensors: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        given = [tvm.runtime.from_dlpack(tensor.contiguous()) for tensor in tensors]
-        return [torch.utils.dlpack.from_dlpack(part) for part in main(*given)]
+        arguments = [tvm.runtime.from_dlpack(tensor.contiguous()) for tensor in tensors]
+        return [torch.utils.dlpack.from_dlpack(part) for part in main(*arguments)]
 
     return call

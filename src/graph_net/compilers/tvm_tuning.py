@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ RUN_SECONDS = 10
 
 
 def tune_module(module: Any, target: Any, work: Path, trials: int, seed: int) -> Any:
-    """The module built with the best schedule found for each of its tasks."""
+    """Return the module built with the best schedule found for each of its tasks."""
     import tvm
     from tvm import relax
     from tvm.s_tir.meta_schedule.relax_integration import tune_relax
 
     work.mkdir(parents=True, exist_ok=True)
     with target:
-        module = relax.get_pipeline("zero")(module)  # legal, fused: what tasks are taken from
+        module = relax.get_pipeline("zero")(module)  # legalise and fuse
     database = tune_relax(
         module,
         {},
@@ -37,18 +38,12 @@ def tune_module(module: Any, target: Any, work: Path, trials: int, seed: int) ->
         num_trials_per_iter=min(trials, 16),
         builder=_builder(work),
         runner=_runner(),
-        cost_model="random" if not _has_xgboost() else "xgb",
+        cost_model="xgb" if find_spec("xgboost") else "random",
         seed=seed or 1,
     )
     with target, database, tvm.transform.PassContext(opt_level=3):
         module = relax.transform.MetaScheduleApplyDatabase()(module)
     return tvm.compile(module, target)
-
-
-def _has_xgboost() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("xgboost") is not None
 
 
 def _builder(work: Path) -> Any:
@@ -63,12 +58,13 @@ def _builder(work: Path) -> Any:
 
         def build(self, build_inputs: list[Any]) -> list[Any]:
             results = []
-            for given in build_inputs:
-                # A directory each: once it has run, TVM removes the whole of it.
+            for candidate in build_inputs:
+                # One directory per program: TVM removes all of it after the run.
                 path = Path(tempfile.mkdtemp(prefix="trial-", dir=work)) / "program.so"
 
-                def make(given: Any = given, path: Path = path) -> str:
-                    default_build(given.mod, given.target, None).export_library(str(path))
+                def make(candidate: Any = candidate, path: Path = path) -> str:
+                    built = default_build(candidate.mod, candidate.target, None)
+                    built.export_library(str(path))
                     return str(path)
 
                 value, failure = in_fork(make, BUILD_SECONDS)
@@ -96,9 +92,9 @@ def _runner() -> Any:
 
         def run(self, runner_inputs: list[Any]) -> list[Any]:
             results = []
-            for given in runner_inputs:
-                path = str(given.artifact_path)
-                shapes = tuple(info.as_json() for info in given.args_info)
+            for candidate in runner_inputs:
+                path = str(candidate.artifact_path)
+                shapes = tuple(info.as_json() for info in candidate.args_info)
 
                 def measure(path: str = path, shapes: Any = shapes) -> list[float]:
                     device = tvm.cpu()
@@ -114,7 +110,7 @@ def _runner() -> Any:
 
 
 def in_fork(work: Callable[[], Any], seconds: int) -> tuple[Any, str | None]:
-    """What ``work`` gives in a process forked from this confined one, or why there is nothing."""
+    """Return what ``work`` returns in a fork of this confined process, or why it failed."""
     try:
         return call(work, Limits(seconds, None), INHERITED), None
     except Died as error:

@@ -19,25 +19,25 @@ REFUSALS = ("unsupported op", "UNIMPLEMENTED")
 
 
 class Xla(Compiler):
-    """XLA as JAX uses it; ``level`` is its optimisation level, -1 for its own choice."""
+    """XLA as JAX uses it; ``level`` is its optimisation level, -1 for XLA's own choice."""
 
     name = "xla"
     packages = ("jaxlib", "jax", "torch-mlir")
     defaults: ClassVar[Mapping[str, Json | Option]] = {"level": Option(-1, least=-1, most=3)}
 
     def compile(self, job: Job) -> Runner:
-        """Compile the StableHLO text; the text is kept in the directory, the machine code not."""
+        """Compile the StableHLO text; the directory keeps the text, not the machine code."""
         program = pure_function_of(job)
         text = stablehlo_file(job, program).read_text("utf-8")
         return program.runner(job, self._load(text, job.threads))
 
     def _load(self, text: str, threads: int) -> Function:
-        # JAX has no public way to hand it StableHLO; this is the layer its own jit stands on.
+        # JAX has no public way to take StableHLO; this is the layer below its own jit.
         from jax._src.lib import _jax
         from jax._src.lib import xla_client as xla
 
         before = os.environ.get("NPROC")
-        os.environ["NPROC"] = str(threads)  # the only way to tell its thread pool
+        os.environ["NPROC"] = str(threads)  # the only way to size its thread pool
         try:
             client = xla.make_cpu_client(asynchronous=False)
         finally:
@@ -51,7 +51,7 @@ class Xla(Compiler):
         try:
             loaded = client.compile_and_load(text, _jax.DeviceList((device,)), options)
         except _jax.JaxRuntimeError as error:
-            if not any(word in str(error) for word in REFUSALS):
+            if not any(refusal in str(error) for refusal in REFUSALS):
                 raise
             raise Unsupported([first_line(error, 300)], "XLA") from error
 

@@ -10,12 +10,11 @@ from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 
-from graph_net.capture.worker import Budget
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.subgraph_spool import Notes, Subgraphs, SubgraphSpool, encoded, pieces_of
 from graph_net.corpus.subgraphs import merge_rows, write_subgraphs
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
-from graph_net.isolate import Finished, Needs, Pool, Sandbox
+from graph_net.isolate import Finished, Limits, Needs, Pool, Sandbox
 from graph_net.isolate.deaths import said_rubbish
 from graph_net.rewrite.kinds import CORPUS_KINDS, SubgraphKind, corpus_kind, kind_of
 
@@ -77,7 +76,7 @@ class Decomposition:
         self,
         missing: dict[str, tuple[str, ...]],
         jobs: int,
-        budget: Budget | None = None,
+        budget: Limits | None = None,
         check: bool = False,
         spend: float | None = None,
     ) -> Iterator[str]:
@@ -86,7 +85,7 @@ class Decomposition:
         With seconds to ``spend`` the smallest come first and none is begun after them.
         """
         end = None if spend is None else time.monotonic() + spend
-        budget = budget or Budget()
+        budget = budget or Limits.of(180, 10.0)
         self._prepare(missing, jobs, budget, check)
         sources: Iterable[Source] = self._sources(missing)
         if end is not None:
@@ -96,12 +95,12 @@ class Decomposition:
             self._finish(done)
             yield done.item.name
 
-    def _pool(self, jobs: int, budget: Budget) -> Pool:
+    def _pool(self, jobs: int, budget: Limits) -> Pool:
         sandbox = Sandbox(needs=Needs(reads=(self.spool.path.absolute(),)))
-        return Pool(budget.limits, jobs, sandbox)
+        return Pool(budget, jobs, sandbox)
 
     def _prepare(
-        self, missing: dict[str, tuple[str, ...]], jobs: int, budget: Budget, check: bool
+        self, missing: dict[str, tuple[str, ...]], jobs: int, budget: Limits, check: bool
     ) -> None:
         """Load what is slow to load, and let kinds that must see every graph see them."""
         wanted = {kind for kinds in missing.values() for kind in kinds}
@@ -115,7 +114,7 @@ class Decomposition:
             if kind in wanted:
                 self._made[kind] = corpus_kind(kind, self._forms())
 
-    def _lower(self, jobs: int, budget: Budget) -> None:
+    def _lower(self, jobs: int, budget: Limits) -> None:
         """Lower the graphs that are cut in another form than they are stored in.
 
         A table of what recurs is of use only if it is made of the form that is cut.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from graph_net.compilers.form_cache import OUTBOX, take, take_forms
+from graph_net.compilers.form_cache import OUTBOX, take_file, take_forms
 from graph_net.compilers.registry import BUILT_IN
 from graph_net.isolate import Needs, Sandbox
 from graph_net.measure.golden import GOLDEN_FILE, Golden
@@ -177,7 +177,7 @@ class Measurement:
         if self.forms and self.config.name in BUILT_IN:
             take_forms(workdir / OUTBOX, Path(self.forms), self.graph, self.device.kind)
         if self.golden is not None and not self.golden.compare:
-            take(workdir / GOLDEN_FILE, Path(self.golden.path))
+            take_file(workdir / GOLDEN_FILE, Path(self.golden.path))
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
         """The record of a failure, as JSON."""

@@ -17,7 +17,7 @@ import torch
 
 from graph_net.compilers import Compiler, Job, Runner, Unsupported, create
 from graph_net.compilers.dynamo import compilations
-from graph_net.compilers.form_cache import OUTBOX, KeptForms
+from graph_net.compilers.form_cache import OUTBOX, FormCache
 from graph_net.graph import Graph, from_bytes
 from graph_net.isolate.deaths import held_more, is_out_of_memory
 from graph_net.isolate.messages import text_of
@@ -130,7 +130,7 @@ class Worker:
                 self.environment["no_float64"] = expected.inexact
         kept = None
         if self.task.forms:
-            kept = KeptForms(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
+            kept = FormCache(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
         job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, kept)
         eager = create("eager").compile(job)
         self._placement = Placement(self.task.device.threads)
@@ -186,7 +186,7 @@ class Worker:
         self.environment |= compiler.remarks()
         return runner
 
-    def _add_spared(self, forms: KeptForms) -> None:
+    def _add_spared(self, forms: FormCache) -> None:
         """Count what an earlier measurement spent on a form that this one found."""
         cold, busy = self.cost.cold_seconds or 0.0, self.cost.cpu_seconds or 0.0
         self.cost = replace(

@@ -1,4 +1,4 @@
-"""The front door GraphNet's users know for Paddle models. Importing it does not import Paddle."""
+"""GraphNet's functions for Paddle models. Importing this does not import Paddle."""
 
 from graph_net.graph.paddle_execute import run
 from graph_net.paddle.extractor import extract

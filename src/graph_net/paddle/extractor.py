@@ -1,4 +1,4 @@
-"""``graph_net.paddle.extract``: run a model, find its graph as a sample directory."""
+"""``graph_net.paddle.extract``: write a model's graph as a sample when it runs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ WORKSPACE = "GRAPH_NET_EXTRACT_WORKSPACE"
 def extract(
     name: str, dynamic: bool = False, input_spec: Sequence[Any] | None = None
 ) -> Callable[[Any], Any]:
-    """A wrapper for a ``paddle.nn.Layer``, or decorator for its class, that writes its graph.
+    """Return a wrapper for a ``paddle.nn.Layer``, or a decorator for its class, to write its graph.
 
-    ``extract(name="resnet18")(model)`` gives something to call in place of the model; its first
-    call leaves a GraphNet sample in ``$GRAPH_NET_EXTRACT_WORKSPACE/resnet18``, and every call
-    returns what the model returns. A directory that exists already is left alone: the new one
-    gets a number. Sizes are those of the first call; Paddle's programs do not relate them.
+    ``extract(name="resnet18")(model)`` is called in place of the model; its first call writes a
+    GraphNet sample to ``$GRAPH_NET_EXTRACT_WORKSPACE/resnet18``, and every call returns what the
+    model returns. An existing directory is left alone: the new one gets a number. Sizes are those
+    of the first call; Paddle's programs do not relate them.
     """
     if dynamic:
-        raise ValueError("Paddle graphs have the sizes of the call: extract with dynamic=False")
-    place = os.environ.get(WORKSPACE)
-    if not place:
+        raise ValueError("Paddle graphs have the sizes of the call; extract with dynamic=False")
+    workspace = os.environ.get(WORKSPACE)
+    if not workspace:
         raise OSError(f"set ${WORKSPACE} to the directory that extracted graphs go to")
     paddle = load_paddle()
 
     def wrap_or_decorate(target: Any) -> Any:
         if isinstance(target, paddle.nn.Layer):
-            return _Extractor(target, name, Path(place), input_spec)
+            return _Extractor(target, name, Path(workspace), input_spec)
         if isinstance(target, type) and issubclass(target, paddle.nn.Layer):
             return lambda *args, **kwargs: wrap_or_decorate(target(*args, **kwargs))
         raise TypeError(
@@ -50,15 +50,15 @@ class _Extractor:
     """Calls the model, and writes its graph the first time."""
 
     def __init__(
-        self, model: Any, name: str, place: Path, input_spec: Sequence[Any] | None
+        self, model: Any, name: str, workspace: Path, input_spec: Sequence[Any] | None
     ) -> None:
-        self.model, self.name, self.place, self.input_spec = model, name, place, input_spec
+        self.model, self.name, self.workspace, self.input_spec = model, name, workspace, input_spec
         self.written: Path | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.written is None:
             graph = capture(self.model, args, kwargs, self.name, self.input_spec)
-            directory = _free(self.place / self.name)
+            directory = _free_path(self.workspace / self.name)
             write_sample(graph, directory)
             self.written = directory
             print(f"Graph and tensors for '{self.name}' extracted successfully to: {directory}")
@@ -75,19 +75,19 @@ def capture(
     name: str = "",
     input_spec: Sequence[Any] | None = None,
 ) -> Graph:
-    """The Graph of a ``paddle.nn.Layer``, called so, through dynamic-to-static translation."""
+    """Return the Graph of a call of a ``paddle.nn.Layer``, by dynamic-to-static translation."""
     paddle = load_paddle()
     kwargs = kwargs or {}
     static = _static_forward(paddle, model, input_spec)
     concrete, _ = static.get_concrete_program(*args, **kwargs)
     shapes: dict[str, tuple[int, ...]] = {}
     recipes = {}
-    tensors = dict(_given(paddle, concrete, args, kwargs))
+    tensors = dict(_call_tensors(paddle, concrete, args, kwargs))
     tensors |= {tensor.name: tensor for tensor in concrete.parameters[0]}
-    for known, tensor in tensors.items():
-        if tensor._is_initialized():  # a recurrent layer has a state that never gets memory
-            shapes[known] = tuple(int(size) for size in tensor.shape)
-            recipes[known] = recipe_of_array(_array(tensor))
+    for tensor_name, tensor in tensors.items():
+        if tensor._is_initialized():  # a recurrent layer's state may never get memory
+            shapes[tensor_name] = tuple(int(size) for size in tensor.shape)
+            recipes[tensor_name] = recipe_of_array(_array(tensor))
     origin = Provenance(
         library="",
         model=name or type(model).__name__,
@@ -102,20 +102,20 @@ def capture(
 
 
 def _static_forward(paddle: Any, model: Any, input_spec: Sequence[Any] | None) -> Any:
-    """The model's ``forward`` translated; the model itself keeps the one it has."""
+    """Return the model's ``forward`` translated; the model itself keeps its own."""
     forward = model.forward
     if hasattr(forward, "get_concrete_program"):
         return forward
     function = getattr(forward, "__func__", None)
     if function is None:
-        raise GraphError("forward is no method of the model, so Paddle cannot translate it")
+        raise GraphError("forward is not a method of the model, so Paddle cannot translate it")
     spec = None if input_spec is None else list(input_spec)
     static = paddle.jit.to_static(function, input_spec=spec, full_graph=True)
     return static.__get__(model, type(model))
 
 
-def _given(paddle: Any, concrete: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
-    """The tensors of the call by the names the program gave them."""
+def _call_tensors(paddle: Any, concrete: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """Return the tensors of the call by the names the program gave them."""
     leaves = paddle.utils.flatten([list(args), list(kwargs.values())])
     tensors = [leaf for leaf in leaves if isinstance(leaf, paddle.Tensor)]
     declared = [
@@ -132,13 +132,13 @@ def _given(paddle: Any, concrete: Any, args: Any, kwargs: Any) -> list[tuple[str
 
 
 def _array(tensor: Any) -> Any:
-    """A tensor's values for statistics; numpy has no bfloat16."""
+    """Return a tensor's values for statistics; numpy has no bfloat16."""
     wide = tensor.astype("float32") if "float" in str(tensor.dtype) else tensor
     return wide.numpy()
 
 
-def _free(path: Path) -> Path:
-    """The path, or the first one with a number behind it that does not exist."""
+def _free_path(path: Path) -> Path:
+    """Return the path, or with the first number appended that does not exist."""
     candidate, number = path, 1
     while candidate.exists():
         number += 1

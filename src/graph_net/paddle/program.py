@@ -1,6 +1,6 @@
-"""A PIR program of Paddle's dynamic-to-static translation in, a level-``paddle`` Graph out.
+"""Convert a PIR program of Paddle's dynamic-to-static translation to a Graph of level ``paddle``.
 
-The operations are walked in order. Constants that Paddle feeds as tensors of sizes become lists,
+The operations are visited in order. Constants that Paddle feeds as tensors of sizes become lists,
 ``builtin.combine`` becomes a list of references, and an operation with several results becomes a
 call and, for each result that is read, an ``operator.getitem``.
 """
@@ -24,7 +24,7 @@ from graph_net.graph.paddle_targets import (
 )
 from graph_net.graph.recipe import Recipe, Uniform
 from graph_net.graph.spec import Result, TensorSpec
-from graph_net.graph.values import DTYPES, DictValue, Dtype, RunDevice, Value, plain_float
+from graph_net.graph.values import DTYPES, DictValue, Dtype, RunDevice, Value, plain_float, refs
 
 _EAGER_NAMES = {"batch_norm_": "batch_norm"}
 """Operations whose eager function has another name."""
@@ -40,10 +40,10 @@ def graph_of(
     recipes: Mapping[str, Recipe],
     provenance: Provenance,
 ) -> Graph:
-    """The Graph of a program's first block.
+    """Return the Graph of a program's first block.
 
     ``outputs`` holds the program's values, nested as the model returns them; ``shapes`` and
-    ``recipes`` say what is known of the parameters and inputs, by their names in the program.
+    ``recipes`` hold what is known of the parameters and inputs, by their names in the program.
     """
     reader = _ProgramReader(shapes, recipes)
     for operation in program.global_block().ops:
@@ -124,25 +124,25 @@ class _ProgramReader:
         self._bind(operation, tuple(self._item(source, i) for i in range(count)))
 
     def _item(self, source: Any, position: int) -> Value:
-        """One tensor of a list of them."""
+        """Return one tensor of a list of them."""
         whole = self.values[source.id]
         if isinstance(whole, ListValue):
             return whole.items[position]
         listed = source.type().as_vec_type()
-        known = _spec(listed.as_list()[position]) if listed is not None else None
-        return self._node(self._name("split"), "operator.getitem", (whole, position), known)
+        spec = _spec(listed.as_list()[position]) if listed is not None else None
+        return self._node(self._name("split"), "operator.getitem", (whole, position), spec)
 
     def _call(self, operation: Any, kind: str) -> None:
-        dialect, _, word = kind.partition(".")
-        target = _METHODS.get(word) or f"{OPS}{_EAGER_NAMES.get(word, word)}"
+        dialect, _, name = kind.partition(".")
+        target = _METHODS.get(name) or f"{OPS}{_EAGER_NAMES.get(name, name)}"
         if dialect != "pd_op" or not is_paddle_target(target):
             raise GraphError(f"the program holds {kind}, which no graph may call", field="target")
         args = self._arguments(operation, target)
         results = [_spec(result.type()) for result in operation.results()]
-        given = output_count(target)
-        if 1 < given < len(results):
-            results = results[:given]
-        names = [self._name(kind.partition(".")[2]) for _ in results]
+        count = output_count(target)
+        if 1 < count < len(results):
+            results = results[:count]
+        names = [self._name(name) for _ in results]
         if len(results) == 1:
             self._bind(operation, (self._node(names[0], target, args, results[0]),))
             return
@@ -151,12 +151,12 @@ class _ProgramReader:
             operation,
             tuple(
                 self._node(names[i], "operator.getitem", (call, i), results[i])
-                for i in range(given)
+                for i in range(count)
             ),
         )
 
     def _arguments(self, operation: Any, target: str) -> tuple[Value, ...]:
-        """Operands and attributes in the order in which the eager function takes them."""
+        """Return operands and attributes in the order of the eager function's arguments."""
         operands = dict(zip(operation.get_input_names(), self._operands(operation), strict=True))
         attributes = operation.attrs()
         args: list[Value] = []
@@ -172,13 +172,13 @@ class _ProgramReader:
     # -- values -------------------------------------------------------------------------------
 
     def _operands(self, operation: Any) -> list[Value]:
-        found: list[Value] = []
+        operands: list[Value] = []
         for value in operation.operands_source():
             if value.initialized() and value.id not in self.values:
                 why = f"{operation.name()} reads an output that eager calls do not give"
                 raise GraphError(why, field="args")
-            found.append(self.values[value.id] if value.initialized() else None)
-        return found
+            operands.append(self.values[value.id] if value.initialized() else None)
+        return operands
 
     def _bind(self, operation: Any, values: tuple[Value, ...]) -> None:
         # Outputs without a value here are those that eager calls leave out.
@@ -189,12 +189,12 @@ class _ProgramReader:
         self.nodes.append(Node(name, target, args, (), result))
         return Ref(name)
 
-    def _name(self, word: str) -> str:
-        self.numbers[word] += 1
-        return f"{word}_{self.numbers[word] - 1}"
+    def _name(self, base: str) -> str:
+        self.numbers[base] += 1
+        return f"{base}_{self.numbers[base] - 1}"
 
     def output(self, tree: Any) -> Value:
-        """The model's outputs, nested as it returns them."""
+        """Return the model's outputs, nested as it returns them."""
         if isinstance(tree, (list, tuple)):
             items = tuple(self.output(item) for item in tree)
             return ListValue(items) if isinstance(tree, list) else items
@@ -207,40 +207,38 @@ class _ProgramReader:
         raise GraphError(f"the model returns a {type(tree).__name__}", field="output")
 
     def used_nodes(self, output: Value) -> list[Node]:
-        """All calls, less the outputs of calls that nothing reads."""
-        from graph_net.graph.values import refs
-
+        """Return all calls, without the outputs of calls that nothing reads."""
         read = {ref.name for ref in refs(output)}
-        kept = []
+        used = []
         for node in reversed(self.nodes):
             if node.target != "operator.getitem" or node.name in read:
-                kept.append(node)
+                used.append(node)
                 read.update(ref.name for ref in node.refs)
-        return kept[::-1]
+        return used[::-1]
 
 
 def _dtype(value: Any) -> str:
-    word = str(value.dtype).rpartition(".")[2]
-    if word not in DTYPES:
-        raise GraphError(f"a tensor of dtype {word}", field="dtype")
-    return word
+    name = str(value.dtype).rpartition(".")[2]
+    if name not in DTYPES:
+        raise GraphError(f"a tensor of dtype {name}", field="dtype")
+    return name
 
 
 def _spec(kind: Any) -> Result:
-    """What a PIR type says of a value; None where a size is open."""
+    """Return the specification of a PIR type; None if a size is open."""
     listed = kind.as_vec_type()
     if listed is not None:
         return tuple(_spec(item) for item in listed.as_list())
     try:
-        word = str(kind.dtype).rpartition(".")[2].lower()
+        dtype = str(kind.dtype).rpartition(".")[2].lower()
         shape = tuple(int(size) for size in kind.shape)
     except (AttributeError, RuntimeError, ValueError):
         return None
-    return TensorSpec(shape, word) if word in DTYPES and min(shape, default=0) >= 0 else None
+    return TensorSpec(shape, dtype) if dtype in DTYPES and min(shape, default=0) >= 0 else None
 
 
 def _attribute(value: Any) -> Value:
-    """An attribute of an operation as an argument of its eager function."""
+    """Return an attribute of an operation as an argument of its eager function."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -249,8 +247,8 @@ def _attribute(value: Any) -> Value:
         return ListValue(tuple(_attribute(item) for item in value))
     kind = type(value).__name__
     if kind in ("DataType", "VarType"):
-        word = str(value.name).lower()
-        return Dtype(word) if word in DTYPES else None
+        name = str(value.name).lower()
+        return Dtype(name) if name in DTYPES else None
     if kind.endswith("Place"):
         return CPU if str(value) == "Place(cpu)" else RunDevice()
     raise GraphError(f"an attribute of type {kind}", field="args")

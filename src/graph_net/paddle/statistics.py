@@ -1,4 +1,4 @@
-"""Recipes from real values: what is recorded of a tensor instead of the tensor."""
+"""Recipes from real values: statistics that are recorded instead of a tensor."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graph_net.graph.recipe import Bernoulli, Integers, Literal, Normal, Recipe
 from graph_net.graph.values import plain_float
 
 LITERAL = 64
-"""Tensors with fewer elements are recorded as they are."""
+"""Tensors with fewer elements are recorded literally."""
 
 
 def recipe_of_array(array: NDArray[Any]) -> Recipe:
-    """Literal values of a small tensor, the statistics of a large one."""
+    """Return the literal values of a small tensor, the statistics of a large one."""
     kind = array.dtype.kind
     if array.size < LITERAL:
         values = array.reshape(-1).tolist()

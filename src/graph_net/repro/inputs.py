@@ -1,4 +1,4 @@
-"""The inputs of a graph as source that makes the same values with plain torch."""
+"""Write the inputs of a graph as source that makes the same values with plain torch."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from graph_net.graph.spec import ScalarSpec
 from graph_net.graph.tensors import plan_of, simplify_recipe
 
 INLINE = 64
-"""Literals up to this many elements are written out; longer ones are packed."""
+"""Literals up to this many elements are written out; longer ones are compressed."""
 
 
 def inputs_source(graph: Graph, device: str, seed: int) -> str:
-    """A function that makes every input, in order, one line or a few each."""
+    """Return the source of a function that makes every input, in order."""
     lines = ["def make_inputs() -> list[Any]:", "    values = {"]
     for entry in graph.inputs:
         lines.append(f"        {quote(entry.name)}: {_input(graph, entry, device, seed)},")
@@ -35,29 +35,29 @@ def _input(graph: Graph, entry: Input, device: str, seed: int) -> str:
     if isinstance(entry.spec, ScalarSpec):
         return number(make_input(graph, entry))
     sizes, dtype = entry.spec.sizes(graph.bindings), entry.spec.dtype
-    where = "" if device == "cpu" else f".to({quote(device)})"
+    move = "" if device == "cpu" else f".to({quote(device)})"
     recipe = simplify_recipe(entry.recipe, getattr(torch, dtype))
     if isinstance(recipe, Constant):
-        made = f"torch.full({sizes}, {number(recipe.value)}, dtype=torch.{dtype})"
+        source = f"torch.full({sizes}, {number(recipe.value)}, dtype=torch.{dtype})"
     elif isinstance(recipe, Literal):
-        made = _literal(graph, entry, sizes, dtype)
+        source = _literal(graph, entry, sizes, dtype)
     else:
-        made = _drawn(entry, recipe, sizes, dtype, seed)
+        source = _draw(entry, recipe, sizes, dtype, seed)
     strides = entry.spec.strides(graph.bindings)
-    return (made if strides is None else f"laid_out({made}, {strides})") + where
+    return (source if strides is None else f"laid_out({source}, {strides})") + move
 
 
-def _drawn(entry: Input, recipe: Any, sizes: tuple[int, ...], dtype: str, seed: int) -> str:
+def _draw(entry: Input, recipe: Any, sizes: tuple[int, ...], dtype: str, seed: int) -> str:
     kind: torch.dtype = getattr(torch, dtype)
     plan = plan_of(recipe, kind.to_real() if kind.is_complex else kind)
-    place = stream(entry.name, seed)
-    words = {"key": place.key, "gamma": place.gamma, **plan.write.keywords}
+    bits = stream(entry.name, seed)
+    keywords = {"key": bits.key, "gamma": bits.gamma, **plan.write.keywords}
     if plan.rounded:
-        words["whole"] = True
+        keywords["whole"] = True
     if plan.bounds is not None:
-        words["bounds"] = plan.bounds
-    given = ", ".join(f"{key}={number(value)}" for key, value in words.items())
-    return f"draw({quote(plan.write.func.__name__)}, {sizes}, torch.{dtype}, {given})"
+        keywords["bounds"] = plan.bounds
+    arguments = ", ".join(f"{key}={number(value)}" for key, value in keywords.items())
+    return f"draw({quote(plan.write.func.__name__)}, {sizes}, torch.{dtype}, {arguments})"
 
 
 def _literal(graph: Graph, entry: Input, sizes: tuple[int, ...], dtype: str) -> str:
@@ -75,7 +75,7 @@ def _literal(graph: Graph, entry: Input, sizes: tuple[int, ...], dtype: str) -> 
 
 
 def number(value: Any) -> str:
-    """A number, or a tuple or mapping of plain values, as source that reads back the same."""
+    """Return a number, or a tuple or mapping of plain values, as source."""
     if value is None or isinstance(value, (bool, int)):
         return repr(value)
     if isinstance(value, float):

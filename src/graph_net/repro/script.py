@@ -1,4 +1,4 @@
-"""One standalone script: the graph as source, its inputs, the compiler, the comparison.
+"""Write one standalone script: the graph as source, its inputs, the compiler, the comparison.
 
 Nothing of a graph becomes code but calls of the allow-list, names that are plain identifiers, and
 numbers; every text out of a dataset is written as a quoted string.
@@ -30,9 +30,9 @@ POSSIBLE = {
 """The compilers a script can be written for, and the parts each needs."""
 OWN = ("compile_own",)
 PURE = frozenset({"onnxruntime", "openvino"})
-"""They take pure functions of tensors."""
+"""Compilers that take pure functions of tensors."""
 _LIBRARIES = frozenset({"torchvision"})
-"""Whose import registers operators of the same name."""
+"""Libraries whose import registers operators of the same name."""
 _RULE = "# " + "-" * 78
 _ENDING = """if __name__ == "__main__":
     asked = (OPTIONS, TOLERANCE, CHANGED, DRAWS_RANDOM, PURE, SECONDS)
@@ -51,7 +51,7 @@ class _Part:
     body: str
 
 
-def _titled(title: str, body: str) -> str:
+def _section(title: str, body: str) -> str:
     return f"{_RULE}\n# {title}\n\n\n{body}"
 
 
@@ -65,14 +65,14 @@ def write_script(
     seed: int = 0,
     source: str | None = None,
 ) -> str:
-    """The text of a script that compares eager with a compiler on this graph.
+    """Return the text of a script that compares eager with a compiler on this graph.
 
-    ``source`` is the file of a compiler of the user's own, which becomes part of the script: to
-    pass it is to trust it. Such a script needs graph_net.
+    ``source`` is the file of a user's own compiler, which becomes part of the script: passing it is
+    trusting it. Such a script needs graph_net.
     """
     _check(graph, config.name, source is not None)
-    options = dict(config.options) if source is None else _own(graph, config, source)
-    graph = _on(graph, device)
+    options = dict(config.options) if source is None else _own_options(graph, config, source)
+    graph = _with_device(graph, device)
     model = _split(model_source(graph, device))
     names = ("values", "common", *POSSIBLE.get(config.name, OWN), "harness")
     helpers = [_split((TEMPLATES / f"{name}.py").read_text("utf-8")) for name in names]
@@ -81,29 +81,32 @@ def write_script(
         [
             _heading(name, graph, config),
             "\n".join([*sorted({*imports, "import sys"}, key=_import_order), *_libraries(graph)]),
-            _titled("The graph", model.body),
-            _titled("Its inputs", inputs_source(graph, device, seed)),
-            _titled("What is asked", _settings(graph, config, options, t, seconds)),
-            *(_titled(part.title, part.body) for part in helpers),
+            _section("The graph", model.body),
+            _section("Its inputs", inputs_source(graph, device, seed)),
+            _section("What is asked", _settings(graph, config, options, t, seconds)),
+            *(_section(part.title, part.body) for part in helpers),
             _ENDING,
         ]
     )
-    ast.parse(text)  # a script that does not even read is never handed out
+    ast.parse(text)  # never hand out a script that does not parse
     return text
 
 
-def _own(graph: Graph, config: Config, source: str) -> dict[str, Json]:
-    """What the part of a user's own compiler is told."""
-    name = config.name.rpartition(":")[2]
-    told = {"source": source, "class": name, "graph": to_json(graph)}
-    return {**told, "options": dict(config.options)}
+def _own_options(graph: Graph, config: Config, source: str) -> dict[str, Json]:
+    """Return the options for the part that runs a user's own compiler."""
+    return {
+        "source": source,
+        "class": config.name.rpartition(":")[2],
+        "graph": to_json(graph),
+        "options": dict(config.options),
+    }
 
 
 def _check(graph: Graph, compiler: str, own: bool) -> None:
     if compiler not in POSSIBLE and not own:
-        known = ", ".join(POSSIBLE)
+        names = ", ".join(POSSIBLE)
         raise ReproError(
-            f"a script for {short_name(compiler)} is not possible yet; it is for: {known}"
+            f"a script for {short_name(compiler)} is not possible yet; it is for: {names}"
         )
     if graph.level is Level.PADDLE:
         raise ReproError("a script for a graph of Paddle's operators is not possible yet")
@@ -118,17 +121,17 @@ def _check(graph: Graph, compiler: str, own: bool) -> None:
         raise GraphError("a name that is not plain ASCII", node=odd[:80])
 
 
-def _on(graph: Graph, device: str) -> Graph:
-    """The graph with the device said wherever a tensor is made, unless that is the CPU."""
+def _with_device(graph: Graph, device: str) -> Graph:
+    """Return the graph with the device named wherever a tensor is made, unless it is the CPU."""
     if device == "cpu":
         return graph
 
-    def placed(node: Node) -> Node:
+    def place(node: Node) -> Node:
         if not makes_tensor(node.target) or any(key == "device" for key, _ in node.kwargs):
             return node
         return replace(node, kwargs=(*node.kwargs, ("device", RunDevice())))
 
-    return replace(graph, nodes=tuple(map(placed, graph.nodes)))
+    return replace(graph, nodes=tuple(map(place, graph.nodes)))
 
 
 def _settings(
@@ -138,13 +141,13 @@ def _settings(
     levels |= {"complex64": levels["float32"], "complex128": levels["float64"]}
     table = "\n".join(f"    torch.{kind}: {number(pair)}," for kind, pair in levels.items())
     changed = changed_values(graph)
-    places = [place for place, entry in enumerate(graph.inputs) if entry.name in changed]
+    positions = [i for i, entry in enumerate(graph.inputs) if entry.name in changed]
     return "\n".join(
         [
             "# Allowed difference from eager: absolute, and relative to the value.",
             f"TOLERANCE = {{\n{table}\n}}",
             f"OPTIONS: dict[str, Any] = {number(options)}",
-            f"CHANGED = {number(places)}  # inputs that the graph changes",
+            f"CHANGED = {number(positions)}  # inputs that the graph changes",
             f"DRAWS_RANDOM = {any(draws_random(node) for node in graph.nodes)}",
             f"PURE = {config.name in PURE}  # the compiler gives tensors only",
             f"SECONDS = {number(seconds)}  # of timing",
@@ -154,14 +157,14 @@ def _settings(
 
 def _heading(name: str, graph: Graph, config: Config) -> str:
     origin = graph.provenance
-    words = {
+    facts = {
         "graph": name,
         "id": graph.id,
         "from": " ".join(word for word in (origin.library, origin.model) if word),
         "compiler": f"{config.label} {config.version}".strip(),
         "written with torch": torch.__version__,
     }
-    lines = [f"# {key}: {word!a}" for key, word in words.items()]
+    lines = [f"# {key}: {fact!a}" for key, fact in facts.items()]
     return "\n".join(
         [
             f"# Eager against {short_name(config.name)!a}: one graph, standalone; needs torch and "
@@ -175,7 +178,7 @@ def _heading(name: str, graph: Graph, config: Config) -> str:
 
 
 def _split(text: str) -> _Part:
-    """A module's imports, less those of its fellow parts, its title and its body."""
+    """Return a module's imports, except those of other parts, its title and its body."""
     tree = ast.parse(text)
     lines = text.splitlines()
     first = tree.body[0]
@@ -185,10 +188,10 @@ def _split(text: str) -> _Part:
     for statement in rest:
         if not isinstance(statement, (ast.Import, ast.ImportFrom)):
             break
-        written = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+        source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
         start = statement.end_lineno or start
-        if not written.startswith("from graph_net"):
-            imports.append(written)
+        if not source.startswith("from graph_net"):
+            imports.append(source)
     title = (ast.get_docstring(tree) or "").partition("\n")[0]
     return _Part(tuple(imports), title, "\n".join(lines[start:]).strip("\n"))
 

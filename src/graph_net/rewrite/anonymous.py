@@ -1,4 +1,4 @@
-"""Pieces without what tells them apart and means nothing: names of layers, names of models."""
+"""Rename the values of a graph after its operators, so that equal pieces compare equal."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from graph_net.graph.values import Ref, map_refs
 
 
 def plain_names(graph: Graph) -> Graph:
-    """The graph with values called by what they are: ``conv2d``, ``relu_1``, ``p_0``.
+    """Return the graph with values named after what they are: ``conv2d``, ``relu_1``, ``p_0``.
 
-    Pieces that are equal but for their names become equal altogether, and are stored small.
+    Pieces that differ in names alone become equal, and are stored once.
     """
     names = {entry.name: f"{entry.role.value[0]}_{i}" for i, entry in enumerate(graph.inputs)}
-    taken, seen = set(names.values()), Counter[str]()
+    taken, counts = set(names.values()), Counter[str]()
     for node in graph.nodes:
-        names[node.name] = _fresh(node, taken, seen)
+        names[node.name] = _make_name(node, taken, counts)
 
-    def change(ref: Ref) -> Ref:
+    def rename(ref: Ref) -> Ref:
         return Ref(names[ref.name])
 
     return replace(
@@ -30,19 +30,19 @@ def plain_names(graph: Graph) -> Graph:
             replace(entry, name=names[entry.name], local=None, original=None)
             for entry in graph.inputs
         ),
-        nodes=tuple(node.with_refs(change, names[node.name]) for node in graph.nodes),
-        output=map_refs(graph.output, change),
+        nodes=tuple(node.with_refs(rename, names[node.name]) for node in graph.nodes),
+        output=map_refs(graph.output, rename),
     )
 
 
-def _fresh(node: Node, taken: set[str], seen: Counter[str]) -> str:
-    """A name as FX would give: the operator's, numbered from its second use on."""
+def _make_name(node: Node, taken: set[str], counts: Counter[str]) -> str:
+    """Return a name as FX would give: the operator's, numbered from its second use on."""
     base = base_name(node.target).strip("_") or "value"
     if keyword.iskeyword(base) or not base.isidentifier():
         base = f"op_{base}" if f"op_{base}".isidentifier() else "value"
     while True:
-        number = seen[base]
-        seen[base] += 1
+        number = counts[base]
+        counts[base] += 1
         name = f"{base}_{number}" if number else base
         if name not in taken:
             taken.add(name)

@@ -1,8 +1,8 @@
-"""A graph with its repeated layers folded: what occurs once, and blocks with count and wiring.
+"""Fold the repeated layers of a graph: nodes that occur once, and blocks with count and wiring.
 
-A transformer of 32 layers is the nodes around its layers, one layer, and the number 32. What a
-copy of a block takes from the copy before it, what all copies share and what each has of its own
-is written down, so that nothing is lost: ``expand`` gives the graph back.
+A transformer of 32 layers is the nodes around its layers, one layer, and the number 32. What a copy
+of a block takes from the copy before it, what all copies share and what each has of its own is
+recorded, so that nothing is lost: ``expand`` restores the graph.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Wire(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One input of a block over all its copies.
+    """An input of a block over all its copies.
 
     A carried one is the value at position ``source`` of the copy before, in every copy but the
     first; a shared one is the same value for all; the others are each copy's own (its weights).
@@ -46,8 +46,8 @@ class Feed:
 class Block:
     """Copies of one piece of a graph, one behind the other.
 
-    ``body`` is the first copy as a graph, ``nodes`` the names of every copy's nodes in the order
-    of the body's, ``feeds`` tells of each of the body's inputs where it comes from.
+    ``body`` is the first copy as a graph, ``nodes`` the names of every copy's nodes in the order of
+    the body's, ``feeds`` the sources of the body's inputs.
     """
 
     body: Graph
@@ -56,13 +56,13 @@ class Block:
 
     @property
     def count(self) -> int:
-        """How many copies there are."""
+        """The number of copies."""
         return len(self.nodes)
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A graph as the nodes outside any block, and blocks."""
+    """A graph as blocks, and the nodes outside any block."""
 
     graph: Graph
     blocks: tuple[Block, ...]
@@ -75,25 +75,25 @@ class Folded:
 
     @property
     def size(self) -> int:
-        """How many nodes are left: those outside, and each block's body once."""
+        """The number of nodes left: those outside, and each block's body once."""
         return len(self.outside) + sum(len(block.body.nodes) for block in self.blocks)
 
 
 def fold_blocks(graph: Graph) -> Folded:
-    """The graph with each run of equal layers as one block; linear in the graph."""
+    """Return the graph with each run of equal layers as one block; linear in the graph."""
     carver = Carver(graph)
-    found = []
+    blocks = []
     for loop in find_loops(carver):
         try:
-            found.append(_block(carver, loop))
+            blocks.append(_block(carver, loop))
         except GraphError:
-            continue  # a layer that cannot stand alone is no block
-    return Folded(graph, tuple(found))
+            continue  # a layer that cannot stand alone is not a block
+    return Folded(graph, tuple(blocks))
 
 
 def block(graph: Graph) -> Iterable[tuple[str, ...]]:
-    """Every copy of every repeated layer."""
-    return [copy for found in fold_blocks(graph).blocks for copy in found.nodes]
+    """Return every copy of every repeated layer."""
+    return [copy for folded in fold_blocks(graph).blocks for copy in folded.nodes]
 
 
 def _block(carver: Carver, loop: Loop) -> Block:
@@ -121,18 +121,18 @@ def _feed(carver: Carver, loop: Loop, names: tuple[str, ...]) -> Feed:
 
 
 def expand(folded: Folded) -> tuple[Node, ...]:
-    """Every node of the graph again, from the nodes outside and the bodies alone."""
-    made = {node.name: node for node in folded.outside}
-    for found in folded.blocks:
-        first = [node.name for node in found.body.nodes]
-        for number, copy in enumerate(found.nodes):
+    """Return every node of the graph, from the nodes outside and the bodies alone."""
+    nodes = {node.name: node for node in folded.outside}
+    for folded_block in folded.blocks:
+        first = [node.name for node in folded_block.body.nodes]
+        for number, copy in enumerate(folded_block.nodes):
             names = dict(zip(first, copy, strict=True))
-            for entry, feed in zip(found.body.inputs, found.feeds, strict=True):
+            for entry, feed in zip(folded_block.body.inputs, folded_block.feeds, strict=True):
                 names[entry.name] = feed.names[number]
 
-            def change(ref: Ref, names: dict[str, str] = names) -> Ref:
+            def rename(ref: Ref, names: dict[str, str] = names) -> Ref:
                 return Ref(names[ref.name])
 
-            for node, name in zip(found.body.nodes, copy, strict=True):
-                made[name] = node.with_refs(change, name)
-    return tuple(made[node.name] for node in folded.graph.nodes)
+            for node, name in zip(folded_block.body.nodes, copy, strict=True):
+                nodes[name] = node.with_refs(rename, name)
+    return tuple(nodes[node.name] for node in folded.graph.nodes)

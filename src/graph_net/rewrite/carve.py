@@ -1,7 +1,7 @@
-"""Any convex set of a graph's nodes as a Graph of its own.
+"""Carve any convex set of a graph's nodes out as a Graph of its own.
 
-Convex: no value leaves the set and comes back through a node outside it. Effects count as values
-do: a call that changes a tensor in place stays behind those that read it before.
+Convex: no value leaves the set and comes back through a node outside it. Effects count as values: a
+call that changes a tensor in place stays behind those that read it before.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ SOURCE, KIND, NODES = "graph", "kind", "positions"
 
 
 def carve(graph: Graph, nodes: Iterable[str], *, kind: str = "") -> Graph:
-    """The graph that these nodes of a graph make; for many pieces of one graph use a Carver."""
+    """Return these nodes as a graph; for many pieces of one graph use a Carver."""
     return Carver(graph).carve(nodes, kind=kind)
 
 
 class Carver(Tables):
-    """Cuts pieces out of one graph, each in time linear in the piece.
+    """Carves pieces out of one graph, each in time linear in the piece.
 
     A piece takes the values it reads and does not compute, in the order it first reads them, and
-    gives those that are read outside it, in the order it computes them. Names stay, so that the
+    returns those that are read outside it, in the order it computes them. Names stay, so that the
     pieces of a partition compose (``graph_net.rewrite.compose``). ``source`` is the id that their
-    provenance names where it is not this graph's own.
+    provenance names if it is not this graph's own.
     """
 
     def __init__(self, graph: Graph, source: str = "") -> None:
@@ -43,30 +43,32 @@ class Carver(Tables):
         self._source = source or graph.id
         self._whole_only = any(changes_autocast(node) for node in graph.nodes)
         self._symbols = {symbol.name: symbol for symbol in graph.symbols}
-        self._known: dict[int, frozenset[str]] = {}  # symbols of a specification, by its identity
+        self._spec_symbols: dict[int, frozenset[str]] = {}  # by the specification's identity
 
     @cached_property
     def _writes(self) -> dict[int, tuple[str, ...]]:
-        """For each node that changes tensors in place the storages it changes."""
+        """The storages that each node changes in place, by position."""
         changed = {
-            i: made for i, node in enumerate(self.graph.nodes) if (made := mutated_arguments(node))
+            i: arguments
+            for i, node in enumerate(self.graph.nodes)
+            if (arguments := mutated_arguments(node))
         }
         self._storage = storages(self.graph, changed) if changed else {}
         return {
-            i: tuple(self._storage[ref.name] for value in made for ref in refs(value))
-            for i, made in changed.items()
+            i: tuple(self._storage[ref.name] for value in arguments for ref in refs(value))
+            for i, arguments in changed.items()
         }
 
     def carve(self, nodes: Iterable[str], *, kind: str = "") -> Graph:
-        """The graph that these nodes make; a GraphError says why there is none."""
+        """Return these nodes as a graph; raise GraphError if they cannot be one."""
         positions = self._positions(nodes)
         self._check_sound(positions)
         chosen = [self.graph.nodes[i] for i in positions]
         names = self.inputs(positions)
-        tangled = self.tangled(positions, names)
-        if tangled:
-            why = f"shares its storage with {tangled[0]}, and the piece changes it"
-            raise GraphError(why, node=tangled[1])
+        aliases = self.aliased_inputs(positions, names)
+        if aliases:
+            why = f"shares its storage with {aliases[0]}, and the piece changes it"
+            raise GraphError(why, node=aliases[1])
         inputs = [as_input(self.graph, self.graph.index[name]) for name in names]
         symbols = self._symbols_of(inputs, chosen)
         options = ((SOURCE, self._source), (KIND, kind), (NODES, ranges(positions)))
@@ -81,89 +83,91 @@ class Carver(Tables):
         )
 
     def outputs(self, positions: Sequence[int]) -> list[str]:
-        """What a set of nodes gives: the values read outside it, or its last ones if none is."""
+        """Return the values of a set of nodes that are read outside it, else its last ones."""
         inside = set(positions)
-        given, last = [], []
+        outputs, last = [], []
         for i in positions:
             node = self.graph.nodes[i]
             readers = self.readers.get(node.name, ())
             outside = any(reader not in inside for reader in readers)
             if outside and isinstance(node.result, tuple):
-                raise GraphError("several values at once leave a piece", node=node.name)
+                raise GraphError(
+                    "returns several values at once, which cannot leave a piece", node=node.name
+                )
             if outside or node.name in self.returned:
-                given.append(node.name)
+                outputs.append(node.name)
             elif not readers:
                 last.append(node.name)
-        return given or last
+        return outputs or last
 
     def _positions(self, nodes: Iterable[str]) -> list[int]:
         try:
-            found = sorted({self.position[name] for name in nodes})
+            positions = sorted({self.position[name] for name in nodes})
         except KeyError as error:
-            raise GraphError("is no node of this graph", node=str(error.args[0])[:80]) from None
-        if not found:
+            raise GraphError("is not a node of this graph", node=str(error.args[0])[:80]) from None
+        if not positions:
             raise GraphError("a piece needs at least one node")
-        return found
+        return positions
 
     def _check_sound(self, positions: list[int]) -> None:
         if self._whole_only and len(positions) < len(self.graph.nodes):
-            raise GraphError("nothing is cut out where automatic casting is switched on")
-        way = self._way_around(positions)
-        if way is not None:
-            node = self.graph.nodes[way]
+            raise GraphError("a graph that enables autocast cannot be cut")
+        position = self._node_between(positions)
+        if position is not None:
+            node = self.graph.nodes[position]
             raise GraphError("lies between nodes of a piece and not in it", node=node.name)
 
-    def _way_around(self, positions: list[int]) -> int | None:
-        """A node outside that lies between two inside, if there is one."""
+    def _node_between(self, positions: list[int]) -> int | None:
+        """Return a node outside that lies between two inside, or None."""
         inside = set(positions)
         last = positions[-1]
         deepest = max(self.depth[i] for i in positions)
-        seen: set[int] = set()
+        visited: set[int] = set()
 
-        def beyond(place: int) -> Iterator[int]:
-            return (j for j in self.after[place] if j < last and self.depth[j] < deepest)
+        def beyond(position: int) -> Iterator[int]:
+            return (j for j in self.after[position] if j < last and self.depth[j] < deepest)
 
         stack = [j for i in positions for j in beyond(i) if j not in inside]
         while stack:
-            place = stack.pop()
-            if place in seen:
+            position = stack.pop()
+            if position in visited:
                 continue
-            seen.add(place)
-            for j in self.after[place]:
+            visited.add(position)
+            for j in self.after[position]:
                 if j in inside:
-                    return place
-            stack.extend(beyond(place))
+                    return position
+            stack.extend(beyond(position))
         return None
 
-    def tangled(self, positions: Sequence[int], inputs: Iterable[str]) -> list[str]:
-        """Inputs that share a storage which these nodes change.
+    def aliased_inputs(self, positions: Sequence[int], inputs: Iterable[str]) -> list[str]:
+        """Return the inputs that share a storage which these nodes change.
 
         As tensors of their own, two names of one storage would not change together.
         """
-        changed = {place for i in positions for place in self._writes.get(i, ())}
+        changed = {storage for i in positions for storage in self._writes.get(i, ())}
         if not changed:
             return []
         names: defaultdict[str, list[str]] = defaultdict(list)
         for name in inputs:
             if self._storage[name] in changed:
                 names[self._storage[name]].append(name)
-        return [name for found in names.values() if len(found) > 1 for name in found]
+        return [name for aliases in names.values() if len(aliases) > 1 for name in aliases]
 
     def _symbols_of(self, inputs: Iterable[Input], nodes: Iterable[Node]) -> frozenset[str]:
         if not self._symbols:
             return frozenset()
-        found: set[str] = set()
+        names: set[str] = set()
         specs: list[Result] = [entry.spec for entry in inputs]
         specs += [node.result for node in nodes]
         for spec in specs:
-            if id(spec) not in self._known:
-                self._known[id(spec)] = symbols_of(spec)
-            found |= self._known[id(spec)]
-        return frozenset(found)
+            if id(spec) not in self._spec_symbols:
+                self._spec_symbols[id(spec)] = symbols_of(spec)
+            names |= self._spec_symbols[id(spec)]
+        return frozenset(names)
 
 
 def symbols_of(spec: Result) -> frozenset[str]:
-    """The symbols that a specification is written with."""
+    """Return the symbols in a specification."""
     return frozenset(_symbols(spec))
 
 
@@ -180,12 +184,12 @@ def _symbols(spec: Result) -> Iterator[str]:
 
 
 def ranges(positions: Sequence[int]) -> str:
-    """Positions in ascending order as text: ``3-7,9``."""
-    words: list[str] = []
+    """Return ascending positions as text: ``3-7,9``."""
+    parts: list[str] = []
     start = None
     for i, position in enumerate(positions):
         start = position if start is None else start
         if i + 1 == len(positions) or positions[i + 1] != position + 1:
-            words.append(str(start) if start == position else f"{start}-{position}")
+            parts.append(str(start) if start == position else f"{start}-{position}")
             start = None
-    return ",".join(words)
+    return ",".join(parts)

@@ -1,4 +1,4 @@
-"""Pieces of a graph run one after another, to the outputs of the whole."""
+"""Run the pieces of a graph one after another, to the outputs of the whole."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ def run_pieces(
     device: torch.device | str = "cpu",
     seed: int = 0,
 ) -> Any:
-    """The graph's outputs, computed piece by piece: what ``execute.run`` gives, bit for bit.
+    """Return the graph's outputs, computed piece by piece: bit for bit those of ``execute.run``.
 
     The pieces may come in any order; together they hold every node of the graph once.
     """
     values = make_inputs(graph, device, seed) if inputs is None else inputs
-    with as_in_a_run(device, seed):
-        return compose(graph, in_order(graph, pieces), values, device)
+    with run_context(device, seed):
+        return compose(graph, sort_pieces(graph, pieces), values, device)
 
 
 def compose(
     graph: Graph, pieces: Sequence[Graph], inputs: Sequence[Any], device: torch.device | str = _CPU
 ) -> Any:
-    """What pieces give that are in order already, in whatever mode is in force.
+    """Return the outputs of pieces that are in order already, in the current mode.
 
-    Each piece reads only the inputs it declares, and nobody reads what a piece does not give.
+    Each piece reads only the inputs it declares, and nobody reads what a piece does not return.
     """
     device = torch.device(device)
     values = {entry.name: value for entry, value in zip(graph.inputs, inputs, strict=True)}
     for piece in pieces:
-        given = interpret(piece, [values[entry.name] for entry in piece.inputs], device)
-        values.update(_named(piece.output, given))
+        outputs = interpret(piece, [values[entry.name] for entry in piece.inputs], device)
+        values.update(_named_values(piece.output, outputs))
     return to_python(graph.output, values.__getitem__, device)
 
 
-def in_order(graph: Graph, pieces: Sequence[Graph]) -> list[Graph]:
-    """The pieces of a partition so that each comes after those it depends on."""
+def sort_pieces(graph: Graph, pieces: Sequence[Graph]) -> list[Graph]:
+    """Return the pieces of a partition so that each comes after those it depends on."""
     groups = [[node.name for node in piece.nodes] for piece in pieces]
     return [pieces[i] for i in group_order(Carver(graph), groups)]
 
 
 def group_order(carver: Carver, groups: Sequence[Sequence[str]]) -> list[int]:
-    """In which order groups of nodes can be computed; the earliest first where it is free.
+    """Return an order in which groups of nodes can be computed, the earliest first.
 
-    A GraphError says that they are no partition, or that two of them need one another.
+    Raise GraphError if they are not a partition, or if two of them need one another.
     """
     owner: dict[int, int] = {}
     for number, group in enumerate(groups):
         for name in group:
             if name not in carver.position:
-                raise GraphError("is no node of this graph", node=name[:80])
+                raise GraphError("is not a node of this graph", node=name[:80])
             if owner.setdefault(carver.position[name], number) != number:
                 raise GraphError("belongs to two pieces", node=name)
     if len(owner) < len(carver.before):
@@ -74,38 +74,38 @@ def group_order(carver: Carver, groups: Sequence[Sequence[str]]) -> list[int]:
         raise GraphError("belongs to no piece", node=carver.graph.nodes[missing].name)
     # Added in the order of their first nodes, which is the order the sorter keeps.
     sorter: TopologicalSorter[int] = TopologicalSorter()
-    for place, earlier in enumerate(carver.before):
-        number = owner[place]
+    for position, earlier in enumerate(carver.before):
+        number = owner[position]
         sorter.add(number, *(owner[j] for j in earlier if owner[j] != number))
     try:
         return list(sorter.static_order())
     except CycleError as error:
         first = groups[error.args[1][0]][0]
-        raise GraphError("its piece needs one that needs it", node=first) from error
+        raise GraphError("its piece and another one depend on each other", node=first) from error
 
 
-def _named(output: Value, given: Any) -> Iterator[tuple[str, Any]]:
-    """Values by the names a piece returns them under."""
+def _named_values(output: Value, result: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the values that a piece returns, by name."""
     if isinstance(output, Ref):
-        yield output.name, given
+        yield output.name, result
     elif isinstance(output, (tuple, ListValue)):
         items = output if isinstance(output, tuple) else output.items
-        for item, value in zip(items, given, strict=True):
-            yield from _named(item, value)
+        for item, value in zip(items, result, strict=True):
+            yield from _named_values(item, value)
     elif isinstance(output, DictValue):
         for key, item in output.items:
-            yield from _named(item, given[key])
+            yield from _named_values(item, result[key])
 
 
 @contextmanager
-def as_in_a_run(device: torch.device | str = "cpu", seed: int = 0) -> Iterator[None]:
-    """Inside, calls find what they find in ``graph_net.graph.execute.run``, the seed included."""
+def run_context(device: torch.device | str = "cpu", seed: int = 0) -> Iterator[None]:
+    """Inside, calls see the modes and seed of ``graph_net.graph.execute.run``."""
     device = torch.device(device)
     devices = [device] if device.type == "cuda" else []
-    was = torch.is_grad_enabled()
+    grad_enabled = torch.is_grad_enabled()
     try:
         with torch.random.fork_rng(devices=devices), torch.inference_mode():
             torch.manual_seed(seed)
             yield
     finally:
-        torch._C._set_grad_enabled(was)
+        torch._C._set_grad_enabled(grad_enabled)

@@ -9,24 +9,24 @@ from graph_net.graph.graph import Graph, Node
 from graph_net.rewrite.carve import Carver
 
 LEAST = 2
-"""A kernel with fewer calls is an operator alone, which is a kind of its own."""
+"""A kernel with fewer calls is a single operator, which is another kind."""
 
 
 def fusible(graph: Graph, device: str = "cpu") -> list[tuple[str, ...]]:
-    """The groups of at least two calls that Inductor computes in one kernel each.
+    """Return the groups of at least two calls that Inductor computes in one kernel each.
 
-    A group is convex, in the graph's order, and no part of another. Calls that Inductor removes
-    belong to a group where they lie inside it. Groups may overlap: what is cheap is computed in
-    each kernel that needs it. Where a kernel's calls are not convex in our graph (Inductor cuts
-    finer than our calls) its convex parts are given.
+    A group is convex, in the graph's order, and not part of another. Calls that Inductor removes
+    belong to a group if they lie inside it. Groups may overlap: what is cheap is computed in each
+    kernel that needs it. If a kernel's calls are not convex in our graph (Inductor cuts finer than
+    our calls) its convex parts are returned.
     """
     from graph_net.rewrite.scheduling import kernels
 
     carver = Carver(graph)
-    found = kernels(graph, device)
-    free = _free(carver, found)
+    scheduled = kernels(graph, device)
+    free = _unscheduled(carver, scheduled)
     groups: dict[frozenset[int], None] = {}
-    for kernel in found:
+    for kernel in scheduled:
         members = {carver.position[name] for name in kernel if name in carver.position}
         whole = _with_bundles(carver, _with_free(carver, members, free))
         for part in convex_parts(carver, whole):
@@ -35,33 +35,33 @@ def fusible(graph: Graph, device: str = "cpu") -> list[tuple[str, ...]]:
     return [tuple(graph.nodes[i].name for i in sorted(group)) for group in _maximal(groups)]
 
 
-def _free(carver: Carver, kernels: Iterable[frozenset[str]]) -> set[int]:
-    """The calls that no kernel computes."""
+def _unscheduled(carver: Carver, kernels: Iterable[frozenset[str]]) -> set[int]:
+    """Return the calls that no kernel computes."""
     scheduled = {name for kernel in kernels for name in kernel}
     return {i for name, i in carver.position.items() if name not in scheduled}
 
 
 def _with_free(carver: Carver, members: set[int], free: set[int]) -> set[int]:
-    """The members and the free calls on a way from one to another through free calls only."""
+    """Return the members and the free calls on paths between them through free calls only."""
     if not members:
         return members
 
-    def reached(edges: list[list[int]] | list[tuple[int, ...]]) -> set[int]:
-        seen: set[int] = set()
+    def reach(edges: list[list[int]] | list[tuple[int, ...]]) -> set[int]:
+        visited: set[int] = set()
         stack = [j for i in members for j in edges[i]]
         while stack:
-            place = stack.pop()
-            if place in free and place not in seen and first < place < last:
-                seen.add(place)
-                stack.extend(edges[place])
-        return seen
+            position = stack.pop()
+            if position in free and position not in visited and first < position < last:
+                visited.add(position)
+                stack.extend(edges[position])
+        return visited
 
     first, last = min(members), max(members)
-    return members | (reached(carver.after) & reached(carver.before))
+    return members | (reach(carver.after) & reach(carver.before))
 
 
 def _with_bundles(carver: Carver, members: set[int]) -> set[int]:
-    """The members, where a call gives several values together with those that pick them.
+    """Return the members; a call with several results comes together with those that pick them.
 
     Several values at once cannot be an input or an output of a piece.
     """
@@ -79,7 +79,7 @@ def _with_bundles(carver: Carver, members: set[int]) -> set[int]:
 
 
 def _maximal(groups: Collection[frozenset[int]]) -> Iterator[frozenset[int]]:
-    """The groups that are no part of another, in order."""
+    """Yield the groups that are not part of another, in order."""
     holders: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
     for group in groups:
         for i in group:
@@ -91,21 +91,21 @@ def _maximal(groups: Collection[frozenset[int]]) -> Iterator[frozenset[int]]:
 
 
 def convex_parts(carver: Carver, members: set[int]) -> Iterator[list[int]]:
-    """The members in the fewest layers such that no way leaves a layer and comes back to it.
+    """Yield the members in the fewest layers such that no path leaves a layer and comes back to it.
 
-    A layer is how often ways from other members have left the set and come back. Positions are in
-    ascending order.
+    A layer counts how often paths from other members have left the set and come back. Positions
+    are in ascending order.
     """
     if not members:
         return
     last = max(members)
     layer: dict[int, int] = {}
-    for place in range(min(members), last + 1):
-        before = [(j, layer[j]) for j in carver.before[place] if j in layer]
-        if place in members:
-            layer[place] = max((n + (j not in members) for j, n in before), default=0)
+    for position in range(min(members), last + 1):
+        before = [(j, layer[j]) for j in carver.before[position] if j in layer]
+        if position in members:
+            layer[position] = max((n + (j not in members) for j, n in before), default=0)
         elif before:
-            layer[place] = max(n for _, n in before)
+            layer[position] = max(n for _, n in before)
     for number in range(max(layer[i] for i in members) + 1):
         part = [i for i in sorted(members) if layer[i] == number]
         if part:

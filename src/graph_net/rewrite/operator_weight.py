@@ -1,4 +1,4 @@
-"""How heavy an operator is: what a compiler builds a kernel around, and what it adds to one.
+"""Classify operators by weight: what a compiler builds a kernel around, and what it adds to one.
 
 The classes are those of TVM's partition, which TenSet's tasks come from: a kernel is built around
 an *anchor* (a contraction, a reduction, or anything a loop over the result does not express);
@@ -17,7 +17,7 @@ from graph_net.graph.spec import ScalarSpec
 
 
 class Weight(Enum):
-    """What an operator is to the kernel it ends up in."""
+    """The role of an operator in its kernel."""
 
     ANCHOR = "anchor"
     POINTWISE = "pointwise"
@@ -28,11 +28,11 @@ class Weight(Enum):
 _POINTWISE = names(Trait.POINTWISE)
 _SOURCES = names(Trait.SOURCE)
 _TRAINING = 5
-"""Where batch_norm is told whether it computes statistics; if not it is a scale and a shift."""
+"""The position of batch_norm's ``training``; without it the call is a scale and a shift."""
 
 
 def weight_of(node: Node) -> Weight:
-    """The class of a call; what is not known is an anchor."""
+    """Return the class of a call; an unknown operator is an anchor."""
     if isinstance(node.result, ScalarSpec):
         return Weight.SOURCE
     base = base_name(node.target)
@@ -47,7 +47,7 @@ def weight_of(node: Node) -> Weight:
 
 
 def computes(node: Node) -> bool:
-    """Whether a call does arithmetic or moves data to where it was not.
+    """Return whether a call does arithmetic or moves data.
 
     Views, copies of nothing but the name, and tensors made from nothing do not.
     """

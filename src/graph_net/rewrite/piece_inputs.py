@@ -1,4 +1,4 @@
-"""Values of a graph as inputs of a piece of it."""
+"""Turn values of a graph into inputs of a piece of it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from graph_net.graph.spec import ScalarSpec, Spec, TensorSpec
 
 
 def as_input(graph: Graph, entry: Input | Node) -> Input:
-    """A value of the whole graph as an input of a piece.
+    """Return a value of the whole graph as an input of a piece.
 
-    What the graph itself takes stays as it is, role and recipe included. Of what it computes the
-    values are not known, so they are noise.
+    An input of the graph stays as it is, role and recipe included. The values of what it computes
+    are unknown, so they are drawn as noise.
     """
     if isinstance(entry, Input):
         return entry
     if not can_cross(entry):
-        raise GraphError("a value that is no tensor and no number crosses a cut", node=entry.name)
+        raise GraphError(
+            "is neither a tensor nor a number, so it cannot cross a cut", node=entry.name
+        )
     spec = entry.result
     assert isinstance(spec, (TensorSpec, ScalarSpec))
     return Input(entry.name, spec, _recipe(graph, spec))
 
 
 def can_cross(entry: Input | Node) -> bool:
-    """Whether a value can be an input: a tensor or a number whose specification is known."""
+    """Return whether a value can be an input: a tensor or number of known specification."""
     return isinstance(entry, Input) or isinstance(entry.result, (TensorSpec, ScalarSpec))
 
 
 def _recipe(graph: Graph, spec: Spec) -> Recipe:
     if isinstance(spec, ScalarSpec):
-        known = spec.expr.value(graph.bindings) if isinstance(spec.expr, Expr) else 1
-        return Constant({"int": int, "float": float, "bool": bool}[spec.kind](known))
+        value = spec.expr.value(graph.bindings) if isinstance(spec.expr, Expr) else 1
+        return Constant({"int": int, "float": float, "bool": bool}[spec.kind](value))
     if spec.dtype == "bool":
         return Bernoulli()
     floating = "float" in spec.dtype or "complex" in spec.dtype

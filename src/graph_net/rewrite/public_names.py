@@ -1,6 +1,6 @@
-"""Calls under names that torch keeps: private ones become public ones, or ATen operators.
+"""Replace private names of torch in calls by public ones or by ATen operators.
 
-Dynamo writes what it finds, ``torch._C._nn.pad`` or ``torch._weight_norm``; such names come and go
+Dynamo records what it finds, ``torch._C._nn.pad`` or ``torch._weight_norm``; such names come and go
 with versions. Reading a graph already puts the public name where both are the same function; the
 rest changes here, because it is another function that computes the same.
 """
@@ -31,13 +31,13 @@ _EMPTY = (NO_COMPUTATION - AUTOCAST) | {
     "torch._check_tensor_all",
     "torch._assert",
 }
-"""Calls that compute nothing; where nobody reads what they give they are left out."""
+"""Calls that compute nothing; they are dropped if their result is not read."""
 
 
 def is_private(target: str) -> bool:
-    """Whether a name may go away: a part of it begins with one underscore.
+    """Return whether a name may disappear: a part of it begins with one underscore.
 
-    Operators registered with torch are no such names, whatever they are called.
+    Operators registered with torch are not private, whatever they are called.
     """
     if is_overload(target):
         return False
@@ -46,35 +46,36 @@ def is_private(target: str) -> bool:
 
 
 def private_names(graph: Graph) -> list[str]:
-    """The private names that a graph calls, each once."""
+    """Return the private names that a graph calls, each once."""
     return sorted({node.target for node in graph.nodes if is_private(node.target)})
 
 
 def to_public(graph: Graph) -> Graph:
-    """The same computation without private names.
+    """Return the same computation without private names.
 
-    Each call is renamed alone where it can be; a graph with one that cannot (autocast switched on
-    for a region, a helper of ``torch.nn.functional``) is lowered to ATen as a whole.
+    Each call is renamed alone if possible; a graph with one that cannot (autocast enabled for a
+    region, a helper of ``torch.nn.functional``) is lowered to ATen as a whole.
     """
     if graph.level is not Level.TORCH or not private_names(graph):
         return graph
     read = {ref.name for node in graph.nodes for ref in node.refs}
     read |= {ref.name for ref in refs(graph.output)}
-    kept = [n for n in graph.nodes if n.target not in _EMPTY or n.name in read]
-    named = replace(graph, nodes=tuple(_renamed(node) for node in _without_unread(graph, kept)))
-    return named if not private_names(named) else to_aten(graph)
+    remaining = [n for n in graph.nodes if n.target not in _EMPTY or n.name in read]
+    nodes = tuple(_rename(node) for node in _without_unread(graph, remaining))
+    renamed = replace(graph, nodes=nodes)
+    return renamed if not private_names(renamed) else to_aten(graph)
 
 
-def _without_unread(graph: Graph, kept: list[Node]) -> list[Node]:
-    """Without comparisons that only a dropped check read."""
+def _without_unread(graph: Graph, remaining: list[Node]) -> list[Node]:
+    """Return the nodes without comparisons that only a dropped check read."""
     before = {ref.name for node in graph.nodes for ref in node.refs}
-    after = {ref.name for node in kept for ref in node.refs}
+    after = {ref.name for node in remaining for ref in node.refs}
     after |= {ref.name for ref in refs(graph.output)}
     orphans = before - after
-    return [n for n in kept if n.name not in orphans or not n.target.startswith("operator.")]
+    return [n for n in remaining if n.name not in orphans or not n.target.startswith("operator.")]
 
 
-def _renamed(node: Node) -> Node:
+def _rename(node: Node) -> Node:
     if not is_private(node.target):
         return node
     target = TWINS.get(node.target) or canonical_target(node.target)
@@ -84,10 +85,10 @@ def _renamed(node: Node) -> Node:
 
 
 def _operator(target: str) -> str | None:
-    """The ATen operator behind a function that torch generates from it."""
+    """Return the ATen operator behind a function that torch generates from it, or None."""
     name = f"aten.{target.rpartition('.')[2]}"
     try:
-        found = resolve_overload(name)
+        operator = resolve_overload(name)
     except UnknownTarget:
         return None
-    return name if isinstance(found, OpOverloadPacket) and is_allowed(name) else None
+    return name if isinstance(operator, OpOverloadPacket) and is_allowed(name) else None

@@ -1,8 +1,8 @@
-"""Values that decide: numbers a graph reads back from tensors, and sizes it is called with.
+"""Compute numbers that a graph reads back from tensors, and repair sizes it is called with.
 
-A run without values cannot go on where a number decides a size or a branch. Many such numbers
-can be computed beforehand, from literals that the graph stores or from values that a run would
-draw; sizes that contradict the shapes of the tensors can be corrected.
+A run without values cannot go on where a number decides a size or a branch. Many such numbers can
+be computed beforehand, from literals that the graph stores or from values that a run would draw;
+sizes that contradict the shapes of the tensors can be corrected.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ NO_COMPUTATION = AUTOCAST | frozenset(
 FOLD_ELEMENTS = 1 << 20
 """Tensors larger than this are not computed beforehand."""
 REPAIR_TRIES = 24
-"""How many combinations of sizes are tried before a graph is given up."""
+"""Combinations of sizes to try before a graph is given up."""
 
 
-def fold(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
-    """The numbers that ``.item()`` and its kin give, where they can be computed beforehand."""
+def fold_scalars(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
+    """Return the results of ``.item()`` and its kin that can be computed beforehand, by name."""
     wanted = [n for n in graph.nodes if base_name(n.target) in SCALAR_READS]
     if not wanted:
         return {}
@@ -47,7 +47,7 @@ def fold(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
     values: dict[str, Any] = {}
     device = torch.device("cpu")
     for entry in graph.inputs:
-        if entry.name in needed and _may_be_used(graph, entry, literal_only):
+        if entry.name in needed and _is_usable(graph, entry, literal_only):
             values[entry.name] = make_input(graph, entry)
     written = changed_values(graph)
     with torch.inference_mode():
@@ -60,14 +60,14 @@ def fold(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
                 continue
             try:
                 value = call_node(node, values, device)
-            except Exception:  # noqa: S112 - not computable beforehand; the lowering itself will tell
+            except Exception:  # noqa: S112 - not computable beforehand; lowering reports it
                 continue
             if not isinstance(value, torch.Tensor) or value.numel() <= FOLD_ELEMENTS:
                 values[node.name] = value
     return {node.name: values[node.name] for node in wanted if node.name in values}
 
 
-def _may_be_used(graph: Graph, entry: Input, literal_only: bool) -> bool:
+def _is_usable(graph: Graph, entry: Input, literal_only: bool) -> bool:
     if isinstance(entry.recipe, (Literal, Constant)):
         return True
     spec = entry.spec
@@ -75,7 +75,7 @@ def _may_be_used(graph: Graph, entry: Input, literal_only: bool) -> bool:
 
 
 def _ancestors(graph: Graph, wanted: list[Node]) -> set[str]:
-    """Everything that the wanted nodes are computed from, and they themselves."""
+    """Return everything that the wanted nodes are computed from, and they themselves."""
     needed = {node.name for node in wanted}
     for node in reversed(graph.nodes):
         if node.name in needed:
@@ -83,11 +83,11 @@ def _ancestors(graph: Graph, wanted: list[Node]) -> set[str]:
     return needed
 
 
-def other_sizes(graph: Graph) -> Iterator[Graph]:
-    """The graph with other example values for the numbers it is called with.
+def repaired_graphs(graph: Graph) -> Iterator[Graph]:
+    """Yield the graph with other example values for the numbers it is called with.
 
-    GraphNet's extractor wrote a placeholder for every SymInt. Where that contradicts the shapes of
-    the tensors, the right value is one of their sizes.
+    GraphNet's extractor wrote a placeholder for every SymInt. If that contradicts the shapes of the
+    tensors, the right value is one of their sizes.
     """
     used = {ref.name for node in graph.nodes for ref in node.refs}
     numbers = [e.name for e in graph.inputs if isinstance(e.spec, ScalarSpec) and e.name in used]
@@ -106,12 +106,12 @@ def other_sizes(graph: Graph) -> Iterator[Graph]:
 
 
 def _sizes(graph: Graph, role: Role) -> Iterator[int]:
-    """Sizes of the tensors of a role, those that could be a sequence or an image first."""
-    found = [
+    """Yield the sizes of the tensors of a role, 1 last."""
+    sizes = [
         size
         for entry in graph.inputs
         if entry.role is role and isinstance(entry.spec, TensorSpec)
         for size in entry.spec.sizes(graph.bindings)
     ]
-    yield from (size for size in found if size > 1)
+    yield from (size for size in sizes if size > 1)
     yield 1

@@ -1,12 +1,12 @@
-"""Which calls Inductor puts into one kernel: its own schedule, asked for and read.
+"""Read from Inductor's own schedule which calls it puts into one kernel.
 
 The graph goes through Inductor as it would in a compilation (decomposition, its passes, lowering,
-scheduling with fusion), on tensors without values, and stops where code would be generated: no
-weight exists and nothing is compiled. Every FX node carries the name of the call it came from, in
-a field that tracing copies, so what is in a kernel can be told in our names.
+scheduling with fusion), on tensors without values, and stops before code is generated: no weight
+exists and nothing is compiled. Every FX node carries the name of the call it came from, in a field
+that tracing copies, so the content of a kernel is known in our names.
 
-This module alone knows Inductor's insides. They have no promise of stability; where they are not
-as expected, a GraphError says so.
+This module alone knows Inductor's internals. They have no promise of stability; if they are not as
+expected, a GraphError says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from graph_net.graph.graph import Graph
 from graph_net.printable import error_line
 
 KEY = "graph_net"
-"""Under this key of the field ``custom`` a node carries the name of our call."""
+"""The key in a node's ``custom`` field that holds the name of our call."""
 _NEEDED = ("codegen", "init_wrapper_code", "_update_scheduler")
 _NO_CODE = frozenset({"NopKernelSchedulerNode"})
 _VIEWS_IN_A_ROW = 4
@@ -36,7 +36,7 @@ _LIBRARY = "ExternKernelSchedulerNode"
 
 
 class _Scheduled(BaseException):
-    """Inductor has come as far as it should; no ``except Exception`` on its way may stop this."""
+    """Raised once Inductor has scheduled; no ``except Exception`` on its way may stop it."""
 
     def __init__(self, kernels: list[frozenset[str]]) -> None:
         super().__init__()
@@ -44,16 +44,14 @@ class _Scheduled(BaseException):
 
 
 def kernels(graph: Graph, device: str = "cpu") -> list[frozenset[str]]:
-    """For each kernel of Inductor's schedule, in order, the calls whose values it finishes.
+    """Return the calls that each kernel of Inductor's schedule finishes, in order.
 
     A call that Inductor computes in several kernels belongs to the one with its last step; one
     that it computes again in several kernels belongs to each. Calls that it removed (a dropout
     in evaluation, an alias) are in none.
     """
     if device.startswith("cuda") and not torch.cuda.is_available():
-        raise GraphError(
-            "Inductor's schedule for a GPU needs one: it asks the device for its properties"
-        )
+        raise GraphError("Inductor's schedule for a GPU needs a GPU, whose properties it reads")
     lowering, compile_fx = _inductor()
     module = to_fx(graph, device)
     for node in module.graph.nodes:
@@ -63,7 +61,7 @@ def kernels(graph: Graph, device: str = "cpu") -> list[frozenset[str]]:
     mode.allow_scalar_outputs = True
     try:
         inputs = fake_inputs(graph, mode, device)
-        with _stopping(lowering), _quiet(mode):
+        with _stop_at_schedule(lowering), _quiet(mode):
             compile_fx(module, inputs)
     except _Scheduled as stopped:
         return stopped.kernels
@@ -75,7 +73,7 @@ def kernels(graph: Graph, device: str = "cpu") -> list[frozenset[str]]:
 
 
 def _inductor() -> tuple[Any, Callable[..., Any]]:
-    """The class that holds a lowered graph, and the way into the compiler."""
+    """Return the class that holds a lowered graph, and the entry point of the compiler."""
     try:
         import torch._inductor.config as config
 
@@ -87,21 +85,21 @@ def _inductor() -> tuple[Any, Callable[..., Any]]:
     missing = [name for name in _NEEDED if not hasattr(GraphLowering, name)]
     if missing:
         raise GraphError(
-            f"the Inductor of torch {torch.__version__} is another one: "
-            f"GraphLowering has no {', '.join(missing)}; torch 2.13 has"
+            f"the Inductor of torch {torch.__version__} is not supported: "
+            f"GraphLowering has no {', '.join(missing)}; use torch 2.13"
         )
     return GraphLowering, compile_fx
 
 
 @contextmanager
-def _stopping(lowering: Any) -> Iterator[None]:
-    """Inside, a lowered graph is scheduled and read where its code would be generated."""
+def _stop_at_schedule(lowering: Any) -> Iterator[None]:
+    """Inside, schedule a lowered graph and read it where its code would be generated."""
     original = lowering.codegen
 
     def schedule(self: Any) -> None:
         self.init_wrapper_code()
         self._update_scheduler()
-        raise _Scheduled(_read(self))
+        raise _Scheduled(_read_schedule(self))
 
     lowering.codegen = schedule
     try:
@@ -130,13 +128,13 @@ def _quiet(mode: FakeTensorMode) -> Iterator[None]:
 # -- reading a schedule -----------------------------------------------------------------------
 
 
-def _read(lowered: Any) -> list[frozenset[str]]:
-    """What each kernel finishes.
+def _read_schedule(lowered: Any) -> list[frozenset[str]]:
+    """Return what each kernel finishes.
 
-    Inductor notes as origins of a kernel everything that was not in memory when a call was
-    lowered. Some of that goes to memory later, on behalf of that very call, so it must be told
-    apart: a library's kernel finds its arguments in memory and is its own call and views; the
-    others are what leads from what they give back to what they read, libraries' calls aside.
+    Inductor notes as origins of a kernel everything that was not in memory when a call was lowered.
+    Some of that goes to memory later, on behalf of that call, so it must be separated: a library
+    kernel finds its arguments in memory and is its own call and views; the others are the nodes
+    between what they write and what they read, without library calls.
     """
     scheduled = [n for n in lowered.scheduler.nodes if type(n).__name__ not in _NO_CODE]
     order = {node: i for i, node in enumerate(lowered.module.graph.nodes)}
@@ -147,73 +145,73 @@ def _read(lowered: Any) -> list[frozenset[str]]:
         else None
         for node, some in zip(scheduled, origins, strict=True)
     ]
-    theirs = set(calls)
-    held = {
+    library_calls = set(calls)
+    in_memory = {
         buffer.get_name(): buffer.node.get_origin_node()
         for node in scheduled
         for buffer in node.get_outputs()
     }
-    finishes = _finishing(order)
-    found = []
+    finishes = _last_steps(order)
+    finished = []
     for node, some, call in zip(scheduled, origins, calls, strict=True):
         if call is not None:
             steps = _walk([call], {origin for origin in some if _is_view(origin)})
         else:
-            own = some - theirs
-            given, reads = _given_and_read(node, held)
-            steps = _walk([*_ends(own), *(given & own)], own - (reads - given))
-        found.append(frozenset(finishes[step] for step in steps if step in finishes))
-    return found
+            own = some - library_calls
+            written, reads = _written_and_read(node, in_memory)
+            steps = _walk([*_ends(own), *(written & own)], own - (reads - written))
+        finished.append(frozenset(finishes[step] for step in steps if step in finishes))
+    return finished
 
 
 def _origins(kernel: Any) -> set[fx.Node]:
-    """The FX nodes that a kernel came from, with the views between them that it does not name."""
+    """Return the FX nodes that a kernel came from, with the unnamed views between them."""
     parts = (part.node for part in kernel.get_nodes() if part.node is not None)
-    found = {origin for part in parts for origin in part.get_origins()}
+    origins = {origin for part in parts for origin in part.get_origins()}
 
     def leads_back(node: fx.Node, depth: int = 0) -> bool:
-        if node in found:
+        if node in origins:
             return True
         if depth == _VIEWS_IN_A_ROW or not _is_view(node):
             return False
-        ways = [leads_back(user, depth + 1) for user in node.users]  # all of them, not until one
-        if any(ways):
-            found.add(node)
-        return any(ways)
+        paths = [leads_back(user, depth + 1) for user in node.users]  # all of them, not until one
+        if any(paths):
+            origins.add(node)
+        return any(paths)
 
-    for origin in list(found):
+    for origin in list(origins):
         for user in origin.users:
             leads_back(user)
-    return found
+    return origins
 
 
 def _ends(origins: set[fx.Node]) -> list[fx.Node]:
-    """Those that no other one reads."""
+    """Return the origins that no other one reads."""
     return [origin for origin in origins if origins.isdisjoint(origin.users)]
 
 
-def _given_and_read(kernel: Any, held: dict[str, Any]) -> tuple[set[Any], set[Any]]:
-    """The FX nodes whose values a kernel leaves in memory, and those it finds there."""
+def _written_and_read(kernel: Any, in_memory: dict[str, Any]) -> tuple[set[Any], set[Any]]:
+    """Return the FX nodes whose values a kernel writes to memory, and those it reads."""
     own = {buffer.get_name() for buffer in kernel.get_outputs()}
     reads = {dep.name for part in kernel.get_nodes() for dep in part.read_writes.reads}
-    given, found = ({held.get(name) for name in names} for names in (own, reads - own))
-    return given - {None}, found - {None}
+    written, read = ({in_memory.get(name) for name in names} for names in (own, reads - own))
+    return written - {None}, read - {None}
 
 
 def _walk(starts: Iterable[fx.Node], through: set[fx.Node]) -> set[fx.Node]:
-    """The starts and what leads to them through these nodes."""
-    seen: set[fx.Node] = set()
+    """Return the starts and what leads to them through these nodes."""
+    visited: set[fx.Node] = set()
     stack = list(starts)
     while stack:
         node = stack.pop()
-        if node not in seen:
-            seen.add(node)
+        if node not in visited:
+            visited.add(node)
             stack.extend(before for before in node.all_input_nodes if before in through)
-    return seen
+    return visited
 
 
-def _finishing(nodes: Iterable[fx.Node]) -> dict[fx.Node, str]:
-    """For each FX node that is the last step of one of our calls the name of that.
+def _last_steps(nodes: Iterable[fx.Node]) -> dict[fx.Node, str]:
+    """Map each FX node that is the last step of one of our calls to that call's name.
 
     ``linear`` is a view, a product and a view; the product finishes it. A call that is nothing
     but views is finished by the last of them.

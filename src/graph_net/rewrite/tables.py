@@ -1,4 +1,4 @@
-"""What is asked of a graph's nodes again and again: who reads whom, who is equal."""
+"""Tables of a graph's nodes: who reads whom, which calls are equal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_net.graph.values import Ref, refs
 
 
 class Tables:
-    """Positions, reads and dependences of a graph; each table is made when first asked for."""
+    """Positions, reads and dependences of a graph; each table is made on first use."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -31,53 +31,49 @@ class Tables:
     @cached_property
     def readers(self) -> dict[str, list[int]]:
         """For each value the positions of the nodes that read it."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
+        positions: defaultdict[str, list[int]] = defaultdict(list)
         for position, names in enumerate(self.reads):
             for name in names:
-                found[name].append(position)
-        return dict(found)
+                positions[name].append(position)
+        return dict(positions)
 
     @cached_property
     def before(self) -> list[tuple[int, ...]]:
         """For each node the positions of those it must come after, by value or by effect."""
-        return [
-            tuple(
-                dict.fromkeys(
-                    [self.position[name] for name in names if name in self.position]
-                    + list(self.effects.get(i, ()))
-                )
-            )
-            for i, names in enumerate(self.reads)
-        ]
+        earlier = []
+        for i, names in enumerate(self.reads):
+            sources = [self.position[name] for name in names if name in self.position]
+            earlier.append(tuple(dict.fromkeys((*sources, *self.effects.get(i, ())))))
+        return earlier
 
     @cached_property
     def after(self) -> list[list[int]]:
         """For each node the positions of those that must come after it."""
-        found: list[list[int]] = [[] for _ in self.graph.nodes]
+        later: list[list[int]] = [[] for _ in self.graph.nodes]
         for i, earlier in enumerate(self.before):
             for j in earlier:
-                found[j].append(i)
-        return found
+                later[j].append(i)
+        return later
 
     @cached_property
     def depth(self) -> list[int]:
-        """For each node the length of the longest way that leads to it."""
-        found: list[int] = []
+        """For each node the length of the longest path to it."""
+        depths: list[int] = []
         for earlier in self.before:
-            found.append(1 + max((found[j] for j in earlier), default=0))
-        return found
+            depths.append(1 + max((depths[j] for j in earlier), default=0))
+        return depths
 
     def inputs(self, positions: Sequence[int]) -> list[str]:
-        """What a set of nodes takes, in the order they first read it."""
+        """Return the inputs of a set of nodes, in the order they first read them."""
         own = {self.graph.nodes[i].name for i in positions}
         read = dict.fromkeys(name for i in positions for name in self.reads[i])
         return [name for name in read if name not in own]
 
     @cached_property
     def items(self) -> list[int]:
-        """For each node a number that calls have in common which differ in names alone.
+        """A number for each node that is equal for calls that differ in names alone.
 
-        Equal are target, arguments, and what is known of the values read and of the result.
+        Compared are target, arguments, and what is known of the values read and of the result.
         """
         numbers: dict[Hashable, int] = {}
         return [
@@ -85,33 +81,33 @@ class Tables:
             for i, node in enumerate(self.graph.nodes)
         ]
 
-    def _item(self, place: int, node: Node) -> Hashable:
-        slots = {name: Ref(str(slot)) for slot, name in enumerate(self.reads[place])}
+    def _item(self, position: int, node: Node) -> Hashable:
+        slots = {name: Ref(str(slot)) for slot, name in enumerate(self.reads[position])}
 
         def slot(ref: Ref) -> Ref:
             return slots[ref.name]
 
-        specs = tuple(self._known_of(name) for name in slots)
+        specs = tuple(self._spec_of(name) for name in slots)
         slotted = node.with_refs(slot)
         # As text: 1, 1.0 and True are equal and not the same argument.
         return node.target, repr((slotted.args, slotted.kwargs)), node.result, specs
 
-    def _known_of(self, name: str) -> Hashable:
-        """What is known of a value; of a number that is passed in also which."""
+    def _spec_of(self, name: str) -> Hashable:
+        """Return the specification of a value; of a scalar input its recipe too."""
         entry = self.graph.index[name]
         if isinstance(entry, Node):
             return entry.result
         return (entry.spec, entry.recipe) if isinstance(entry.spec, ScalarSpec) else entry.spec
 
     def wiring(self, positions: Sequence[int]) -> tuple[int, ...]:
-        """Every read of these nodes: which of them makes the value, or as which input it comes.
+        """Return for every read of these nodes which of them makes the value, or which input it is.
 
         Sets of nodes with equal ``items`` and equal wiring compute the same.
         """
         slots = {name: -1 - slot for slot, name in enumerate(self.inputs(positions))}
-        inside = {place: i for i, place in enumerate(positions)}
+        inside = {position: i for i, position in enumerate(positions)}
         return tuple(
             slots[name] if name in slots else inside[self.position[name]]
-            for place in positions
-            for name in self.reads[place]
+            for position in positions
+            for name in self.reads[position]
         )

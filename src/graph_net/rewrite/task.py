@@ -1,9 +1,9 @@
-"""Tasks: a heavy operator with its light neighbours, as TenSet partitions a network.
+"""Partition a graph into tasks as TenSet does: a heavy operator with its light neighbours.
 
 Groups grow in one pass over the nodes. Each group has a rank, and every value that goes from one
-group to another goes to a higher rank, so that the groups can always be computed one after
-another: a group that begins gets the highest rank, and a node joins the group of highest rank
-among those it depends on, or none.
+group to another goes to a higher rank, so that the groups can always be computed in order: a new
+group gets the highest rank, and a node joins the group of highest rank among those it depends on,
+or none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from graph_net.rewrite.operator_weight import Weight, weight_of
 from graph_net.rewrite.piece_inputs import can_cross
 
 LONGEST = 64
-"""Nodes of a task; a longer chain of light operators is several tasks."""
+"""The most nodes of a task; a longer chain of light operators is several tasks."""
 
 
 @dataclass
@@ -31,37 +31,37 @@ class _Group:
 
 
 def task(graph: Graph) -> Iterable[list[str]]:
-    """A partition of the nodes: each task is an anchor with what is computed along with it.
+    """Return a partition of the nodes: each task is an anchor with what is computed along with it.
 
     Pointwise operators behind an anchor belong to it, and so does everything light in front of it
-    that nobody else reads. What is light and near no anchor is a group of its own.
+    that nobody else reads. Light operators near no anchor are groups of their own.
     """
     carver = Carver(graph)
     groups = [sorted(group.nodes) for group in _Partition(carver).groups()]
-    return [[graph.nodes[i].name for i in group] for group in _mended(carver, groups)]
+    return [[graph.nodes[i].name for i in group] for group in _merge_tied(carver, groups)]
 
 
-def _mended(carver: Carver, groups: Iterable[list[int]]) -> list[list[int]]:
-    """The groups, those together that cannot be graphs of their own.
+def _merge_tied(carver: Carver, groups: Iterable[list[int]]) -> list[list[int]]:
+    """Merge the groups that cannot be graphs of their own.
 
-    A group that writes through one name what another group made under another name is one with it,
-    and with all that lies between: what is computed one after another stays so.
+    A group that writes through one name what another group made under another name is merged with
+    it, and with all that lies between: what is computed in order stays so.
     """
-    made: list[list[int]] = []
+    merged: list[list[int]] = []
     owner: dict[int, int] = {}
     for group in groups:
-        while apart := [owner[i] for i in _ties(carver, group)]:
-            group = sorted(i for part in [*made[min(apart) :], group] for i in part)
-            del made[min(apart) :]
-        owner.update(dict.fromkeys(group, len(made)))
-        made.append(group)
-    return made
+        while tied := [owner[i] for i in _ties(carver, group)]:
+            group = sorted(i for part in [*merged[min(tied) :], group] for i in part)
+            del merged[min(tied) :]
+        owner.update(dict.fromkeys(group, len(merged)))
+        merged.append(group)
+    return merged
 
 
 def _ties(carver: Carver, group: list[int]) -> list[int]:
-    """Nodes outside a group that it cannot be without."""
+    """Return nodes outside a group that must be in it."""
     inputs = carver.inputs(group)
-    names = carver.tangled(group, inputs)
+    names = carver.aliased_inputs(group, inputs)
     names += [name for name in inputs if not can_cross(carver.graph.index[name])]
     return [carver.position[name] for name in names if name in carver.position]
 
@@ -70,64 +70,66 @@ class _Partition:
     def __init__(self, carver: Carver) -> None:
         self.carver = carver
         self.graph = carver.graph
-        self.of: dict[int, _Group] = {}
-        self.made = 0
+        self.group_of: dict[int, _Group] = {}
+        self.count = 0
 
     def groups(self) -> list[_Group]:
-        for place, node in enumerate(self.graph.nodes):
-            before = self._before(place)
-            group = self._home(place, node, before)
-            self._absorb(group, place, before)
-            self._add(group, place, node)
-        found = {id(group): group for group in self.of.values()}
-        return sorted(found.values(), key=lambda group: group.rank)
+        for position, node in enumerate(self.graph.nodes):
+            before = self._before(position)
+            group = self._home(position, node, before)
+            self._absorb(group, position, before)
+            self._add(group, position, node)
+        distinct = {id(group): group for group in self.group_of.values()}
+        return sorted(distinct.values(), key=lambda group: group.rank)
 
-    def _before(self, place: int) -> dict[int, _Group]:
-        """The groups a node depends on, by rank."""
-        found = (self.of[i] for i in self.carver.before[place])
-        return {group.rank: group for group in found}
+    def _before(self, position: int) -> dict[int, _Group]:
+        """Return the groups a node depends on, by rank."""
+        groups = (self.group_of[i] for i in self.carver.before[position])
+        return {group.rank: group for group in groups}
 
-    def _home(self, place: int, node: Node, before: dict[int, _Group]) -> _Group:
-        """The group a node joins, perhaps a new one."""
+    def _home(self, position: int, node: Node, before: dict[int, _Group]) -> _Group:
+        """Return the group a node joins, perhaps a new one."""
         weight = weight_of(node)
         if before:
             group = before[max(before)]
-            if self._takes_apart(place, node):
+            if self._picks_result(position, node):
                 return group
             fits = weight is Weight.POINTWISE or (weight is Weight.LAYOUT and not group.anchored)
             if fits and len(group.nodes) < LONGEST:
                 return group
-        self.made += 1
-        return _Group(self.made, weight is Weight.ANCHOR)
+        self.count += 1
+        return _Group(self.count, weight is Weight.ANCHOR)
 
-    def _takes_apart(self, place: int, node: Node) -> bool:
-        """Whether a node gives one of several values: it cannot be anywhere but with them."""
+    def _picks_result(self, position: int, node: Node) -> bool:
+        """Return whether a node picks one of several results: it must stay with their call."""
         return any(
-            isinstance(self.graph.nodes[i].result, tuple) for i in self.carver.before[place]
+            isinstance(self.graph.nodes[i].result, tuple) for i in self.carver.before[position]
         ) and node.target.endswith("getitem")
 
-    def _absorb(self, group: _Group, place: int, before: dict[int, _Group]) -> None:
+    def _absorb(self, group: _Group, position: int, before: dict[int, _Group]) -> None:
         """Take light groups that only this node reads into the group it joins."""
-        reads = [self.of[i] for i in self.carver.before[place]]
+        reads = [self.group_of[i] for i in self.carver.before[position]]
         for other in before.values():
-            alone = other.waits == sum(found is other for found in reads) and not other.shared
+            alone = (
+                other.waits == sum(group_read is other for group_read in reads) and not other.shared
+            )
             low = other.highest < group.rank
             size = len(group.nodes) + len(other.nodes) < LONGEST
             if other is not group and not other.anchored and alone and low and size:
                 group.nodes += other.nodes
                 group.highest = max(group.highest, other.highest)
                 for i in other.nodes:
-                    self.of[i] = group
+                    self.group_of[i] = group
                 group.waits += other.waits
 
-    def _add(self, group: _Group, place: int, node: Node) -> None:
-        for i in self.carver.before[place]:
-            before = self.of[i]
+    def _add(self, group: _Group, position: int, node: Node) -> None:
+        for i in self.carver.before[position]:
+            before = self.group_of[i]
             before.waits -= 1
             if before is not group:
                 before.shared = True
                 group.highest = max(group.highest, before.rank)
-        group.nodes.append(place)
-        group.waits += len(self.carver.after[place])
+        group.nodes.append(position)
+        group.waits += len(self.carver.after[position])
         group.shared = group.shared or node.name in self.carver.returned
-        self.of[place] = group
+        self.group_of[position] = group

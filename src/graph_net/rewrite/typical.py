@@ -1,9 +1,9 @@
-"""Operator sequences that recur over a whole corpus.
+"""Find operator sequences that recur over a whole corpus.
 
-Every graph is a line of tokens, one a call in the order they are made: target and attributes.
-All lines together are one text, and a suffix array finds what occurs again in it. Of that are
-chosen, at each scale (4 to 8 calls, to 16, to 32, to 64), sequences that do not overlap and that
-occur in two graphs at least: the longest first, among equally long ones the most frequent.
+Every graph is a line of tokens, one per call in order: target and attributes. All lines together
+are one text, and a suffix array finds what recurs in it. At each scale (4 to 8 calls, to 16, to 32,
+to 64) sequences are chosen that do not overlap and occur in at least two graphs: the longest first,
+among equally long ones the most frequent.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ class Sequence:
     """A recurring sequence: its length, and where it was chosen, as (graph, first node)."""
 
     length: int
-    places: tuple[tuple[int, int], ...]
+    occurrences: tuple[tuple[int, int], ...]
 
     @property
     def graphs(self) -> int:
-        """In how many graphs it occurs."""
-        return len({graph for graph, _ in self.places})
+        """The number of graphs it occurs in."""
+        return len({graph for graph, _ in self.occurrences})
 
 
 class Text:
-    """The calls of many graphs as one text, a line a graph; a few bytes a call."""
+    """The calls of many graphs as one text, a line per graph; a few bytes per call."""
 
     def __init__(self, *, sizes: bool = False) -> None:
         self.sizes = sizes
         self.starts: list[int] = []
-        self._known: dict[bytes, int] = {}
+        self._token_ids: dict[bytes, int] = {}
         self._lines: list[Ints] = []
         self._length = 0
 
     def add(self, graph: Graph) -> None:
         """Append a graph."""
-        known = self._known
+        ids = self._token_ids
         tokens = (call_token(node, sizes=self.sizes) for node in graph.nodes)
-        self.append([known.setdefault(token, len(known)) for token in tokens])
+        self.append([ids.setdefault(token, len(ids)) for token in tokens])
 
     def append(self, line: list[int]) -> None:
-        """Append a line of tokens, which are small whole numbers."""
+        """Append a line of tokens, which are small integers."""
         self.starts.append(self._length)
         self._lines.append(np.array(line, np.int32))
         self._length += len(line) + 1
 
     def tokens(self) -> Ints:
-        """The text; every line ends with a token that occurs nowhere else."""
+        """Return the text; every line ends with a token that occurs nowhere else."""
         largest = max((int(line.max(initial=-1)) for line in self._lines), default=-1)
         parts = []
         for number, line in enumerate(self._lines, 1):
@@ -65,7 +65,7 @@ class Text:
         return np.concatenate(parts) if parts else np.zeros(0, np.int32)
 
     def owners(self) -> Ints:
-        """For each position the line it is in."""
+        """Return the line of each position."""
         lengths = [len(line) + 1 for line in self._lines]
         return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
 
@@ -73,56 +73,58 @@ class Text:
 def sequences(
     text: Text, shortest: int = SHORTEST, longest: int = LONGEST, least: int = 2
 ) -> Iterator[Sequence]:
-    """What recurs in a text, in at least ``least`` lines, longest first."""
+    """Yield what recurs in a text, in at least ``least`` lines, longest first."""
     if not 2 <= shortest <= longest:
-        raise ValueError(f"sequences of {shortest} to {longest} calls: from 2 on, shortest first")
+        raise ValueError(
+            f"no sequence has {shortest} to {longest} calls; choose 2 <= shortest <= longest"
+        )
     tokens = text.tokens()
     if not len(tokens):
         return
-    owner, found = text.owners(), suffixes(tokens, longest)
+    owner, suffix_array = text.owners(), suffixes(tokens, longest)
     starts = np.array(text.starts, np.int32)
     for lengths in _scales(shortest, longest):
         covered = np.zeros(len(tokens) + longest, bool)
         for length in lengths:
-            # What goes on beyond the longest is cut there: then it matters where it begins.
+            # Sequences beyond the longest are cut there: then their starts matter.
             whole = length == longest
-            candidates = repeats(tokens, found, length, owner, maximal=not whole)
+            candidates = repeats(tokens, suffix_array, length, owner, maximal=not whole)
             for repeat in _in_text_order(candidates) if whole else candidates:
-                places = _chosen(repeat, covered)
-                lines = owner[places]
-                if len(places) and len(np.unique(lines)) >= max(least, 2):
-                    covered[places[:, None] + np.arange(length)] = True
-                    first = places - starts[lines]
-                    where = zip(lines.tolist(), first.tolist(), strict=True)
-                    yield Sequence(length, tuple(where))
+                positions = _choose(repeat, covered)
+                lines = owner[positions]
+                if len(positions) and len(np.unique(lines)) >= max(least, 2):
+                    covered[positions[:, None] + np.arange(length)] = True
+                    first = positions - starts[lines]
+                    occurrences = zip(lines.tolist(), first.tolist(), strict=True)
+                    yield Sequence(length, tuple(occurrences))
 
 
 def _scales(shortest: int, longest: int) -> Iterator[range]:
-    """Lengths from long to short, in groups of which each begins at half the one before."""
+    """Yield lengths from long to short, in groups that each begin at half the one before."""
     while longest >= shortest:
         below = longest // 2 if longest // 2 > shortest else shortest - 1
         yield range(longest, below, -1)
         longest = below
 
 
-def _in_text_order(found: Iterable[Repeat]) -> list[Repeat]:
-    return sorted(found, key=lambda repeat: int(repeat.places.min()))
+def _in_text_order(candidates: Iterable[Repeat]) -> list[Repeat]:
+    return sorted(candidates, key=lambda repeat: int(repeat.positions.min()))
 
 
-def _chosen(repeat: Repeat, covered: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
-    """The occurrences that touch nothing covered and not each other, in text order.
+def _choose(repeat: Repeat, covered: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
+    """Return the occurrences that overlap nothing covered and not each other, in text order.
 
-    What is covered is covered by sequences at least as long, so the two ends tell.
+    What is covered is covered by sequences at least as long, so checking the two ends suffices.
     """
-    ends = repeat.places + np.int32(repeat.length - 1)
-    free = np.sort(repeat.places[~(covered[repeat.places] | covered[ends])])
+    ends = repeat.positions + np.int32(repeat.length - 1)
+    free = np.sort(repeat.positions[~(covered[repeat.positions] | covered[ends])])
     if len(free) < 2 or int(np.diff(free).min()) >= repeat.length:
         return free
-    kept = [int(free[0])]
-    for place in free.tolist():
-        if place >= kept[-1] + repeat.length:
-            kept.append(place)
-    return np.array(kept, np.int32)
+    chosen = [int(free[0])]
+    for position in free.tolist():
+        if position >= chosen[-1] + repeat.length:
+            chosen.append(position)
+    return np.array(chosen, np.int32)
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Typical:
     """The kind ``typical``, for the graphs it was made from: their sequences, each once."""
 
     ranges: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """By the id of a graph: first node and length of each sequence that is cut out there."""
+    """First node and length of each sequence to cut out, by the id of a graph."""
 
     @classmethod
     def of(
@@ -143,9 +145,9 @@ class Typical:
         sizes: bool = False,
         most: int = 1,
     ) -> Typical:
-        """What recurs in these graphs, which are read once, each cut out at ``most`` places.
+        """Return the kind for these graphs, read once; a sequence is cut out up to ``most`` times.
 
-        With ``sizes``, calls are alike only where the shapes and dtypes of their results are.
+        With ``sizes``, calls are alike only if the shapes and dtypes of their results are.
         """
         text, ids = Text(sizes=sizes), []
         for graph in graphs:
@@ -153,12 +155,12 @@ class Typical:
             ids.append(graph.id)
         ranges: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for sequence in sequences(text, shortest, longest, least):
-            for line, first in sequence.places[:most]:
+            for line, first in sequence.occurrences[:most]:
                 ranges[ids[line]].append((first, sequence.length))
         return cls(dict(ranges))
 
     def __call__(self, graph: Graph) -> list[tuple[str, ...]]:
-        """The groups of calls to cut out of one of the graphs."""
+        """Return the groups of calls to cut out of one of the graphs."""
         names = [node.name for node in graph.nodes]
-        found = self.ranges.get(graph.id, ())
-        return [tuple(names[first : first + length]) for first, length in found]
+        cuts = self.ranges.get(graph.id, ())
+        return [tuple(names[first : first + length]) for first, length in cuts]

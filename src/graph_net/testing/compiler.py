@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from graph_net.compilers import Compiler, CompilerError, Job, Unsupported
-from graph_net.compilers.export import copies
+from graph_net.compilers.export import copy_inputs
 from graph_net.graph import Graph
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.isolate import Batch, Finished, Limits, Pool, Sandbox
@@ -143,7 +143,7 @@ class _Trial:
         self._check(_children() <= processes, "compile() leaves a process behind")
         self._check_unchanged(inputs, "compile()")
         first = self._compare(runner)
-        copied = copies(flat_outputs(first))
+        copied = copy_inputs(flat_outputs(first))
         self._compare(runner, other=True)
         text = "a later call changes the result of an earlier one"
         self._check_same(flat_outputs(first), copied, text)

@@ -1,4 +1,4 @@
-"""The front doors that GraphNet's users know, for torch."""
+"""GraphNet's own commands and functions, for torch."""
 
 from graph_net.torch.extractor import extract
 

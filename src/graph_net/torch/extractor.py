@@ -1,4 +1,4 @@
-"""``graph_net.torch.extract``: run a model, find its graphs as sample directories."""
+"""``graph_net.torch.extract``: write the graphs of a model as samples when it runs."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ WORKSPACE = "GRAPH_NET_EXTRACT_WORKSPACE"
 def extract(
     name: str, dynamic: bool = True, mut_graph_codes: list[str] | None = None
 ) -> Callable[[Any], Any]:
-    """A wrapper for a model, or decorator for its class, that writes what it computes.
+    """Return a wrapper for a model, or decorator for its class, that writes what it computes.
 
-    ``extract(name="resnet18")(model)`` gives the model back, compiled; its first call leaves a
-    GraphNet sample in ``$GRAPH_NET_EXTRACT_WORKSPACE/resnet18``. Where the model breaks into
-    several graphs they lie in ``subgraph_0``, ``subgraph_1``, … below it. A directory that exists
-    already is left alone: the new one gets a number.
+    ``extract(name="resnet18")(model)`` returns the model, compiled; its first call writes a
+    GraphNet sample to ``$GRAPH_NET_EXTRACT_WORKSPACE/resnet18``. If the model breaks into several
+    graphs they are ``subgraph_0``, ``subgraph_1``, … below it. An existing directory is left alone:
+    the new one gets a number.
     """
-    place = os.environ.get(WORKSPACE)
-    if not place:
+    workspace = os.environ.get(WORKSPACE)
+    if not workspace:
         raise OSError(f"set ${WORKSPACE} to the directory that extracted graphs go to")
 
     def wrap(model: nn.Module) -> Any:
-        keep = _Keeper(name, dynamic, Path(place), mut_graph_codes)
-        return torch.compile(model, backend=keep, dynamic=dynamic)
+        writer = _SampleWriter(name, dynamic, Path(workspace), mut_graph_codes)
+        return torch.compile(model, backend=writer, dynamic=dynamic)
 
     def wrap_or_decorate(target: Any) -> Any:
         if isinstance(target, nn.Module):
@@ -47,12 +47,12 @@ def extract(
     return wrap_or_decorate
 
 
-class _Keeper:
+class _SampleWriter:
     """A Dynamo backend that writes each graph it is given and runs it as it is."""
 
-    def __init__(self, name: str, dynamic: bool, place: Path, codes: list[str] | None) -> None:
+    def __init__(self, name: str, dynamic: bool, workspace: Path, codes: list[str] | None) -> None:
         self.name, self.dynamic, self.codes = name, dynamic, codes
-        self.directory = _free(place / name)
+        self.directory = _free_path(workspace / name)
         self.count = 0
 
     def __call__(self, module: fx.GraphModule, examples: list[Any]) -> Callable[..., Any]:
@@ -79,8 +79,8 @@ class _Keeper:
         return module.forward
 
 
-def _free(path: Path) -> Path:
-    """The path, or the first one with a number behind it that does not exist."""
+def _free_path(path: Path) -> Path:
+    """Return the path, or with the first number appended that does not exist."""
     candidate, number = path, 1
     while candidate.exists():
         number += 1

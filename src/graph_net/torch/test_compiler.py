@@ -1,4 +1,4 @@
-"""``python -m graph_net.torch.test_compiler``: GraphNet's command, measured our way.
+"""``python -m graph_net.torch.test_compiler``: GraphNet's command with our measurements.
 
 The flags and the log are GraphNet's. ``--warmup`` and ``--trials`` are lower bounds here: a graph
 is warmed up until it stops getting faster, and sampled, interleaved with eager, until the result
@@ -12,10 +12,10 @@ import base64
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from graph_net.compilers import usable
+from graph_net.compilers import require_compiler
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.subjects import subject_of
 from graph_net.formats.graphnet import find_samples
@@ -31,57 +31,57 @@ from graph_net.results.signature import message_of, signature_of
 from graph_net.store.files import read_text
 
 
-def parser() -> argparse.ArgumentParser:
-    """GraphNet's flags."""
-    made = argparse.ArgumentParser(
+def make_parser() -> argparse.ArgumentParser:
+    """Return a parser of GraphNet's flags."""
+    parser = argparse.ArgumentParser(
         prog="python -m graph_net.torch.test_compiler", description="Test compiler performance."
     )
-    made.add_argument("--model-path", required=True, help="a sample, or a directory of samples")
-    made.add_argument(
+    parser.add_argument("--model-path", required=True, help="a sample, or a directory of samples")
+    parser.add_argument(
         "--compiler", default="inductor", help="a name, or a Python file with a compiler"
     )
-    made.add_argument("--device", default="cuda", help="cpu or cuda")
-    made.add_argument("--warmup", type=int, default=3)
-    made.add_argument("--trials", type=int, default=5, help="at least so many samples")
-    made.add_argument("--log-prompt", default="graph-net-test-compiler-log")
-    made.add_argument("--allow-list", help="a file with one relative sample path a line")
-    made.add_argument("--model-path-prefix", help="what the allow-list's paths are relative to")
-    made.add_argument("--config", help="the compiler's options: JSON in base64")
-    return made
+    parser.add_argument("--device", default="cuda", help="cpu or cuda")
+    parser.add_argument("--warmup", type=int, default=3)
+    parser.add_argument("--trials", type=int, default=5, help="take at least this many samples")
+    parser.add_argument("--log-prompt", default="graph-net-test-compiler-log")
+    parser.add_argument("--allow-list", help="a file with one relative sample path per line")
+    parser.add_argument("--model-path-prefix", help="what the allow-list's paths are relative to")
+    parser.add_argument("--config", help="the compiler's options: JSON in base64")
+    return parser
 
 
 def samples_of(path: Path, allow_list: str | None, prefix: str | None) -> list[Path]:
-    """The samples to test, in order."""
+    """Return the samples to test, in order."""
     if allow_list is not None:
         root = Path(prefix) if prefix else path
         lines = read_text(allow_list).splitlines()
         return [root / line.strip() for line in lines if line.strip()]
     if (path / "model.py").is_file():
         return [path]
-    found = list(find_samples(path))
-    if not found:
-        raise GraphError(f"{path} is no sample and holds none")
-    return found
+    samples = list(find_samples(path))
+    if not samples:
+        raise GraphError(f"{path} is not a sample and holds none")
+    return samples
 
 
 def options_of(text: str | None) -> str:
-    """The options as JSON; they come in base64."""
+    """Return the compiler's options as JSON; they come in base64."""
     if not text:
         return ""
     try:
         return json.dumps(json.loads(base64.b64decode(text, validate=True)))
     except ValueError as error:
-        raise GraphError(f"--config is no JSON in base64: {error}") from error
+        raise GraphError(f"--config is not JSON in base64: {error}") from error
 
 
 def protocol_of(warmup: int, trials: int) -> Protocol:
-    """The usual protocol with at least so many calls before, and so many samples."""
-    usual = Protocol()
-    blocks = max(usual.min_blocks, math.ceil(trials / PER_ROUND))
+    """Return the default protocol with at least this many warm-up calls and samples."""
+    default = Protocol()
+    blocks = max(default.min_blocks, math.ceil(trials / PER_ROUND))
     return Protocol(
-        warm_calls=max(usual.warm_calls, warmup),
+        warm_calls=max(default.warm_calls, warmup),
         min_blocks=blocks,
-        max_blocks=max(blocks, usual.max_blocks),
+        max_blocks=max(blocks, default.max_blocks),
     )
 
 
@@ -90,12 +90,12 @@ def tasks_of(
     config: Config,
     device: Device,
     protocol: Protocol,
-    places: dict[str, list[str]],
+    paths: dict[str, list[str]],
     bad: list[Record],
 ) -> Iterator[Measurement]:
-    """A task for each distinct graph; a sample that cannot be read becomes a record at once.
+    """Yield a task per distinct graph; a sample that cannot be read becomes a record in ``bad``.
 
-    ``places`` gathers by key where a graph lies: samples that hold the same are measured once.
+    ``paths`` collects the samples of each task by its key: equal graphs are measured once.
     """
     for sample in samples:
         name = utf8_name(str(sample))
@@ -107,47 +107,53 @@ def tasks_of(
             bad.append(Record(Subject(name, "", name), config, device, protocol.hash, failure))
             continue
         task = Measurement(subject_of(name, graph), config, device, to_bytes(graph), protocol)
-        places.setdefault(task.key, []).append(name)
-        if len(places[task.key]) == 1:
+        paths.setdefault(task.key, []).append(name)
+        if len(paths[task.key]) == 1:
             yield task
+
+
+def pair_with_samples(
+    records: Iterable[Record], paths: Mapping[str, list[str]], bad: Iterable[Record]
+) -> Iterator[tuple[Record, str]]:
+    """Yield every record with each sample that it is of, as records come; unreadable ones last."""
+    done: dict[str, Record] = {}
+    for record in records:
+        done[record.key] = record
+        yield record, paths[record.key][0]
+    for key, samples in paths.items():
+        for path in samples[1:]:
+            yield done[key], path
+    for record in bad:
+        yield record, record.subject.name
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Test the samples; the log goes to standard error."""
-    given = parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     try:
-        samples = samples_of(Path(given.model_path), given.allow_list, given.model_path_prefix)
-        config = config_of(given.compiler, options_of(given.config))
-        usable(config.name, config.options)
-        device = describe(given.device)
+        samples = samples_of(
+            Path(options.model_path), options.allow_list, options.model_path_prefix
+        )
+        config = config_of(options.compiler, options_of(options.config))
+        require_compiler(config.name, config.options)
+        device = describe(options.device)
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(printable(f"error: {error}"), file=sys.stderr)
         return 1
-    protocol = protocol_of(given.warmup, given.trials)
-    words = LogHeader(given.log_prompt, given.warmup, given.trials)
+    protocol = protocol_of(options.warmup, options.trials)
+    words = LogHeader(options.log_prompt, options.warmup, options.trials)
     bad: list[Record] = []
-    places: dict[str, list[str]] = {}
-    run = measure(
-        tasks_of(samples, config, device, protocol, places, bad),
-        jobs=default_jobs(given.device),
+    paths: dict[str, list[str]] = {}
+    records = measure(
+        tasks_of(samples, config, device, protocol, paths, bad),
+        jobs=default_jobs(options.device),
         compilers=[config.name],
         device=device.kind,
     )
-    done: dict[str, Record] = {}
-    for record in run:
-        done[record.key] = record
-        _print(record, places[record.key][0], words)
-    for key, paths in places.items():
-        for path in paths[1:]:
-            _print(done[key], path, words)
-    for record in bad:
-        _print(record, record.subject.name, words)
+    for record, path in pair_with_samples(records, paths, bad):
+        for line in log_lines(record, path, words):
+            print(printable(line), file=sys.stderr, flush=True)
     return 0
-
-
-def _print(record: Record, path: str, words: LogHeader) -> None:
-    for line in log_lines(record, path, words):
-        print(printable(line), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

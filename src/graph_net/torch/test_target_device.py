@@ -1,7 +1,7 @@
 """``python -m graph_net.torch.test_target_device``: GraphNet's command, against a golden run.
 
 The compiler, its options, warm-up, trials and the seed are the reference's. Samples that the
-reference does not have are passed over, as GraphNet does.
+reference does not have are skipped, as GraphNet does.
 """
 
 from __future__ import annotations
@@ -30,82 +30,84 @@ from graph_net.torch.device_tests import (
     check_op_lib,
     choose_samples,
     compiler_options,
-    device_parser,
+    make_device_parser,
 )
 
 
-def parser() -> argparse.ArgumentParser:
-    """GraphNet's flags."""
-    made = device_parser("graph_net.torch.test_target_device", "Hold a device against a reference.")
-    made.add_argument(
+def make_parser() -> argparse.ArgumentParser:
+    """Return a parser of GraphNet's flags."""
+    program = "graph_net.torch.test_target_device"
+    parser = make_device_parser(program, "Compare a device with a reference.")
+    parser.add_argument(
         "--compiler", help="instead of the reference's; one of your own must be named again"
     )
-    return made
+    return parser
 
 
 @dataclass
 class _Reference:
-    """What a reference directory has of the samples that were asked for."""
+    """The golden runs of a reference directory for the samples that were asked for."""
 
-    places: dict[str, list[str]]
-    """Where the graph of each golden run lies, by its name."""
+    paths: dict[str, list[str]]
+    """The samples of each golden run, by its name."""
     left_out: list[str]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the samples of the reference here; the log goes to standard error."""
-    given = parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     try:
-        check_op_lib(given.op_lib)
-        store = GoldenStore(given.reference_dir).require()
-        found = _find(store, choose_samples(given.model_path, given.allow_list))
-        describe(given.device)
-        config = _config(store, found, given.compiler, compiler_options(given.config))
+        check_op_lib(options.op_lib)
+        store = GoldenStore(options.reference_dir).require()
+        reference = _find(store, choose_samples(options.model_path, options.allow_list))
+        describe(options.device)
+        config = _config(store, reference, options.compiler, compiler_options(options.config))
     except (ValueError, OSError, AssertionError, RuntimeError) as error:
         print(printable(f"error: {error}"), file=sys.stderr)
         return 2
-    for remark in found.left_out:
+    for remark in reference.left_out:
         print(printable(remark), file=sys.stderr)
-    lanes = Lanes(default_jobs(given.device), given.device)
-    names = list(found.places)
-    for again in run_again(store, names, device_like(given.device), MeasureLimits(), lanes, config):
-        for path in found.places[again.name]:
-            for line in _lines(again, path, given.log_prompt, given.op_lib):
+    lanes = Lanes(default_jobs(options.device), options.device)
+    names = list(reference.paths)
+    device = device_like(options.device)
+    for again in run_again(store, names, device, MeasureLimits(), lanes, config):
+        for path in reference.paths[again.name]:
+            for line in _lines(again, path, options.log_prompt, options.op_lib):
                 print(printable(line), file=sys.stderr, flush=True)
     return 0
 
 
 def _find(store: GoldenStore, samples: list[Path]) -> _Reference:
-    """Golden runs by the graphs of samples, whatever the samples are called here."""
-    known: dict[str, list[str]] = {}
-    found = _Reference({}, [])
+    """Find golden runs by the graphs of samples, whatever the samples are called here."""
+    names_by_graph: dict[str, list[str]] = {}
+    reference = _Reference({}, [])
     for name in store.names():
         try:
-            known.setdefault(store.read(name).record.subject.id, []).append(name)
+            names_by_graph.setdefault(store.read(name).record.subject.id, []).append(name)
         except GoldenError as error:
-            found.left_out.append(str(error))
+            reference.left_out.append(str(error))
     for sample in samples:
         try:
-            names = known.get(open_sample(sample).id, [])
+            names = names_by_graph.get(open_sample(sample).id, [])
         except (GraphError, OSError) as error:
-            found.left_out.append(f"{sample} is left out: it cannot be read: {error}")
+            reference.left_out.append(f"{sample} is left out: it cannot be read: {error}")
             continue
         if not names:
-            found.left_out.append(f"{sample} is left out: the reference does not have it")
+            reference.left_out.append(f"{sample} is left out: the reference does not have it")
         for name in names:
-            found.places.setdefault(name, []).append(str(sample))
-    return found
+            reference.paths.setdefault(name, []).append(str(sample))
+    return reference
 
 
 def _config(
-    store: GoldenStore, found: _Reference, compiler: str | None, options: str
+    store: GoldenStore, reference: _Reference, compiler: str | None, options: str
 ) -> Config | None:
-    """What was asked for in the place of the reference's; its name is trusted, no file of it is."""
+    """Return the configuration asked for instead of the reference's; only its name is trusted."""
     if compiler is not None:
         return config_of(compiler, options)
-    if not options or not found.places:
+    if not options or not reference.paths:
         return None
-    stored = store.read(next(iter(found.places))).record.config
+    stored = store.read(next(iter(reference.paths))).record.config
     return config_of(trusted_config(replace(stored, options={})).name, options)
 
 
@@ -122,7 +124,7 @@ def _lines(again: Again, path: str, prompt: str, op_lib: str) -> Iterator[str]:
 
 
 def _words(run: GoldenRun, prompt: str, op_lib: str) -> DeviceLogHeader:
-    """What the reference was told; a golden run of ``graph-net reference`` was told none of it."""
+    """Return the reference's settings; ``graph-net reference`` stores none of them."""
     warmup, trials = run.asked.get("warmup"), run.asked.get("trials")
     words = LogHeader(
         prompt,
@@ -139,7 +141,7 @@ def _compared(record: Record) -> DeviceComparison:
     forms = stored.get("forms") if isinstance(stored, dict) else None
     if not isinstance(forms, list) or len(forms) != 2:
         return DeviceComparison(outputs, failure, ((), ()))
-    then, now = (each if isinstance(each, list) else [] for each in forms)
+    then, now = (form if isinstance(form, list) else [] for form in forms)
     return DeviceComparison(outputs, failure, (then, now))
 
 

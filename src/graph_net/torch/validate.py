@@ -25,41 +25,40 @@ LOWERING = Limits.of(300, 32.0)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 if every sample under the path meets the requirements and none is there already, else 1."""
-    options = argparse.ArgumentParser(prog="graph_net.torch.validate", description=__doc__)
-    options.add_argument("--model-path", required=True, type=Path, help="A sample directory.")
-    options.add_argument(
+    """Return 0 if every sample under the path is valid and none is redundant, else 1."""
+    parser = argparse.ArgumentParser(prog="graph_net.torch.validate", description=__doc__)
+    parser.add_argument("--model-path", required=True, type=Path, help="A sample directory.")
+    parser.add_argument(
         "--graph-net-samples-path",
         type=Path,
         help="Samples (or a pack) it must not repeat; the shipped corpus if none is named.",
     )
-    options.add_argument("--no-check-redundancy", action="store_true")
-    given = options.parse_args(arguments)
-    samples = {utf8_name(str(path)): path for path in find_samples(given.model_path)}
+    parser.add_argument("--no-check-redundancy", action="store_true")
+    options = parser.parse_args(arguments)
+    samples = {utf8_name(str(path)): path for path in find_samples(options.model_path)}
     if not samples:
-        print(printable(f"{given.model_path} holds no sample"), file=sys.stderr)
+        print(printable(f"{options.model_path} holds no sample"), file=sys.stderr)
         return 1
     tasks = [
         ValidationItem(name, partial(open_confined, path), path) for name, path in samples.items()
     ]
     verdicts = sorted(validate_all(tasks, os.cpu_count() or 1), key=lambda v: v.name)
-    good = True
     for verdict in verdicts:
-        _tell(verdict)
-        good &= verdict.ok
-    if not given.no_check_redundancy:
-        known = structures(given.graph_net_samples_path, given.model_path)
+        _print(verdict)
+    valid = all(verdict.ok for verdict in verdicts)
+    if not options.no_check_redundancy:
+        index = structures(options.graph_net_samples_path, options.model_path)
         for name, path in samples.items():
-            other = redundant_with(path, known)
+            other = redundant_with(path, index)
             if other:
                 print(printable(f"{name}: redundant, its structure is that of {other}"))
-                good = False
-    if good:
-        print(f"Validation success, model_path={str(given.model_path)!r}")
-    return 0 if good else 1
+                valid = False
+    if valid:
+        print(f"Validation success, model_path={str(options.model_path)!r}")
+    return 0 if valid else 1
 
 
-def _tell(verdict: ValidationReport) -> None:
+def _print(verdict: ValidationReport) -> None:
     print(printable(verdict.name))
     for finding in verdict.findings:
         why = f": {finding.reason}" if finding.reason else ""
@@ -68,35 +67,35 @@ def _tell(verdict: ValidationReport) -> None:
         print(f"  largest difference: {verdict.difference:g}")
 
 
-def structures(place: Path | None, besides: Path) -> dict[str, str]:
-    """The structures of the samples in a folder (or pack), each with a name that has it.
+def structures(source: Path | None, besides: Path) -> dict[str, str]:
+    """Return the structures of the samples in a folder (or pack), each with the name of one.
 
-    Samples at or below ``besides`` do not count: they are the ones asked about.
+    Samples at or below ``besides`` are excluded: they are the ones being checked.
     """
-    place = place or shipped_corpus()
-    if is_pack(place):
-        rows = Pack(place).rows(["structure", "name"]).to_pylist()
+    source = source or shipped_corpus()
+    if is_pack(source):
+        rows = Pack(source).rows(["structure", "name"]).to_pylist()
         return {row["structure"]: row["name"] for row in rows}
     own = besides.resolve()
     others = {
         str(path): path
-        for path in find_samples(place)
+        for path in find_samples(source)
         if own != path.resolve() and own not in path.resolve().parents
     }
     results = read_directories(others, os.cpu_count() or 1)
     return {r.row["structure"]: r.name for r in results if r.row is not None}
 
 
-def redundant_with(path: Path, known: Mapping[str, str]) -> str:
-    """Which graph has a sample's structure already, as it is or lowered to ATen."""
+def redundant_with(path: Path, names: Mapping[str, str]) -> str:
+    """Return the name of a graph with a sample's structure, as it is or lowered; else empty."""
     try:
         graph: Graph = open_sample(path)
-        if graph.structure in known:
-            return known[graph.structure]
+        if graph.structure in names:
+            return names[graph.structure]
         # Lowering runs it on tensors without values.
-        return known.get(call(lambda: to_aten(graph).structure, LOWERING), "")
+        return names.get(call(lambda: to_aten(graph).structure, LOWERING), "")
     except (GraphError, Died):
-        return ""  # told by the requirements
+        return ""  # the requirements report it
 
 
 if __name__ == "__main__":

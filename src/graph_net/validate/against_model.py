@@ -13,7 +13,7 @@ from graph_net.capture.weights import without_weights
 from graph_net.capture.zoo.zoo import Call, Zoo, ZooEntry
 from graph_net.graph import Graph, GraphError, Role
 from graph_net.graph.execute import flat_outputs, interpret, make_input
-from graph_net.rewrite.compose import as_in_a_run
+from graph_net.rewrite.compose import run_context
 from graph_net.validate.compare import difference
 
 
@@ -38,11 +38,11 @@ def against_model(graph: Graph, zoo: Zoo) -> tuple[float, str]:
         own = _attribute(call.model, given.original or "")
         if own is not None and own.shape == inputs[position].shape:
             inputs[position] = own.detach()
-    with as_in_a_run():
+    with run_context():
         expected = call.model(*_clones(call.args), **_clones(dict(call.kwargs)))
     # What the model changed in place it must not find changed.
     fill(call.model, graph)
-    with as_in_a_run():
+    with run_context():
         got = interpret(graph, _clones(inputs), torch.device("cpu"))
     wanted = [leaf for leaf in tree_flatten(expected)[0] if isinstance(leaf, torch.Tensor)]
     found = [leaf for leaf in flat_outputs(got) if isinstance(leaf, torch.Tensor)]

@@ -24,7 +24,7 @@ from graph_net.graph import (
 from graph_net.graph.effects import changed_values
 from graph_net.graph.execute import flat_outputs, interpret, make_input, make_inputs
 from graph_net.graph.resolve import resolve
-from graph_net.rewrite.compose import as_in_a_run, compose
+from graph_net.rewrite.compose import compose, run_context
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.split import split
 from graph_net.validate.compare import difference
@@ -120,7 +120,7 @@ class Validation:
         if self.graph.tensor_bytes > self.limits.real_bytes or flops > self.limits.real_flops:
             return State.FAKE
         self.inputs = make_inputs(self.graph)
-        with as_in_a_run():
+        with run_context():
             self.outputs = interpret(self.graph, self._fresh(), torch.device("cpu"))
         tensors = [leaf for leaf in flat_outputs(self.outputs) if isinstance(leaf, torch.Tensor)]
         finite = [t.isfinite() for t in tensors if t.is_floating_point() and t.numel()]
@@ -173,7 +173,7 @@ class Validation:
     def _compared(self, what: str, call: Callable[[list[Any]], Any]) -> State:
         if self.inputs is None:
             return State.FAKE
-        with as_in_a_run():
+        with run_context():
             outputs = call(self._fresh())
         part, wrong = difference(self.outputs, outputs)
         largest = max(part, self.verdict.difference or 0.0)

@@ -11,10 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.worker import Budget
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
-from graph_net.isolate import Finished, Needs, Pool
+from graph_net.isolate import Finished, Limits, Needs, Pool
 from graph_net.isolate.deaths import said_rubbish
 from graph_net.validate.checks import Validation, ValidationLimits, sentence
 from graph_net.validate.report import (
@@ -39,7 +38,7 @@ class ValidationItem:
 def validate_all(
     tasks: Iterable[ValidationItem],
     jobs: int,
-    budget: Budget | None = None,
+    budget: Limits | None = None,
     limits: ValidationLimits | None = None,
     zoos: Callable[[str], Zoo] | None = None,
 ) -> Iterator[ValidationReport]:
@@ -47,9 +46,9 @@ def validate_all(
 
     With ``zoos``, which gives the zoo of a library, each graph is compared with its model too.
     """
-    budget, limits = budget or Budget(), limits or ValidationLimits()
+    budget, limits = budget or Limits.of(180, 10.0), limits or ValidationLimits()
     warm_up()
-    pool = Pool(budget.limits, jobs)
+    pool = Pool(budget, jobs)
     for done in pool.each(tasks, lambda task: _work(task, limits, zoos), _needs):
         yield _verdict(done)
 

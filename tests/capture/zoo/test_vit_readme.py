@@ -55,7 +55,7 @@ def test_a_model_has_the_settings_and_the_input_of_its_example() -> None:
 
 def test_a_model_around_another_is_built_with_it() -> None:
     code = "v = Tower(image_size = 64, depth = 2)\nm = Masked(encoder = v)\nx = torch.randn(1, 2)"
-    model = examples(readme(IMPORT + code))["towers.Masked"].built()
+    model = examples(readme(IMPORT + code))["towers.Masked"].build()
     assert isinstance(model.encoder, Tower)
     assert len(model.encoder.layers) == 2
 

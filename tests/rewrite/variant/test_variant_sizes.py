@@ -17,7 +17,7 @@ from graph_net.graph import Expr, Graph, GraphError
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.variant import with_sizes
-from graph_net.rewrite.variant.dims import places_of, tile_values
+from graph_net.rewrite.variant.dims import dimensions_of, tile_values
 from graph_net.rewrite.variant.literals import runs
 from graph_net.testing.models import case, case_graph, graph_of
 
@@ -115,16 +115,16 @@ def test_a_stored_table_refuses_another_picture() -> None:
 
 def test_a_dimension_may_be_named_by_its_input() -> None:
     graph = case_graph("residual")
-    ((name, dim),) = places_of(graph, "batch")
+    ((name, dim),) = dimensions_of(graph, "batch")
     assert with_sizes(graph, {f"{name}:{dim}": 2}).id == with_sizes(graph, {"batch": 2}).id
 
 
 @pytest.mark.parametrize(
     ("word", "size", "words"),
     [
-        ("colour", 3, "no size is called 'colour': say batch, sequence, image"),
-        ("nobody:0", 3, "there is no dimension"),
-        ("batch", 0, "batch=0 is no size"),
+        ("colour", 3, "'colour' does not name a size; write batch, sequence, image"),
+        ("nobody:0", 3, "no input has a dimension"),
+        ("batch", 0, "batch=0 is not a size"),
         ("sequence", 8, "no input has a size called 'sequence'"),
     ],
 )

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.diffusers_sizes import OPTIONS, SHAPES
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
@@ -22,7 +21,7 @@ _KINDS = {
     "adapter": "adapter",
 }
 _LEFT_OUT = ("Multi", "ModelMixin", "MotionAdapter", "ControlNetXSAdapter")
-"""Wrappers of several models, and parts that are not called by themselves."""
+"""Wrappers of several models, and parts that cannot be called alone."""
 _AUDIO = ("Audio", "Music", "Oobleck", "Vocoder", "AceStep", "T5Film", "UNet1D", "SAME")
 _VIDEO = (
     *("Allegro", "CogVideoX", "Cosmos", "HunyuanVideo", "HunyuanImageRefiner", "LTX", "Magvit"),
@@ -39,12 +38,9 @@ _WIDTHS = ("in_channels", "in_visual_dim", "io_channels", "latent_dim", "in_dim"
 
 
 class DiffusersZoo:
-    """Every model class of diffusers with its default sizes, and a small input for it."""
+    """Every model class of diffusers with its default sizes and a small input."""
 
     library = "diffusers"
-
-    def __init__(self) -> None:
-        torchvision_operators()
 
     def entries(self) -> Iterator[ZooEntry]:
         import diffusers
@@ -54,16 +50,16 @@ class DiffusersZoo:
             left_out = any(part in name for part in _LEFT_OUT)
             if left_out or not (inspect.isclass(maker) and issubclass(maker, nn.Module)):
                 continue
-            place = maker.__module__.split(".")[2]
+            folder = maker.__module__.split(".")[2]
             yield ZooEntry(
-                self.library, name, _category(name, maker), _KINDS.get(place, "diffusion")
+                self.library, name, _category(name, maker), _KINDS.get(folder, "diffusion")
             )
 
     def build(self, entry: ZooEntry) -> Call:
         import diffusers
 
         model: nn.Module = getattr(diffusers, entry.name)(**OPTIONS.get(entry.name, {}))
-        return Call(model.eval(), (), _Inputs(entry.name, model).made())
+        return Call(model.eval(), (), _Inputs(entry.name, model).make())
 
 
 def _category(name: str, maker: type[nn.Module]) -> str:
@@ -75,10 +71,10 @@ def _category(name: str, maker: type[nn.Module]) -> str:
     return "multimodal" if with_text else "computer_vision"
 
 
-def _made(shape: Any) -> Any:
-    """A tensor of this shape, or a list of them."""
+def _make_tensors(shape: Any) -> Any:
+    """Return a tensor of this shape, or a list of them."""
     if isinstance(shape, list):
-        return [_made(each) for each in shape]
+        return [_make_tensors(item) for item in shape]
     if shape is None:
         return None
     if shape[0] < 0:
@@ -96,22 +92,22 @@ class _Inputs:
         self.packed = bool(self.parameters.keys() & {"img_ids", "img_shapes", "position_ids"})
         self.packed |= "LTX" in name and "Transformer" in name
 
-    def made(self) -> dict[str, Any]:
-        """The arguments by name: the required ones, and those the model cannot go without."""
-        found: dict[str, Any] = {}
+    def make(self) -> dict[str, Any]:
+        """Return the arguments by name: the required ones and those the model cannot do without."""
+        arguments: dict[str, Any] = {}
         for key, parameter in self.parameters.items():
             if key == "return_dict":
-                found[key] = False
+                arguments[key] = False
             elif key in SHAPES.get(self.name, {}):
-                found[key] = _made(SHAPES[self.name][key])
+                arguments[key] = _make_tensors(SHAPES[self.name][key])
             elif key not in ("args", "kwargs") and (
-                parameter.default is parameter.empty or self.needed(key)
+                parameter.default is parameter.empty or self.needs(key)
             ):
-                found[key] = self.value(key)
-        return found
+                arguments[key] = self.value(key)
+        return arguments
 
-    def needed(self, key: str) -> bool:
-        """Whether an optional argument is one the model does not run without."""
+    def needs(self, key: str) -> bool:
+        """Return whether the model does not run without an optional argument."""
         if key == "guidance":
             return bool(self.config.get("guidance_embeds"))
         if key == "pooled_projections":
@@ -120,17 +116,17 @@ class _Inputs:
             return self.name == "DiTTransformer2DModel"
         return key in _NEEDED
 
-    def width(self, keys: tuple[str, ...], otherwise: int) -> int:
-        """The first of these entries that the configuration has."""
+    def width(self, keys: tuple[str, ...], default: int) -> int:
+        """Return the first of these entries that the configuration has."""
         for key in keys:
             value = self.config.get(key)
             value = value[0] if isinstance(value, (list, tuple)) else value
             if isinstance(value, int):
                 return value
-        return otherwise
+        return default
 
     def value(self, key: str) -> Any:
-        """The value of one argument."""
+        """Return the value of one argument."""
         if key in ("hidden_states", "sample", "x", "latents", "controlnet_cond", "z", "mel"):
             return torch.zeros(*self.shape(key), device="cpu")
         if key.startswith("timestep") or key in ("t", "r_timestep", "guidance", "fps"):
@@ -153,7 +149,7 @@ class _Inputs:
         return torch.zeros(1, _TEXT, self.width(_TEXT_WIDTHS, 768), device="cpu")
 
     def shape(self, key: str) -> tuple[int, ...]:
-        """The shape of what is denoised, encoded or conditioned on."""
+        """Return the shape of the tensor that is denoised, encoded or conditioned on."""
         autoencoder = "sample" in self.parameters and "timestep" not in self.parameters
         width = self.width(_WIDTHS, 3 if autoencoder else 4)
         audio = any(part in self.name for part in _AUDIO)
@@ -172,7 +168,6 @@ class _Inputs:
 _NEEDED = frozenset(
     {
         *("timestep", "timesteps", "encoder_hidden_states", "img_ids", "txt_ids", "img_shapes"),
-        *("num_frames", "height", "width", "encoder_hidden_states_mask"),
-        *("audio_num_frames",),
+        *("num_frames", "height", "width", "encoder_hidden_states_mask", "audio_num_frames"),
     }
 )

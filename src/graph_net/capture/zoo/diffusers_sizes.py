@@ -143,4 +143,4 @@ SHAPES: dict[str, dict[str, Any]] = {
     "WanVACETransformer3DModel": {"control_hidden_states": (1, 96, 5, 16, 16)},
     "ZImageTransformer2DModel": {"x": [(16, 1, 32, 32)], "cap_feats": [(64, 2560)]},
 }
-"""Shapes of arguments where the rules of the zoo do not hold; integers where the batch is -1."""
+"""Shapes of arguments that the zoo's rules get wrong; integers where the batch is -1."""

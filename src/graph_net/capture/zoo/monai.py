@@ -1,8 +1,8 @@
-"""monai: networks of medical imaging, with settings the library itself gives.
+"""monai: networks of medical imaging, with the library's own settings.
 
 A constructor's defaults come first. What it requires is taken from the example in its docstring;
-where there is none, from MONAI's own tests (``tests/networks/nets``), or else from the paper that
-the docstring cites. Comments name the source where it is not the docstring.
+failing that, from MONAI's own tests (``tests/networks/nets``) or from the paper that the docstring
+cites. Comments name the source where it is not the docstring.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _Shape = tuple[int, ...]
 _Table = dict[str, tuple[dict[str, Any], tuple[_Shape, ...]]]
-"""For each name the arguments of the constructor and the shapes of the inputs."""
+"""Arguments of the constructor and shapes of the inputs, by name."""
 _VOLUME, _LARGE, _LABELS = (1, 1, 64, 64, 64), (1, 1, 96, 96, 96), (1, 3, 64, 64, 64)
 _PAIR, _SMALL, _STEP = (1, 2, 64, 64, 64), (1, 1, 32, 32, 32), (1,)
 _SLICE, _PICTURE, _PATCH = (1, 1, 256, 256), (1, 3, 224, 224), (1, 3, 256, 256)
@@ -37,9 +36,6 @@ class MonaiZoo:
 
     library = "monai"
 
-    def __init__(self) -> None:
-        torchvision_operators()
-
     def entries(self) -> Iterator[ZooEntry]:
         for kind, table in _tables().items():
             for name in table:
@@ -49,12 +45,12 @@ class MonaiZoo:
         options, shapes = _tables()[entry.subcategory][entry.name]
         model = _model(entry.name.partition("-")[0], dict(options)).eval()
         prompt = {"class_vector": torch.ones(1, 1, dtype=torch.int64)}
-        named = prompt if entry.name == "vista3d132" else {}
-        return Call(model, tuple(_input(shape) for shape in shapes), named)
+        kwargs = prompt if entry.name == "vista3d132" else {}
+        return Call(model, tuple(_input(shape) for shape in shapes), kwargs)
 
 
 def _input(shape: _Shape) -> torch.Tensor:
-    """An image of zeros, or integers: time steps (one dimension), tokens (batch written as -1)."""
+    """Return an image of zeros, or integers: time steps (one dimension), tokens (batch -1)."""
     if len(shape) == 1 or shape[0] < 0:
         return torch.ones(1, *shape[1:], dtype=torch.int64)
     return torch.zeros(*shape, device="cpu")
@@ -66,12 +62,12 @@ def _model(maker: str, options: dict[str, Any]) -> nn.Module:
     if maker == "DiNTS":  # the example of TopologySearch; an instance needs a code searched for
         space = nets.TopologySearch(channel_mul=0.5, num_blocks=8, num_depths=4)
         options["dints_space"] = space
-    made: nn.Module = getattr(nets, maker)(**options)
-    return made
+    model: nn.Module = getattr(nets, maker)(**options)
+    return model
 
 
 def _tables() -> dict[str, _Table]:
-    """The networks by what they are for; the part of a name before a dash is what makes it."""
+    """Return the networks by purpose; a name up to its dash is the constructor's."""
     return {
         "medical segmentation": _segmentation(),
         "medical classification": _classification(),
@@ -92,7 +88,7 @@ def _segmentation() -> _Table:
     swin = {"in_channels": 1, "out_channels": 4, "feature_size": 48}
     unetr = {"in_channels": 1, "out_channels": 4, "feature_size": 32, "norm_name": "batch"}
     brain = (160, 192, 128)  # the crop of the paper that SegResNetVAE's docstring cites
-    found: _Table = {
+    table: _Table = {
         "AHNet": ({}, ((1, 1, 128, 128, 64),)),
         "AttentionUnet": (deep, (_SLICE,)),  # no example of its own: that of UNet
         "DAF3D": ({"in_channels": 1, "out_channels": 1}, ((1, 1, 32, 32, 64),)),  # MONAI's tests
@@ -112,8 +108,8 @@ def _segmentation() -> _Table:
     backbones = (*(f"efficientnet-{n}" for n in _SCALES), *(f"resnet{n}" for n in _DEPTHS))
     for backbone in backbones:
         options = {"in_channels": 3, "out_channels": 2, "backbone": backbone}
-        found[f"FlexibleUNet-{backbone}"] = (options, (_PATCH,))
-    return found
+        table[f"FlexibleUNet-{backbone}"] = (options, (_PATCH,))
+    return table
 
 
 _REGRESSOR = {"in_shape": (1, 64, 64), "channels": (2, 4, 8), "strides": (2, 2, 2)}
@@ -126,7 +122,7 @@ def _classification() -> _Table:
     # Its example leaves out the patch, which is required: that of ViTAutoEnc.
     vit = {"in_channels": 3, "img_size": (128, 128, 128), "patch_size": (16, 16, 16)}
     head = {"pos_embed_type": "sincos", "classification": True}
-    found: _Table = {
+    table: _Table = {
         "Classifier": ({**_REGRESSOR, "classes": 2}, ((1, 1, 64, 64),)),
         "Regressor": ({**_REGRESSOR, "out_shape": (2,)}, ((1, 1, 64, 64),)),
         "TorchVisionFCModel": ({}, (_PICTURE,)),
@@ -137,18 +133,18 @@ def _classification() -> _Table:
         # Channels and classes of ImageNet: the docstrings cite the networks for it.
         options: dict[str, Any] = {"spatial_dims": dims, "in_channels": 3}
         for depth in (121, 169, 201, 264):
-            found[f"DenseNet{depth}-{dims}d"] = ({**options, "out_channels": 1000}, (size,))
+            table[f"DenseNet{depth}-{dims}d"] = ({**options, "out_channels": 1000}, (size,))
         for maker in _SENETS:
-            found[f"{maker}-{dims}d"] = (options, (size,))
+            table[f"{maker}-{dims}d"] = (options, (size,))
     for scale in _SCALES:
         options = {"model_name": f"efficientnet-{scale}", "pretrained": False}
         side = _side(f"efficientnet-{scale}")
         for maker in ("EfficientNetBN", "EfficientNetBNFeatures"):
-            found[f"{maker}-{scale}"] = (options, ((1, 3, side, side),))
+            table[f"{maker}-{scale}"] = (options, ((1, 3, side, side),))
     for mode in ("mean", "max", "att", "att_trans", "att_trans_pyramid"):
         options = {"num_classes": 5, "mil_mode": mode, "pretrained": False}  # MONAI's tests
-        found[f"MILModel-{mode}"] = (options, ((1, 2, 3, 512, 512),))
-    return found
+        table[f"MILModel-{mode}"] = (options, ((1, 2, 3, 512, 512),))
+    return table
 
 
 def _side(name: str) -> int:

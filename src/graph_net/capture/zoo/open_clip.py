@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 
@@ -20,9 +19,6 @@ class OpenClipZoo:
     """
 
     library = "open_clip"
-
-    def __init__(self) -> None:
-        torchvision_operators()
 
     def entries(self) -> Iterator[ZooEntry]:
         import open_clip
@@ -47,12 +43,10 @@ class OpenClipZoo:
 
 
 def _model(config: dict[str, Any]) -> nn.Module:
-    """The model ``open_clip.create_model`` would choose, which itself moves it to a device."""
+    """Build what ``open_clip.create_model`` would, without moving it to a device."""
     import open_clip
 
     custom = config.pop("custom_text", False)
-    if "multimodal_cfg" in config:
-        made: nn.Module = open_clip.CoCa(**config)
-    else:
-        made = (open_clip.CustomTextCLIP if custom else open_clip.CLIP)(**config)
-    return made
+    maker = open_clip.CustomTextCLIP if custom else open_clip.CLIP
+    model: nn.Module = (open_clip.CoCa if "multimodal_cfg" in config else maker)(**config)
+    return model

@@ -1,7 +1,7 @@
 """pytorchcv: every model its provider names, at the input size the model itself states.
 
-Shapes of inputs that are no single image are those of the library's own tests (``_test`` at the
-end of each of its files), at batch 1.
+Shapes of inputs other than one image are those of the library's own tests (``_test`` at the end of
+each of its files), at batch 1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _KINDS = {
@@ -29,26 +28,23 @@ _KINDS = {
     "speech recognition": "jasper jasperdr quartznet",
     "facial animation": "nvpattexp visemenet voca",
 }
-"""What the models of a file are for; those of all other files classify."""
+"""The files of each kind of model; those of all other files are classifiers."""
 _KIND_OF = {module: kind for kind, modules in _KINDS.items() for module in modules.split()}
 _AUDIO = frozenset({"speech recognition", "facial animation"})
 _ABSENT = frozenset({"ntsnet_cub", "superpointnet", "propainter", "propainter_rfc"})
-"""Files whose models suppress boxes or points in Python, or need compiled operators of
-torchvision: they have no graph."""
+"""Files whose models have no graph: they suppress boxes or points in Python, or need compiled
+operators of torchvision."""
 _HEATMAPS = frozenset({"alphapose_coco", "simplepose_coco", "simpleposemobile_coco"})
-"""Files whose models read the pose off their heatmap in Python unless told to leave it out."""
+"""Files whose models decode the pose from their heatmap in Python by default."""
 _GREY = frozenset({"pfpcnet"})
 _FRAMES, _FRAME = 5, (240, 432)
 _STEPS, _WINDOWS = 200, 34
 
 
 class PytorchcvZoo:
-    """Every model pytorchcv's provider names that is one graph."""
+    """Every model of pytorchcv's provider that is one graph."""
 
     library = "pytorchcv"
-
-    def __init__(self) -> None:
-        torchvision_operators()
 
     def entries(self) -> Iterator[ZooEntry]:
         from pytorchcv.model_provider import _models
@@ -68,23 +64,23 @@ class PytorchcvZoo:
         if entry.subcategory == "speech recognition":
             options = {"from_audio": False}  # the spectrogram would need librosa
         model = get_model(entry.name, pretrained=False, **options).eval()
-        given = _args(module, entry.subcategory)
-        if given is None:
+        args = _args(module, entry.subcategory)
+        if args is None:
             channels = 1 if module in _GREY else 3
             side = getattr(model, "in_size", (224, 224))
-            given = (torch.zeros(1, channels, *side, device="cpu"),)
-        return Call(model, given)
+            args = (torch.zeros(1, channels, *side, device="cpu"),)
+        return Call(model, args)
 
 
 def _args(module: str, kind: str) -> tuple[Any, ...] | None:
-    """The arguments of models whose input is not one image."""
+    """Return the arguments of a model whose input is not one image, else None."""
     if kind == "speech recognition":
         return torch.zeros(1, 64, _STEPS), torch.tensor([_STEPS])
     if kind == "optical flow":
         return torch.zeros(1, 3, *_FRAME), torch.zeros(1, 3, *_FRAME)
     if kind == "video inpainting":
         return _film(3), _film(1), _film(4, _FRAMES - 1)
-    if module == "visemenet":  # what it is called with in one batch is one sound in windows
+    if module == "visemenet":  # one batch is one sound in windows
         return torch.zeros(_WINDOWS, 8, 195), torch.full((_WINDOWS, 76), 3.0)
     windows = {"voca": 1, "nvpattexp": 8}
     if module in windows:
@@ -93,5 +89,5 @@ def _args(module: str, kind: str) -> tuple[Any, ...] | None:
 
 
 def _film(channels: int, frames: int = _FRAMES) -> torch.Tensor:
-    """Frames of zeros, whose number takes the place of the batch."""
+    """Return frames of zeros; their number takes the place of the batch."""
     return torch.zeros(frames, channels, *_FRAME)

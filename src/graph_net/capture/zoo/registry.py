@@ -1,10 +1,13 @@
-"""Finds zoos: those that come with the package, and others through entry points."""
+"""Find zoos: those that come with the package, and others through entry points."""
 
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+
+import torch
 
 from graph_net.capture.zoo.zoo import Zoo
 
@@ -31,7 +34,9 @@ ON_REQUEST = {
     ),
     "tenset": ("torchvision", "graph_net.capture.zoo.tenset:TensetZoo"),
 }
-"""Zoos that are loaded by name and never collected unasked; each with the library it needs."""
+"""Zoos that are only collected when named; each with the library it needs."""
+
+_NMS = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
 class ZooError(ValueError):
@@ -39,23 +44,41 @@ class ZooError(ValueError):
 
 
 def available() -> dict[str, bool]:
-    """Every zoo that is collected by default, and whether its library is installed."""
-    found = {name: find_spec(name) is not None for name in BUILT_IN}
-    return found | {point.name: True for point in entry_points(group=GROUP)}
+    """Return every zoo that is collected by default, and whether its library is installed."""
+    built_in = {name: find_spec(name) is not None for name in BUILT_IN}
+    return built_in | {point.name: True for point in entry_points(group=GROUP)}
 
 
 def load(name: str) -> Zoo:
-    """The zoo with this name."""
+    """Return the zoo with this name; raise ZooError if it is unknown or cannot be imported."""
     for point in entry_points(group=GROUP):
         if point.name == name:
-            plugged: Zoo = point.load()()
-            return plugged
+            plugin: Zoo = point.load()()
+            return plugin
     if name not in BUILT_IN and name not in ON_REQUEST:
-        known = ", ".join([*available(), *ON_REQUEST])
-        raise ZooError(f"unknown zoo {name!r}; known: {known}")
+        names = ", ".join([*available(), *ON_REQUEST])
+        raise ZooError(f"unknown zoo {name!r}; known: {names}")
     package, path = BUILT_IN.get(name) or ON_REQUEST[name]
     if find_spec(name if name in BUILT_IN else package) is None:
         raise ZooError(f"the zoo {name!r} needs its library: pip install {package}")
+    _declare_torchvision_operators()
     module, _, attribute = path.partition(":")
     built_in: Zoo = getattr(importlib.import_module(module), attribute)()
     return built_in
+
+
+@cache
+def _declare_torchvision_operators() -> torch.library.Library | None:
+    """Declare the two operators that torchvision's CUDA build misses beside a CPU build of torch.
+
+    torchvision, timm and transformers do not import without them. The cache keeps the library
+    alive; if the operators exist nothing is done.
+    """
+    try:
+        torch.ops.torchvision.nms.default  # noqa: B018 - looked up for whether it is there
+        return None
+    except AttributeError:
+        library = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
+        for name in ("nms", "qnms"):
+            library.define(f"{name}{_NMS}")  # type: ignore[no-untyped-call]
+        return library

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 
 import torch
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _SIDE = 256
 _DILATED = frozenset({"deeplabv3", "deeplabv3plus", "pan"})
-"""Decoders that ask the encoder to keep its resolution."""
+"""Decoders that need a dilated encoder."""
 _NO_MIX_TRANSFORMER = frozenset({"linknet", "unetplusplus"})
 _UNIVERSAL_ONLY = "dpt"
 _UNIVERSAL = "tu-vit_base_patch16_224.augreg_in21k"
-"""The one decoder that takes only timm's encoders comes once, with the encoder of its default."""
+"""The one decoder that takes only timm's encoders, and its default encoder."""
 
 
 class SegmentationModelsZoo:
@@ -25,9 +24,6 @@ class SegmentationModelsZoo:
     """
 
     library = "segmentation_models_pytorch"
-
-    def __init__(self) -> None:
-        torchvision_operators()
 
     def entries(self) -> Iterator[ZooEntry]:
         import segmentation_models_pytorch as smp
@@ -52,7 +48,7 @@ class SegmentationModelsZoo:
 
 
 def _fits(decoder: str, encoder: str) -> bool:
-    """Whether the library accepts the pair: it refuses some in the constructor."""
+    """Return whether the library accepts the pair; it refuses some in the constructor."""
     from segmentation_models_pytorch.encoders import _base, encoders
 
     if decoder in _NO_MIX_TRANSFORMER and encoder.startswith("mit_"):

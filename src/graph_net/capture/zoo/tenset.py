@@ -1,6 +1,6 @@
-"""TenSet's 120 networks: fourteen architectures of its time, each at nine (three) input shapes.
+"""TenSet's 120 networks: fourteen architectures, each at up to nine input shapes.
 
-Sizes are what this set is about, so it is no part of the corpus, where a model counts once.
+The set is about sizes, so it is not part of the corpus, where a model counts once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _IMAGES = {
@@ -32,7 +31,11 @@ _BERTS = {
     "bert_large": (24, 1024),
 }
 """Layers and width, as published; a head is 64 wide."""
-_SIZES = {"r3d_18": (112, 128, 144), "dcgan": (64, 80, 96)}
+_SIZES = {
+    "r3d_18": (112, 128, 144),
+    "dcgan": (64, 80, 96),
+    **dict.fromkeys(_BERTS, (64, 128, 256)),
+}
 _FRAMES = 16
 HELD_OUT = (
     "resnet50-1x224",
@@ -45,15 +48,12 @@ HELD_OUT = (
 
 
 class TensetZoo:
-    """A network is called after its architecture, its batch and its size: ``resnet50-1x224``."""
+    """Networks named after architecture, batch and size: ``resnet50-1x224``."""
 
     library = "tenset"
 
-    def __init__(self) -> None:
-        torchvision_operators()
-
     def entries(self) -> Iterator[ZooEntry]:
-        """The networks; the size is an image's side or a sequence's length."""
+        """Yield the networks; the size is an image's side or a sequence's length."""
         for name in _IMAGES:
             kind = "video classification" if name == "r3d_18" else "classification"
             for batch, size in _shapes(name):
@@ -78,10 +78,7 @@ def _shapes(name: str) -> list[tuple[int, int]]:
     if name == "inception_v3":
         return [(batch, 299) for batch in (1, 2, 4)]
     batches = (1, 2, 4) if name in (*_BERTS, "densenet121", "r3d_18") else (1, 4, 8)
-    sizes = {"r3d_18": (112, 128, 144), "dcgan": (64, 80, 96)} | dict.fromkeys(
-        _BERTS, (64, 128, 256)
-    )
-    return [(batch, size) for batch in batches for size in sizes.get(name, (224, 240, 256))]
+    return [(batch, size) for batch in batches for size in _SIZES.get(name, (224, 240, 256))]
 
 
 def _images(name: str, batch: int, size: int) -> torch.Tensor:
@@ -111,7 +108,7 @@ def _bert(layers: int, width: int) -> nn.Module:
 
 
 class Dcgan(nn.Module):
-    """The generator: a vector made an image by four transposed convolutions."""
+    """DCGAN's generator: four transposed convolutions turn a vector into an image."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -125,7 +122,7 @@ class Dcgan(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, noise: torch.Tensor) -> torch.Tensor:
-        """Images of ``size`` by ``size``."""
+        """Return images of ``size`` by ``size``."""
         projected = self.project(noise).view(-1, 1024, self.side, self.side)
-        made: torch.Tensor = self.layers(projected)
-        return made
+        images: torch.Tensor = self.layers(projected)
+        return images

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import torch
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 
@@ -14,9 +13,6 @@ class TimmZoo:
     """Every architecture timm registers."""
 
     library = "timm"
-
-    def __init__(self) -> None:
-        torchvision_operators()
 
     def entries(self) -> Iterator[ZooEntry]:
         import timm

@@ -2,8 +2,7 @@
 
 Widths have no defaults in the library; here they are those of the one small graph every model is
 called with. Other required settings come from the library's own examples (``examples/`` of its
-repository) where it has one for the class, else from its tests or the paper the class cites.
-Everything else is left at its default.
+repository), else from its tests or the paper the class cites. The rest is left at its default.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _ABSENT = frozenset(
         *("DimeNet", "DimeNetPlusPlus", "GNNFF", "ViSNet"),
     }
 )
-"""Base classes, wrappers that only call what they are given, and what needs cuGraph, dgNN,
-torch-cluster, pyg-lib, samplers, data objects or a hash of Python's."""
+"""Base classes, wrappers of other models, and classes that need cuGraph, dgNN, torch-cluster,
+pyg-lib, samplers, data objects or Python's hash."""
 _MOLECULES = frozenset({"SchNet", "AttentiveFP", "NeuralFingerprint"})
 _POINTS = frozenset({"PointNetConv", "PPFConv", "PointTransformerConv", "PointGNNConv"})
 
@@ -42,9 +41,9 @@ class GeometricZoo:
     def entries(self) -> Iterator[ZooEntry]:
         from torch_geometric.nn import conv, models
 
-        for place, kind in ((conv, "graph convolution"), (models, "graph network")):
-            for name in place.__all__:
-                if name in _ABSENT or not inspect.isclass(getattr(place, name)):
+        for module, kind in ((conv, "graph convolution"), (models, "graph network")):
+            for name in module.__all__:
+                if name in _ABSENT or not inspect.isclass(getattr(module, name)):
                     continue
                 if name in _MOLECULES:
                     yield ZooEntry(self.library, name, "scientific", "molecules")
@@ -59,17 +58,17 @@ class GeometricZoo:
         maker = getattr(geometric, entry.name, None) or getattr(geometric.models, entry.name)
         options = _options(entry.name, inspect.signature(maker.__init__).parameters)
         model: nn.Module = maker(**options)
-        given = _SPECIAL_INPUTS.get(entry.name)
-        if given is not None:
-            return Call(model.eval(), tuple(_value(name) for name in given))
+        special = _SPECIAL_INPUTS.get(entry.name)
+        if special is not None:
+            return Call(model.eval(), tuple(_value(name) for name in special))
         return Call(model.eval(), (), _inputs(inspect.signature(model.forward).parameters, options))
 
 
 def _options(name: str, parameters: Any) -> dict[str, Any]:
-    """Arguments for the constructor: those a graph of our size asks for, the rest by default."""
+    """Return the constructor's arguments: those our graph determines, the rest by default."""
     widths = ("in_channels", "out_channels", "hidden_channels", "channels", "embedding_dim")
     threes = ("num_relations", "num_edge_types", "num_layers", "depth", "K", "kernel_size")
-    known: dict[str, Any] = {
+    values: dict[str, Any] = {
         **dict.fromkeys((*widths, "dim_emb", "dim_pe_in"), _WIDTH),
         **dict.fromkeys(threes, 3),
         **dict.fromkeys(("dim", "edge_dim"), _EDGE_WIDTH),
@@ -84,23 +83,23 @@ def _options(name: str, parameters: Any) -> dict[str, Any]:
         "dim_pe_out": 32,
     }
     required = {
-        key: known[key]
+        key: values[key]
         for key, parameter in parameters.items()
-        if parameter.default is parameter.empty and key in known
+        if parameter.default is parameter.empty and key in values
     }
     return {**required, **_PUBLISHED.get(name, {}), **_special_options(name)}
 
 
 def _special_options(name: str) -> dict[str, Any]:
-    """Arguments that are modules, graphs of types, or sizes."""
+    """Return constructor arguments that are modules, graphs of types, or sizes."""
     from torch_geometric import nn as geometric
 
     def mlp(wide: int, out: int = _WIDTH) -> nn.Module:
         return nn.Sequential(nn.Linear(wide, _WIDTH), nn.ReLU(), nn.Linear(_WIDTH, out))
 
     def conv(width: int = _WIDTH) -> nn.Module:
-        made: nn.Module = geometric.GraphConv(width, width)
-        return made
+        module: nn.Module = geometric.GraphConv(width, width)
+        return module
 
     wide = _WIDTH + 3
     types = {"metadata": (list(_TYPES), [_WRITES, _WRITTEN])}
@@ -131,8 +130,8 @@ def _special_options(name: str) -> dict[str, Any]:
             "corruption": lambda x, edges: (x.flip(0), edges),
         },
     }
-    made: dict[str, Any] = makers.get(name, dict)()
-    return made
+    options: dict[str, Any] = makers.get(name, dict)()
+    return options
 
 
 _PUBLISHED: dict[str, dict[str, Any]] = {
@@ -146,7 +145,7 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
     "PMLP": {"hidden_channels": 16, "num_layers": 2, "norm": False},
     "SignedGCN": {"num_layers": 2},
 }
-"""What the library's examples set, where that differs from what is set for all."""
+"""Settings of the library's examples that differ from the common ones."""
 _WRITES, _WRITTEN = ("author", "writes", "paper"), ("paper", "written", "author")
 _TYPES = ("paper", "author")
 _DEGREES = {
@@ -166,7 +165,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 def _inputs(parameters: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments for the call: what it requires, and what the constructor's arguments imply."""
+    """Return the call's arguments: the required ones, and those the constructor's imply."""
     named = {key: value for key, value in parameters.items() if value.kind in _NAMED}
     wanted = {key for key, value in named.items() if value.default is value.empty} | {"edge_index"}
     if options.keys() & {"edge_dim", "dim", "nn"}:
@@ -179,7 +178,7 @@ def _inputs(parameters: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(name: str) -> Any:
-    """The value of an argument by its name: features, edges, positions, labels, …"""
+    """Return the value of an argument by its name: features, edges, positions, labels, …"""
     edge = torch.arange(_EDGES)
     start = edge % _NODES
     edges = torch.stack([start, (start + 1 + 7 * (edge // _NODES)) % _NODES])
@@ -199,7 +198,7 @@ def _value(name: str) -> Any:
         "z": nodes + 6,
         "xs": [features, features + 1, features + 2],
         "xs_dict": {key: [features, features + 1] for key in _TYPES},
-        "x_dict": {key: features + place for place, key in enumerate(_TYPES)},
+        "x_dict": {key: features + number for number, key in enumerate(_TYPES)},
         "edge_index_dict": {_WRITES: edges, _WRITTEN: edges + 0},
         "history": torch.zeros(_NODES, 3, _WIDTH),
     }
@@ -207,7 +206,7 @@ def _value(name: str) -> Any:
 
 
 class _AllPairs(nn.Module):
-    """Every atom beside every other, in place of the neighbours torch-cluster would find."""
+    """All pairs of atoms, in place of the neighbours torch-cluster would find."""
 
     def forward(self, pos: torch.Tensor, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         count = pos.size(0)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import torch
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _KINDS = {
@@ -19,22 +18,19 @@ _KINDS = {
 
 
 class TorchvisionZoo:
-    """Every model torchvision registers, the quantised ones left out."""
+    """Every model torchvision registers, except the quantised ones."""
 
     library = "torchvision"
-
-    def __init__(self) -> None:
-        torchvision_operators()
 
     def entries(self) -> Iterator[ZooEntry]:
         from torchvision import models
 
         for name in models.list_models():
             builder = models.get_model_builder(name)
-            place = builder.__module__.split(".")[2]
-            kind = _KINDS.get(place, "classification")
+            folder = builder.__module__.split(".")[2]
+            kind = _KINDS.get(folder, "classification")
             if kind:
-                yield ZooEntry(self.library, name, "computer_vision", kind, (place,))
+                yield ZooEntry(self.library, name, "computer_vision", kind, (folder,))
 
     def build(self, entry: ZooEntry) -> Call:
         from torchvision import models
@@ -42,8 +38,8 @@ class TorchvisionZoo:
         backbone = {"weights_backbone": None} if entry.subcategory in _HEADED else {}
         model = models.get_model(entry.name, weights=None, **backbone).eval()
         if entry.subcategory == "video classification":
-            frames, side = _VIDEO.get(entry.name, (16, 112))
-            return Call(model, (torch.zeros(1, 3, frames, side, side),))
+            side = 224 if entry.name in _LARGE_VIDEO else 112
+            return Call(model, (torch.zeros(1, 3, 16, side, side),))
         if entry.subcategory == "optical flow":
             pair = torch.zeros(1, 3, 256, 256)
             return Call(model, (pair, pair.clone()))
@@ -54,18 +50,11 @@ class TorchvisionZoo:
 
 
 _HEADED = frozenset({"detection", "segmentation"})
-_VIDEO = {
-    "mvit_v1_b": (16, 224),
-    "mvit_v2_s": (16, 224),
-    "s3d": (16, 224),
-    "swin3d_t": (16, 224),
-    "swin3d_s": (16, 224),
-    "swin3d_b": (16, 224),
-}
+_LARGE_VIDEO = ("mvit_v1_b", "mvit_v2_s", "s3d", "swin3d_t", "swin3d_s", "swin3d_b")
 
 
 def _side(weights: object) -> tuple[int, int]:
-    """The image size the published weights were evaluated at."""
+    """Return the image size that the published weights were evaluated at."""
     for weight in weights:  # type: ignore[attr-defined]
         crop = getattr(weight.transforms(), "crop_size", None)
         if crop:

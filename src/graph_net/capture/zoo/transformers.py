@@ -15,8 +15,8 @@ from typing import Any
 
 from torch import nn
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.transformers_inputs import inputs_for
+from graph_net.capture.zoo.transformers_makers import parts_of
 from graph_net.capture.zoo.transformers_trial import know_sizes
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
@@ -36,9 +36,9 @@ _HEADS = {
     "RNNT": "speech recognition",
     "TDT": "speech recognition",
 }
-"""What a head is called where the mapping's own name, in lower case, does not say it well."""
+"""Names of heads where the mapping's own name, in lower case, is not clear."""
 _SECOND = ("PRETRAINING", "IMAGE", "RETRIEVAL", "TEXT_ENCODING", "MULTIMODAL_LM")
-"""Mappings that repeat classes of more telling ones: they name a class only if no other does."""
+"""Mappings that name a class only if no more specific one does."""
 _MODALITIES = {
     "image": r"pixel_values\w*|flattened_patches|image|bool_masked_pos|visual_\w+|image_patches",
     "audio": r"input_features|input_values|audio_\w+|speaker_embeddings|spectrogram",
@@ -84,14 +84,14 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "informer": {"prediction_length": 12},  # the example in its documentation
     "time_series_transformer": {"prediction_length": 12},  # the example in its documentation
 }
-"""Settings without which a default configuration is no model. All others are left at the default:
+"""Settings without which a default configuration cannot be built. All others keep their default:
 models have their full size, and only their inputs are short."""
 _FEW = 2
 _LAYERS = (
     *("num_hidden_layers", "num_layers", "encoder_layers", "decoder_layers", "n_layers"),
     *("num_encoder_layers", "num_decoder_layers", "depth"),
 )
-"""How configurations call a number of layers."""
+"""Names of a configuration's number of layers."""
 _AUDIO_HEADS = re.compile(r"SPEECH|AUDIO|CTC|RNNT|TDT|SPECTROGRAM|WAVEFORM")
 
 
@@ -99,9 +99,6 @@ class TransformersZoo:
     """Every model class of the automatic mappings, once."""
 
     library = "transformers"
-
-    def __init__(self) -> None:
-        torchvision_operators()
 
     def entries(self) -> Iterator[ZooEntry]:
         for name, (model_type, task) in named_classes().items():
@@ -119,8 +116,8 @@ class TransformersZoo:
         config = _composed(entry.tags[0]) or _default(model_class, CONFIG_MAPPING[entry.tags[0]])
         self.size(config)
         _plain_masks()
-        for part in _parts(config):
-            # Caches in the output are no plain tensors; grouped matrix products are an operator
+        for _, part in parts_of(config):
+            # Caches in the output are not plain tensors; grouped matrix products are an operator
             # of the library's own, batched ones are plain.
             part.use_cache = False
             _complete(part)
@@ -138,14 +135,14 @@ class TransformersZoo:
 class SmallTransformersZoo(TransformersZoo):
     """The same models with at most two layers of a kind, for quick tests of real architectures.
 
-    Nothing here is published, so the corpus has none of it: the zoo is only there by name.
+    They are not published models, so the zoo is only collected when named.
     """
 
     library = "transformers_small"
 
     def size(self, config: Any) -> None:
         """Cut the configuration, and those inside it, to two layers; widths stay."""
-        for part in _parts(config):
+        for _, part in parts_of(config):
             for name in _LAYERS:
                 count = getattr(part, name, None)
                 if isinstance(count, int) and count > _FEW:
@@ -154,7 +151,7 @@ class SmallTransformersZoo(TransformersZoo):
 
 
 def _cut_lists(config: Any, count: int) -> None:
-    """Cut what has one entry a layer to the first few layers."""
+    """Cut lists with one entry per layer to the first few layers."""
     for name, value in list(vars(config).items()):
         if isinstance(value, (list, tuple)) and len(value) == count:
             setattr(config, name, value[:_FEW])
@@ -162,7 +159,7 @@ def _cut_lists(config: Any, count: int) -> None:
 
 @cache
 def _plain_masks() -> None:
-    """Makes masks by broadcasting: by vmap, they would bring operators of functorch."""
+    """Make masks by broadcasting: with vmap they would bring operators of functorch."""
     from transformers import masking_utils
     from transformers.exporters.utils import _patch_broadcast_mask_expansion
 
@@ -170,7 +167,7 @@ def _plain_masks() -> None:
 
 
 def named_classes() -> dict[str, tuple[str, str]]:
-    """Every model class in the automatic mappings, with its model type and its task."""
+    """Return every model class of the automatic mappings, with its model type and task."""
     from transformers.models.auto import modeling_auto
 
     mappings = {
@@ -179,16 +176,16 @@ def named_classes() -> dict[str, tuple[str, str]]:
         if (match := _MAPPING.fullmatch(name))
     }
     order = sorted(mappings, key=lambda task: (task != "", task in _SECOND, task))
-    found: dict[str, tuple[str, str]] = {}
+    classes: dict[str, tuple[str, str]] = {}
     for task in order:
         for model_type, names in mappings[task].items():
             for name in (names,) if isinstance(names, str) else names:
-                found.setdefault(name, (model_type, task))
-    return found
+                classes.setdefault(name, (model_type, task))
+    return classes
 
 
 def _default(model_class: Any, fallback: Any) -> Any:
-    """The configuration the class is documented with, all its values the published defaults."""
+    """Return the configuration the class is documented with, all values the published defaults."""
     config_class = getattr(model_class, "config_class", None) or fallback
     # Configurations keep and change the dictionaries they are given.
     return config_class(**deepcopy(_SETTINGS.get(config_class.model_type, {})))
@@ -205,36 +202,22 @@ def _complete(config: Any) -> None:
 
 
 def _composed(model_type: str) -> Any:
-    """The configuration of a model composed of two others, as its documentation composes it."""
+    """Return the configuration of a model composed of two others, as its documentation does."""
     import transformers as hf
 
-    if model_type == "encoder-decoder":
-        return hf.EncoderDecoderConfig.from_encoder_decoder_configs(
-            hf.BertConfig(), hf.BertConfig()
-        )
-    if model_type == "vision-encoder-decoder":
-        return hf.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-            hf.ViTConfig(), hf.BertConfig()
-        )
-    if model_type == "speech-encoder-decoder":
-        return hf.SpeechEncoderDecoderConfig.from_encoder_decoder_configs(
-            hf.Wav2Vec2Config(), hf.BertConfig()
-        )
+    encoders = {
+        "encoder-decoder": (hf.EncoderDecoderConfig, hf.BertConfig),
+        "vision-encoder-decoder": (hf.VisionEncoderDecoderConfig, hf.ViTConfig),
+        "speech-encoder-decoder": (hf.SpeechEncoderDecoderConfig, hf.Wav2Vec2Config),
+    }
+    if model_type in encoders:
+        config, encoder = encoders[model_type]
+        return config.from_encoder_decoder_configs(encoder(), hf.BertConfig())
     if model_type == "vision-text-dual-encoder":
         return hf.VisionTextDualEncoderConfig.from_vision_text_configs(
             hf.ViTConfig(), hf.BertConfig(), projection_dim=512
         )
     return None
-
-
-def _parts(config: Any) -> Iterator[Any]:
-    """A configuration and those inside it."""
-    from transformers import PreTrainedConfig
-
-    yield config
-    for value in list(vars(config).values()):
-        if isinstance(value, PreTrainedConfig):
-            yield from _parts(value)
 
 
 def _module_of(model_type: str) -> Any:
@@ -246,24 +229,24 @@ def _module_of(model_type: str) -> Any:
 
 
 def _category(name: str, model_type: str, task: str) -> str:
-    """What the arguments of the class's call say it works on."""
+    """Return the category that the arguments of the class's call imply."""
     if _SCIENTIFIC.search(model_type) or task.startswith("TIME_SERIES"):
         return "scientific"
     if _AUDIO_HEADS.search(task):
         return "audio"
     arguments = _arguments(name, model_type)
-    given = frozenset(
+    modalities = frozenset(
         modality
         for modality, pattern in _MODALITIES.items()
         if any(re.fullmatch(pattern, argument) for argument in arguments)
     )
     if not arguments:
-        given = frozenset({"text"})
-    return _CATEGORIES.get(given, "multimodal")
+        modalities = frozenset({"text"})
+    return _CATEGORIES.get(modalities, "multimodal")
 
 
 def _arguments(name: str, model_type: str) -> list[str]:
-    """The arguments of a class's call, read in its source: importing every model takes minutes."""
+    """Read the arguments of a class's call from its source: importing all models takes minutes."""
     from transformers.models.auto.configuration_auto import model_type_to_module_name
 
     bodies = _classes(model_type_to_module_name(model_type))
@@ -280,13 +263,13 @@ def _arguments(name: str, model_type: str) -> list[str]:
 
 @cache
 def _classes(module: str) -> dict[str, tuple[str, str]]:
-    """The classes in the files of an architecture: bases and source of each."""
+    """Return bases and source of each class in the files of an architecture."""
     import transformers
 
-    found: dict[str, tuple[str, str]] = {}
+    classes: dict[str, tuple[str, str]] = {}
     folder = Path(transformers.__file__).parent / "models" / module
     for path in sorted(folder.glob("modeling_*.py")):
         parts = re.split(r"^class (\w+)(?:\((.*?)\))?:", path.read_text("utf-8"), flags=re.M | re.S)
         for name, bases, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-            found[name] = (bases or "", body)
-    return found
+            classes[name] = (bases or "", body)
+    return classes

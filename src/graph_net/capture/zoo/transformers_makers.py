@@ -1,4 +1,4 @@
-"""What the inputs of transformers models look like, by the names their calls give them."""
+"""The inputs of transformers models, by the names their calls give them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.zoo.transformers_trial import bind_grid, known
+from graph_net.capture.zoo.transformers_trial import bind_grid, value_tensor
 
 TOKENS = 32
 DECODER_TOKENS = 16
@@ -19,20 +19,16 @@ SAMPLES = 16_000
 PATCHES = 16
 """Patches along a side of an image that is given as a list of patches."""
 _MELS = (
-    "num_mel_bins",
-    "feature_projection_input_dim",
-    "input_feat_per_channel",
-    "input_feat_size",
-    "input_dim",
-    "feature_size",
+    *("num_mel_bins", "feature_projection_input_dim", "input_feat_per_channel"),
+    *("input_feat_size", "input_dim", "feature_size"),
 )
 _READERS = (nn.Linear, nn.Conv1d, nn.Conv2d)
 _SIZES = {"rf_detr": 560}
-"""Sides of images where the configuration names none that fits it."""
+"""Sides of images where the configuration states none that fits."""
 
 
 class Makers:
-    """Makes inputs: a public method for each name, giving a tensor or a list of what it may be."""
+    """Makes inputs: a public method per name returns a tensor, or a list of candidates."""
 
     def __init__(self, model: nn.Module, config: Any, head: str) -> None:
         self._model = model
@@ -41,7 +37,7 @@ class Makers:
         self._accepted = inspect.signature(model.forward).parameters
 
     def _look(self, *names: str, default: Any = None, first: str = "") -> Any:
-        """The first of these settings that has a value, first in the part that is named."""
+        """Return the first of these settings that has a value, ``first`` parts first."""
         parts = sorted(parts_of(self._config), key=lambda part: first not in part[0])
         for name in names:
             for _, part in parts:
@@ -53,7 +49,7 @@ class Makers:
     # Text.
 
     def _ids(self, count: int, part: str = "text") -> torch.Tensor:
-        """Numbers of words inside the vocabulary, the last of them the end of a sentence."""
+        """Return token ids inside the vocabulary, the last one the end of a sentence."""
         size = self._look("vocab_size", default=1000, first=part)
         size = size if isinstance(size, int) else 1000
         longest = self._look("max_position_embeddings", default=count, first=part)
@@ -72,7 +68,7 @@ class Makers:
         return torch.ones_like(self.input_ids()) if "input_ids" in self._accepted else None
 
     def decoder_input_ids(self) -> Any:
-        # A head that classifies looks in the decoder's words for the end that the text has.
+        # A classification head searches the decoder's tokens for the end of the text.
         classifies = self._head in ("sequence classification", "question answering")
         return self.input_ids() if classifies else self._ids(DECODER_TOKENS, "decoder")
 
@@ -87,7 +83,7 @@ class Makers:
     # Images.
 
     def _size(self) -> tuple[int, int]:
-        """Height and width of the images the configuration is for."""
+        """Return height and width of the images the configuration is for."""
         size: Any = _SIZES.get(self._config.model_type)
         size = size or self._look(
             "image_size", "input_size", "img_size", default=224, first="vision"
@@ -99,7 +95,7 @@ class Makers:
         return int(size), int(size)
 
     def _frame(self) -> torch.Tensor:
-        """One image."""
+        """Return one image."""
         channels = self._look("num_channels", "in_channels", "in_chans", default=3, first="vision")
         return _zeros(channels if isinstance(channels, int) else 3, *self._size())
 
@@ -123,7 +119,7 @@ class Makers:
         return torch.ones(1, PATCHES * PATCHES).long()
 
     def spatial_shapes(self) -> Any:
-        return known(torch.tensor([[PATCHES, PATCHES]]))
+        return value_tensor(torch.tensor([[PATCHES, PATCHES]]))
 
     def aspect_ratio_ids(self) -> Any:
         return torch.ones(1, 1).long()
@@ -151,13 +147,13 @@ class Makers:
         return _zeros(1, 32, self._look("hidden_size", default=768))
 
     def encoder_hidden_states(self) -> Any:
-        """Features of an image, for a model that asks them questions; others go without."""
+        """Return features of an image, for a model that queries them; others go without."""
         width = getattr(self._config, "encoder_hidden_size", None)
         return _zeros(1, 257, width) if width and "query_embeds" in self._accepted else None
 
     def inputs(self) -> Any:
-        words = self._ids(self._look("max_position_embeddings", default=2048))
-        return [words, self._frame()[None], _zeros(1, 2048, self._look("d_model", default=768))]
+        ids = self._ids(self._look("max_position_embeddings", default=2048))
+        return [ids, self._frame()[None], _zeros(1, 2048, self._look("d_model", default=768))]
 
     def image(self) -> Any:
         return _zeros(1, 3, 224, 224)
@@ -167,10 +163,10 @@ class Makers:
         return self._frame().repeat(frames, 1, 1, 1)[None]
 
     def image_sizes(self) -> Any:
-        return known(torch.tensor([self._size()]))
+        return value_tensor(torch.tensor([self._size()]))
 
     def hidden_states(self) -> Any:
-        """An image as a list of patches."""
+        """Return an image as a list of patches."""
         patch = self._look("patch_size", default=14, first="vision")
         depth = self._look("temporal_patch_size", default=1, first="vision")
         channels = self._look("in_channels", "num_channels", "in_chans", default=3, first="vision")
@@ -179,7 +175,7 @@ class Makers:
     def grid_thw(self) -> Any:
         grid = torch.tensor([[1, PATCHES, PATCHES]])
         bind_grid(self._model, grid)
-        return known(grid)
+        return value_tensor(grid)
 
     image_grid_thw = grid_thw
 
@@ -224,7 +220,7 @@ class Makers:
     # Series in time.
 
     def _steps(self) -> int:
-        """How many steps of the past a forecast is made from."""
+        """Return how many past steps a forecast is made from."""
         lags = self._look("lags_sequence", default=[0])
         return int(self._look("context_length", default=64) + max(lags))
 
@@ -271,12 +267,12 @@ class Makers:
 
 
 def _zeros(*shape: int) -> torch.Tensor:
-    """Zeros with memory: models are built in a mode in which large tensors have none."""
+    """Return zeros with memory: models are built in a mode in which large tensors have none."""
     return torch.zeros(*shape, device="cpu")
 
 
 def parts_of(config: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """A configuration and those inside it, each with the name it has there."""
+    """Yield a configuration and those inside it, each with its name there."""
     yield name, config
     for key, value in list(vars(config).items()):
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):

@@ -1,4 +1,4 @@
-"""Trying a model's inputs under fake tensors, and inputs that are constants of the call."""
+"""Try a model's inputs under fake tensors, and pass inputs as constants of the call."""
 
 from __future__ import annotations
 
@@ -20,30 +20,28 @@ from graph_net.capture.weights import with_fake_weights
 
 
 class ValueTensor(torch.Tensor):
-    """A tensor whose values stay known while a model is traced: the size of an image, say.
+    """A tensor whose values stay readable while a model is traced: the size of an image, say.
 
-    A model reads such values to know how to slice and reshape. What is computed from known tensors
-    alone is known; with any other tensor it is a constant.
+    A model reads such values to slice and reshape. Results of ValueTensors alone are ValueTensors;
+    combined with any other tensor one is a constant.
     """
 
     @classmethod
     def __torch_function__(
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = (args, kwargs or {})
-        alone = all(
-            isinstance(v, ValueTensor) for v in tree_leaves(given) if isinstance(v, torch.Tensor)
-        )
-        if alone:
+        arguments = (args, kwargs or {})
+        tensors = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+        if all(isinstance(tensor, ValueTensor) for tensor in tensors):
             with _untraced():
-                args, kwargs = tree_map_only(ValueTensor, _plain, given)
-                return tree_map_only(torch.Tensor, known, func(*args, **kwargs))
-        args, kwargs = tree_map_only(ValueTensor, _constant, given)
+                args, kwargs = tree_map_only(ValueTensor, _plain, arguments)
+                return tree_map_only(torch.Tensor, value_tensor, func(*args, **kwargs))
+        args, kwargs = tree_map_only(ValueTensor, _constant, arguments)
         return func(*args, **kwargs)
 
 
-def known(tensor: torch.Tensor) -> ValueTensor:
-    """The tensor as one whose values stay known."""
+def value_tensor(tensor: torch.Tensor) -> ValueTensor:
+    """Return the tensor as a ValueTensor."""
     with _untraced():
         return tensor.as_subclass(ValueTensor)
 
@@ -71,17 +69,22 @@ class FakeCall:
         self.model = model
         self.mode: FakeTensorMode | None = None
 
-    def call(self, function: Any, given: Mapping[str, Any]) -> Any:
-        """What the function returns for fake tensors like those given."""
+    def call(self, function: Any, inputs: Mapping[str, Any]) -> Any:
+        """Return what the function returns for fake tensors like these inputs."""
         if self.mode is None:
             self.mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
-        fake = {name: self._fake(value) for name, value in given.items()}
+        fake = {name: self._fake(value) for name, value in inputs.items()}
         flags = torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag
         torch.compiler._is_compiling_flag = torch.compiler._is_exporting_flag = True
         quiet = logging.root.manager.disable
         logging.disable(logging.CRITICAL)
         try:
-            with _faked(self.model, self.mode), _outside_building(), torch.no_grad(), self.mode:
+            with (
+                _fake_weights(self.model, self.mode),
+                _outside_building(),
+                torch.no_grad(),
+                self.mode,
+            ):
                 return function(**fake)
         finally:
             logging.disable(quiet)
@@ -93,18 +96,18 @@ class FakeCall:
             return self.mode.from_tensor(value, static_shapes=True)
         return value
 
-    def runs(self, given: Mapping[str, Any]) -> bool:
-        """Whether the model can be called with these inputs."""
+    def runs(self, inputs: Mapping[str, Any]) -> bool:
+        """Return whether the model can be called with these inputs."""
         try:
-            self.call(self.model, given)
+            self.call(self.model, inputs)
         except Exception:
             return False
         return True
 
 
 @contextmanager
-def _faked(model: nn.Module, mode: FakeTensorMode) -> Iterator[None]:
-    """Give a model fake weights for a call; afterwards it has those its initialisers wrote to."""
+def _fake_weights(model: nn.Module, mode: FakeTensorMode) -> Iterator[None]:
+    """Give a model fake weights for a call; its own come back afterwards."""
     before = [(module, {**module._parameters}, {**module._buffers}) for module in model.modules()]
     with_fake_weights(model, mode)
     try:
@@ -117,7 +120,7 @@ def _faked(model: nn.Module, mode: FakeTensorMode) -> Iterator[None]:
 
 @contextmanager
 def _outside_building() -> Iterator[None]:
-    """Without the mode models are built in: it would leave tensors made in a call no memory."""
+    """Leave the mode models are built in: it would allocate no memory in a call."""
     modes = []
     while torch._C._len_torch_function_stack():
         modes.append(torch._C._pop_torch_function_stack())
@@ -128,16 +131,16 @@ def _outside_building() -> Iterator[None]:
             torch._C._push_on_torch_function_stack(mode)
 
 
-def bind(model: nn.Module, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs that are not known; the known ones become constants of the model's call."""
-    constants = {name: value for name, value in given.items() if isinstance(value, ValueTensor)}
+def bind(model: nn.Module, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Make ValueTensors constants of the model's call; return the other inputs."""
+    constants = {name: value for name, value in inputs.items() if isinstance(value, ValueTensor)}
     if constants:
         model.forward = partial(model.forward, **constants)
-    return {name: value for name, value in given.items() if name not in constants}
+    return {name: value for name, value in inputs.items() if name not in constants}
 
 
 def bind_grid(model: nn.Module, grid: torch.Tensor) -> None:
-    """Gives the image encoders in a model what they compute from a grid of patches alone."""
+    """Give the image encoders in a model what they compute from a grid of patches alone."""
     from transformers.exporters.utils import precompute_export_inputs
 
     for module in list(model.modules()):
@@ -148,20 +151,20 @@ def bind_grid(model: nn.Module, grid: torch.Tensor) -> None:
         extra: dict[str, Any] = {"grid_thw": grid}
         with _untraced(), suppress(Exception):  # what an encoder lacks, it computes itself
             precompute_export_inputs(module, extra)
-        known_extra = {
-            name: known(value) if isinstance(value, torch.Tensor) else value
+        constants = {
+            name: value_tensor(value) if isinstance(value, torch.Tensor) else value
             for name, value in extra.items()
             if name != "grid_thw" and (open_ended or name in accepted)
         }
-        module.forward = partial(module.forward, **known_extra)
+        module.forward = partial(module.forward, **constants)
 
 
 def know_sizes(model: nn.Module) -> None:
-    """Makes known what a module keeps as a buffer and reads as a number: a stride, a padding."""
+    """Turn buffers that a module reads as a number (a stride, a padding) into ValueTensors."""
     for module in model.modules():
         for name, buffer in list(module._buffers.items()):
             if buffer is None or buffer.numel() != 1 or buffer.device.type == "meta":
                 continue
             if not buffer.is_floating_point() and name != "num_batches_tracked":
                 del module._buffers[name]
-                setattr(module, name, known(buffer))
+                setattr(module, name, value_tensor(buffer))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from graph_net.capture.zoo.zoo import Call, Zoo, ZooEntry
 
 MARK = "@"
-"""Stands between a model's name and what was done to it: ``resnet18@training``."""
+"""Separates a model's name from its mode and dtype: ``resnet18@training``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,28 +21,28 @@ class Variant:
 
     @property
     def library(self) -> str:
-        """The library of the zoo behind it."""
+        """The library of the wrapped zoo."""
         return self.zoo.library
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was done, as names and tags say it."""
+        """Mode and dtype as they appear in names and tags."""
         mode = () if self.mode == "inference" else (self.mode,)
         return (*mode, self.dtype) if self.dtype else mode
 
     def entries(self) -> Iterator[ZooEntry]:
-        """The zoo's entries under names that say what was done to them."""
+        """Yield the zoo's entries under names with mode and dtype."""
         for entry in self.zoo.entries():
             name = MARK.join((entry.name, *self.words))
             yield replace(entry, name=name, tags=(*entry.tags, *self.words))
 
     def build(self, entry: ZooEntry) -> Call:
-        """The zoo's model, with how it is to be captured."""
+        """Build the zoo's model, to be captured in this mode and dtype."""
         tags = entry.tags[: len(entry.tags) - len(self.words)]
         call = self.zoo.build(replace(entry, name=model_name(entry), tags=tags))
         return replace(call, mode=self.mode, dtype=self.dtype)
 
 
 def model_name(entry: ZooEntry) -> str:
-    """The name of the model itself."""
+    """Return the name of the model without mode and dtype."""
     return entry.name.partition(MARK)[0]

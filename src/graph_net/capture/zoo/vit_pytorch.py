@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from graph_net.capture.zoo.compat import torchvision_operators
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 
 _PACKAGE = "vit_pytorch"
@@ -29,23 +28,23 @@ _ABSENT = frozenset(
         *("mae.MAE", "simmim.SimMIM"),
     }
 )
-"""Trainers that crop at random and a tool that looks into models; models whose sizes depend on
-values; two that call a method the installed ``ViT`` answers in another shape."""
+"""Trainers that crop at random, a tool that inspects models, models whose sizes depend on values,
+and two that expect another shape from a method of the installed ``ViT``."""
 _ONLY_TRAINING = frozenset({"layer_dropout"})
-"""Left out: the library drops layers at random in evaluation too."""
+"""Settings to omit: the library drops layers at random in evaluation too."""
 _KINDS = {
     "mp3.MP3": "masked image modeling",
     "vit_with_patch_merger.PatchMerger": "token merging",
     "vit_for_small_dataset.SPT": "patch embedding",
 }
 _RENAMED = {"vit_pytorch.vivit": {"ViT": "ViViT"}}
-"""Classes that the README still calls by the name they had."""
+"""Classes that the README calls by their former name."""
 _VIDEO = re.compile(r"_3d$|^vivit$")
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A model as the README constructs it, and the input it is called with, if that is shown."""
+    """A model as the README constructs it, and the input it is called with, if shown."""
 
     maker: Any
     settings: Mapping[str, Any]
@@ -56,10 +55,10 @@ class Example:
         """The library's own name: the file and the class or function in it."""
         return f"{self.maker.__module__.removeprefix(f'{_PACKAGE}.')}.{self.maker.__name__}"
 
-    def built(self) -> nn.Module:
-        """The model; a setting that is a model itself is built with it."""
+    def build(self) -> nn.Module:
+        """Build the model; a setting that is a model itself is built with it."""
         settings = {
-            key: value.built() if isinstance(value, Example) else value
+            key: value.build() if isinstance(value, Example) else value
             for key, value in self.settings.items()
         }
         model: nn.Module = self.maker(**settings)
@@ -71,9 +70,6 @@ class VitPytorchZoo:
 
     library = _PACKAGE
 
-    def __init__(self) -> None:
-        torchvision_operators()
-
     def entries(self) -> Iterator[ZooEntry]:
         for name in examples(readme()):
             module = name.partition(".")[0]
@@ -84,34 +80,34 @@ class VitPytorchZoo:
     def build(self, entry: ZooEntry) -> Call:
         example = examples(readme())[entry.name]
         assert example.shape is not None
-        return Call(example.built().eval(), (torch.zeros(1, *example.shape[1:]),))
+        return Call(example.build().eval(), (torch.zeros(1, *example.shape[1:]),))
 
 
 def readme() -> str:
-    """The library's README, from the metadata of the installed package."""
+    """Return the library's README from the metadata of the installed package."""
     return str(metadata.metadata("vit-pytorch").json["description"])
 
 
 def examples(text: str) -> dict[str, Example]:
-    """What a README's Python blocks construct of the library, by name."""
-    found: dict[str, Example] = {}
+    """Return what a README's Python blocks construct of the library, by name."""
+    first: dict[str, Example] = {}
     makers: dict[str, Any] = {}
     for block in _BLOCK.findall(text):
-        for example in _in_block(ast.parse(block), makers):
+        for example in _read_block(ast.parse(block), makers):
             # An example without a call says less than a later one that has one.
-            if example.name not in found or found[example.name].shape is None:
-                found[example.name] = example
-    sized = {name: _with_shape(example) for name, example in found.items() if name not in _ABSENT}
+            if example.name not in first or first[example.name].shape is None:
+                first[example.name] = example
+    sized = {name: _with_shape(example) for name, example in first.items() if name not in _ABSENT}
     return {name: example for name, example in sized.items() if example.shape is not None}
 
 
-def _in_block(tree: ast.Module, makers: dict[str, Any]) -> Iterator[Example]:
-    """The examples of one block, which adds what it imports to the makers of those after it."""
+def _read_block(tree: ast.Module, makers: dict[str, Any]) -> Iterator[Example]:
+    """Yield the examples of one block; its imports are added to ``makers`` for later blocks."""
     models: dict[str, Example] = {}
     shape: tuple[int, ...] | None = None
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith(_PACKAGE):
-            makers |= _imported(statement)
+            makers |= _import_names(statement)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             shape = shape or _shape(statement.value)
             example = _example(statement.value, makers, models)
@@ -121,20 +117,20 @@ def _in_block(tree: ast.Module, makers: dict[str, Any]) -> Iterator[Example]:
 
 
 def _example(call: ast.expr, makers: dict[str, Any], models: dict[str, Example]) -> Example | None:
-    """What a call constructs; None where it is not of the library or its settings are not given."""
+    """Return what a call constructs; None if it is not of the library or lacks settings."""
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
         return None
     settings = {
-        str(word.arg): _setting(word.value, models)
-        for word in call.keywords
-        if word.arg not in _ONLY_TRAINING
+        str(keyword.arg): _setting(keyword.value, models)
+        for keyword in call.keywords
+        if keyword.arg not in _ONLY_TRAINING
     }
     if call.func.id not in makers or None in settings.values():
         return None
     return Example(makers[call.func.id], settings)
 
 
-def _imported(statement: ast.ImportFrom) -> dict[str, Any]:
+def _import_names(statement: ast.ImportFrom) -> dict[str, Any]:
     try:
         module = import_module(str(statement.module))
     except ImportError:  # a file that needs another library
@@ -145,7 +141,7 @@ def _imported(statement: ast.ImportFrom) -> dict[str, Any]:
 
 
 def _setting(value: ast.expr, models: Mapping[str, Example]) -> Any:
-    """A written value, or the model a variable names; None for anything else."""
+    """Return a literal, or the model a variable names; None for anything else."""
     if isinstance(value, ast.Name):
         return models.get(value.id)
     try:
@@ -155,14 +151,14 @@ def _setting(value: ast.expr, models: Mapping[str, Example]) -> Any:
 
 
 def _shape(value: ast.expr) -> tuple[int, ...] | None:
-    """The size of ``torch.randn(…)``; None for anything else."""
+    """Return the size of ``torch.randn(…)``; None for anything else."""
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "torch.randn":
         return tuple(ast.literal_eval(size) for size in value.args)
     return None
 
 
 def _with_shape(example: Example) -> Example:
-    """The example with the image its settings ask for, where it shows no call."""
+    """Return the example with the image its settings ask for, if it shows no call."""
     side = example.settings.get("image_size") or example.settings.get("img_size")
     if example.shape is not None or not isinstance(side, int):
         return example

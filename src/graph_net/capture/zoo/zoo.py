@@ -1,4 +1,4 @@
-"""What a model zoo is to us: names, and for each name a model with inputs to call it."""
+"""The protocol of a model zoo: names, and for each name a model with inputs to call it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class ZooEntry:
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
-            known = ", ".join(CATEGORIES)
-            raise ValueError(f"{self.name}: unknown category {self.category!r}; known: {known}")
+            names = ", ".join(CATEGORIES)
+            raise ValueError(f"{self.name}: unknown category {self.category!r}; known: {names}")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A model and what to call it with; ``mode`` and ``dtype`` as ``capture`` takes them."""
+    """A model and its arguments; ``mode`` and ``dtype`` as ``capture`` takes them."""
 
     model: nn.Module
     args: tuple[Any, ...] = ()
@@ -41,20 +41,19 @@ class Call:
 class Zoo(Protocol):
     """A library of models.
 
-    ``entries`` enumerates without building anything. ``build`` is called inside
-    ``graph_net.capture.weights.without_weights``: it constructs the model with random weights,
-    downloads nothing, and makes inputs of batch size 1 as real tensors.
+    ``build`` is called inside ``graph_net.capture.weights.without_weights``: it constructs the
+    model with random weights, downloads nothing, and makes inputs of batch size 1 as real tensors.
     """
 
     @property
     def library(self) -> str:
-        """What the library is called."""
+        """The library's import name."""
         ...
 
     def entries(self) -> Iterator[ZooEntry]:
-        """Every model the library names, in a fixed order."""
+        """Yield every model the library names, in a fixed order, without building any."""
         ...
 
     def build(self, entry: ZooEntry) -> Call:
-        """The model of an entry, in evaluation mode, with inputs."""
+        """Build the model of an entry, in evaluation mode, with inputs."""
         ...

@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from graph_net.capture.worker import Budget
 from graph_net.graph import Graph, from_bytes, to_bytes
-from graph_net.isolate import Finished, Pool
+from graph_net.isolate import Finished, Limits, Pool
 from graph_net.isolate.deaths import said_rubbish
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.spaces import Workload
@@ -56,10 +55,10 @@ class Extraction:
     """
 
     def __init__(
-        self, work: Path, cores: int, ids: Mapping[str, str], budget: Budget | None = None
+        self, work: Path, cores: int, ids: Mapping[str, str], budget: Limits | None = None
     ) -> None:
         self.work, self.cores, self.ids = work, cores, ids
-        self.budget = budget or Budget(300, 8.0)
+        self.budget = budget or Limits.of(300, 8.0)
 
     def run(
         self, graphs: Iterable[tuple[str, bytes]], jobs: int, advance: Callable[[], None]
@@ -67,7 +66,7 @@ class Extraction:
         """Extract what is not known yet."""
         self.work.mkdir(parents=True, exist_ok=True)
         todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
-        pool = Pool(self.budget.limits, jobs)
+        pool = Pool(self.budget, jobs)
         for done in pool.each(todo, self._ask):
             self._keep(done.item[0], *_believed(done))
             advance()

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 
 from graph_net.compilers.compiler import Job, Unsupported
-from graph_net.compilers.export import export_now, pure_function_of
+from graph_net.compilers.export import export_uncached, pure_function_of
 from graph_net.compilers.silence import silent
-from graph_net.compilers.tvm import imported_with_names, tvm_target
+from graph_net.compilers.tvm import import_to_relax, tvm_target
 from graph_net.graph import Graph, GraphError
 from graph_net.programs.spaces.metaschedule import workload_of
 from graph_net.programs.spaces.space import Workload
@@ -56,8 +56,8 @@ def tasks_of(graph: Graph, cores: int) -> list[FoundTask]:
     program = pure_function_of(Job(graph, (), "cpu", Path()))
     if graph.symbols:
         raise Unsupported(["sizes that are not known"])
-    source = export_now(program, torch.device("cpu"))
-    module, translated = imported_with_names(source)
+    source = export_uncached(program, torch.device("cpu"))
+    module, translated = import_to_relax(source)
     owners = _owners(module["main"], translated, _nodes(source, program.graph))
     target = tvm_target(cores)
     steps = relax.transform

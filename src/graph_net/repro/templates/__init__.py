@@ -1,1 +1,1 @@
-"""The parts a script is put together from: plain torch, pasted in as they stand."""
+"""The parts of a script: plain torch, pasted in as they are."""

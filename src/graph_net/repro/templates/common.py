@@ -1,4 +1,4 @@
-"""What the parts share."""
+"""Shared functions."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import torch
 
 
 def flat(outputs: Any) -> list[Any]:
-    """Tensors and numbers of a nested output, left to right."""
+    """Return the tensors and numbers of a nested output, left to right."""
     if isinstance(outputs, (list, tuple)):
         return [leaf for item in outputs for leaf in flat(item)]
     if isinstance(outputs, dict):

@@ -15,9 +15,9 @@ def compiled(
     if whole:
         torch._dynamo.config.capture_scalar_outputs = True
         torch._dynamo.config.allow_rnn = True
-    ours = ("mode", "fullgraph")
-    given = {key.replace("-", "_"): value for key, value in options.items() if key not in ours}
-    settings = {**torch._inductor.list_mode_options(options["mode"]), **given}
+    own = ("mode", "fullgraph")
+    passed = {key.replace("-", "_"): value for key, value in options.items() if key not in own}
+    settings = {**torch._inductor.list_mode_options(options["mode"]), **passed}
     return torch.compile(
         model.forward, fullgraph=whole, dynamic=False if whole else None, options=settings
     )

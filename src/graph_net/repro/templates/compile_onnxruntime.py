@@ -25,7 +25,7 @@ def compiled(
 
     device = tensors(inputs)[0].device if tensors(inputs) else torch.device("cpu")
     names = [f"i{k}" for k in range(len(tensors(inputs)))]
-    made = torch.onnx.export(
+    program = torch.onnx.export(
         exported(model, inputs), (), dynamo=True, verbose=False, input_names=names
     )
     level = options["level"].upper()
@@ -39,24 +39,24 @@ def compiled(
     provider = "CUDAExecutionProvider" if device.type == "cuda" else "CPUExecutionProvider"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "graph.onnx"
-        assert made is not None
-        made.save(path, external_data=False)
+        assert program is not None
+        program.save(path, external_data=False)
         session = ort.InferenceSession(path, settings, providers=[provider])
-    taken = [(value.name, ELEMENTS[value.type[7:-1]][1]) for value in session.get_inputs()]
-    given = [(v.name, tuple(v.shape), *ELEMENTS[v.type[7:-1]]) for v in session.get_outputs()]
+    arguments = [(value.name, ELEMENTS[value.type[7:-1]][1]) for value in session.get_inputs()]
+    outputs = [(v.name, tuple(v.shape), *ELEMENTS[v.type[7:-1]]) for v in session.get_outputs()]
 
     def call(*values: Any) -> list[torch.Tensor]:
         binding = session.io_binding()
         held = {name: t.contiguous() for name, t in zip(names, tensors(list(values)), strict=True)}
-        place, index = device.type, device.index or 0
-        for name, element in taken:
+        kind, index = device.type, device.index or 0
+        for name, element in arguments:
             tensor = held[name]
-            binding.bind_input(name, place, index, element, tuple(tensor.shape), tensor.data_ptr())
+            binding.bind_input(name, kind, index, element, tuple(tensor.shape), tensor.data_ptr())
         results = []
-        for name, shape, dtype, element in given:
+        for name, shape, dtype, element in outputs:
             tensor = torch.empty(shape, dtype=dtype, device=device)
             results.append(tensor)
-            binding.bind_output(name, place, index, element, shape, tensor.data_ptr())
+            binding.bind_output(name, kind, index, element, shape, tensor.data_ptr())
         session.run_with_iobinding(binding)
         return results
 

@@ -13,7 +13,7 @@ from graph_net.repro.templates.exported import exported
 def compiled(
     model: torch.nn.Module, inputs: list[Any], options: dict[str, Any]
 ) -> Callable[..., Any]:
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # reports to nobody
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # no reports
     import openvino
 
     source = openvino.convert_model(exported(model, inputs))

@@ -1,4 +1,4 @@
-"""A compiler of one's own: its file is in this script, and graph_net runs it."""
+"""The user's own compiler: its file is in this script, and graph_net runs it."""
 
 import os
 import tempfile
@@ -12,12 +12,12 @@ import torch
 def compiled(
     model: torch.nn.Module, inputs: list[Any], options: dict[str, Any]
 ) -> Callable[..., Any]:
-    from graph_net.compilers import Job, usable
+    from graph_net.compilers import Job, require_compiler
     from graph_net.graph import from_json
 
     folder = Path(tempfile.mkdtemp(prefix="own_compiler_"))
     (folder / "own.py").write_text(options["source"], "utf-8")
-    compiler = usable(f"{folder / 'own.py'}:{options['class']}", options["options"])
+    compiler = require_compiler(f"{folder / 'own.py'}:{options['class']}", options["options"])
     device = next((value.device.type for value in inputs if hasattr(value, "device")), "cpu")
     threads = len(os.sched_getaffinity(0))
     job = Job(from_json(options["graph"]), tuple(inputs), device, folder, threads)

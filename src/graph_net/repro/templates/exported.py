@@ -9,16 +9,16 @@ from graph_net.repro.templates.common import flat, tensors
 
 
 class Pure(torch.nn.Module):
-    """Tensors in, tensors out; numbers among the inputs stay what they are."""
+    """Tensors in, tensors out; numbers among the inputs are constants."""
 
     def __init__(self, model: torch.nn.Module, inputs: list[Any]) -> None:
         super().__init__()
         self.model = model
         self.fixed = [None if isinstance(value, torch.Tensor) else value for value in inputs]
 
-    def forward(self, *given: torch.Tensor) -> list[torch.Tensor]:
-        left = iter(given)
-        return tensors(flat(self.model(*(next(left) if v is None else v for v in self.fixed))))
+    def forward(self, *arguments: torch.Tensor) -> list[torch.Tensor]:
+        remaining = iter(arguments)
+        return tensors(flat(self.model(*(next(remaining) if v is None else v for v in self.fixed))))
 
 
 def exported(model: torch.nn.Module, inputs: list[Any]) -> torch.export.ExportedProgram:

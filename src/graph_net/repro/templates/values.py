@@ -19,7 +19,7 @@ def signed(word: int) -> int:
 
 
 def random_words(key: int, gamma: int, block: int, blocks: int) -> torch.Tensor:
-    """Word i is a hash (splitmix64) of key + i * gamma."""
+    """Return random words: word i is a hash (splitmix64) of key + i * gamma."""
     count = torch.arange(blocks * BLOCK, dtype=torch.int64)
     word = count * signed(gamma) + signed(key + block * BLOCK * gamma)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
@@ -29,7 +29,7 @@ def random_words(key: int, gamma: int, block: int, blocks: int) -> torch.Tensor:
 
 @cache
 def normal_quantiles() -> torch.Tensor:
-    """65,536 equally likely values that stand for a normal variable."""
+    """Return 65,536 equally likely values that stand for a normal variable."""
     quantile = statistics.NormalDist().inv_cdf
     lower = [round(quantile((lane + 0.5) / 65536) * 2**20) for lane in range(32768)]
     whole = torch.tensor([*lower, *(-value for value in reversed(lower))], dtype=torch.float32)
@@ -38,8 +38,8 @@ def normal_quantiles() -> torch.Tensor:
 
 def normal(words: torch.Tensor, mean: float, std: float) -> torch.Tensor:
     lanes = words.view(torch.int16).to(torch.int64) & 0xFFFF
-    found = (normal_quantiles() * (std * math.sqrt(0.5)))[lanes].reshape(-1, 2, 2 * BLOCK)
-    first, second = found[:, 0] + mean, found[:, 1]
+    parts = (normal_quantiles() * (std * math.sqrt(0.5)))[lanes].reshape(-1, 2, 2 * BLOCK)
+    first, second = parts[:, 0] + mean, parts[:, 1]
     return torch.stack([first + second, first - second], 1).reshape(-1)
 
 
@@ -82,16 +82,16 @@ def draw(
     gamma: int,
     whole: bool = False,
     bounds: tuple[float, float] | None = None,
-    **how: Any,
+    **parameters: Any,
 ) -> torch.Tensor:
-    """A tensor of random values, the same ones every time."""
+    """Return a tensor of random values, the same ones every time."""
     real = dtype.to_real() if dtype.is_complex else dtype
     count = math.prod(shape) * (2 if dtype.is_complex else 1)
     out = torch.empty(count, dtype=real)
     begin = block = 0
     blocks = min(CHUNK, 1 + count // BLOCK)
     while begin < count:
-        values = KINDS[kind](random_words(key, gamma, block, blocks), **how)  # type: ignore[operator]
+        values = KINDS[kind](random_words(key, gamma, block, blocks), **parameters)  # type: ignore[operator]
         values = values.round() if whole else values
         values = values.clamp(*bounds) if bounds else values
         values = values[: count - begin]
@@ -101,13 +101,13 @@ def draw(
 
 
 def packed(text: str, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """A tensor whose very values are kept in the text."""
+    """Return a tensor whose exact values are in the text."""
     raw = bytearray(zlib.decompress(base64.b64decode(text)))
     return torch.frombuffer(raw, dtype=torch.uint8).view(dtype).reshape(shape)
 
 
 def laid_out(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
-    """The same values with these strides; a stride of 0 is one value in the place of many."""
-    kept = tensor[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)]
-    made = torch.empty_strided(kept.shape, strides, dtype=tensor.dtype)
-    return made.copy_(kept).expand(tensor.shape)
+    """Return the same values with these strides; a stride of 0 repeats one value."""
+    distinct = tensor[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)]
+    result = torch.empty_strided(distinct.shape, strides, dtype=tensor.dtype)
+    return result.copy_(distinct).expand(tensor.shape)

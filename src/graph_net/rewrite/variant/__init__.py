@@ -1,4 +1,4 @@
-"""Variants: a Graph in, the same model in another dtype, at other sizes or on no device out."""
+"""Variants of a Graph: in another dtype, at other sizes, or without a device."""
 
 from graph_net.rewrite.variant.device import device_free
 from graph_net.rewrite.variant.dtype import with_dtype

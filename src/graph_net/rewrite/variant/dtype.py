@@ -1,8 +1,8 @@
 """Half precision: a graph with the casts that autocast makes, or with everything cast.
 
-Which operators stay in float32 is torch's own knowledge: each call is made once on tensors
-without values under ``torch.autocast``, and the casts it makes of its arguments are written down
-as calls of their own. No list of operators is kept here.
+Which operators stay in float32 is torch's own knowledge: each call is made once on tensors without
+values under ``torch.autocast``, and the casts it makes of its arguments become calls of their own.
+No list of operators is kept here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import DictValue, Dtype, ListValue, Ref, Value
 from graph_net.printable import first_line
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant.propagate import call, fakes, propagate
+from graph_net.rewrite.variant.propagate import call_fake, fake_values, propagate
 from graph_net.rewrite.variant.provenance import add_notes
 
 HALVES = ("bfloat16", "float16")
@@ -33,18 +33,20 @@ _FLOATS = frozenset({"float32", "float64"})
 
 
 def with_dtype(graph: Graph, dtype: str, cast: str = "autocast") -> Graph:
-    """The graph in half precision.
+    """Return the graph in half precision.
 
     ``cast="autocast"`` adds the casts that torch's autocast makes on a CPU; parameters stay as
     they are stored. ``cast="all"`` stores parameters and inputs in ``dtype`` and casts nothing.
     """
     if dtype not in HALVES:
-        raise GraphError(f"no variant in {dtype!r}; there are: {', '.join(HALVES)}", field="dtype")
+        raise GraphError(
+            f"no variant has dtype {dtype!r}; known: {', '.join(HALVES)}", field="dtype"
+        )
     if cast not in CASTS:
-        raise GraphError(f"no cast {cast!r}; there are: {', '.join(CASTS)}")
+        raise GraphError(f"unknown cast {cast!r}; known: {', '.join(CASTS)}")
     graph = to_aten(graph)
-    made = _autocast(graph, dtype) if cast == "autocast" else _all(graph, dtype)
-    return add_notes(made, dtype=dtype, cast=cast)
+    variant = _autocast(graph, dtype) if cast == "autocast" else _cast_all(graph, dtype)
+    return add_notes(variant, dtype=dtype, cast=cast)
 
 
 # -- as autocast does --------------------------------------------------------------------------
@@ -52,25 +54,25 @@ def with_dtype(graph: Graph, dtype: str, cast: str = "autocast") -> Graph:
 
 def _autocast(graph: Graph, dtype: str) -> Graph:
     writer = _Writer(graph, torch_dtype(dtype))
-    with fakes(graph) as values:
+    with fake_values(graph) as values:
         for node in graph.nodes:
             values[node.name] = writer.write(node, values)
     return propagate(replace(graph, nodes=tuple(writer.nodes)))
 
 
 class _Casts(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Writes down which tensors are cast, and to what."""
+    """Records which tensors are cast, and to what."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.made: dict[int, torch.dtype] = {}
+        self.dtypes: dict[int, torch.dtype] = {}
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
         if func is torch.ops.aten._to_copy.default and kwargs.get("dtype") is not None:
-            self.made.setdefault(id(args[0]), kwargs["dtype"])
+            self.dtypes.setdefault(id(args[0]), kwargs["dtype"])
         return func(*args, **kwargs)
 
 
@@ -80,51 +82,51 @@ class _Writer:
     def __init__(self, graph: Graph, half: torch.dtype) -> None:
         self.half = half
         self.nodes: list[Node] = []
-        self.taken = {*graph.index}
+        self.names = {*graph.index}
         self.changing = changed_values(graph)
-        self.known: dict[tuple[str, torch.dtype], Ref] = {}
+        self.casts: dict[tuple[str, torch.dtype], Ref] = {}
 
     def write(self, node: Node, values: Mapping[str, Any]) -> Any:
-        """Add a call, cast as autocast casts it; what it gives."""
-        with _Casts() as casts, torch.autocast("cpu", self.half, cache_enabled=False):
-            wanted = call(node, values)
+        """Add a call, cast as autocast casts it; return its result."""
+        with _Casts() as observed, torch.autocast("cpu", self.half, cache_enabled=False):
+            wanted = call_fake(node, values)
         arguments = {ref.name: values[ref.name] for ref in node.refs}
         own = _own_casts(node, values)
-        seen = {
-            name: casts.made[id(value)]
+        added = {
+            name: observed.dtypes[id(value)]
             for name, value in arguments.items()
-            if casts.made.get(id(value), own.get(id(value))) != own.get(id(value))
+            if observed.dtypes.get(id(value), own.get(id(value))) != own.get(id(value))
         }
-        for choice in (seen, self._all_of(arguments)):
-            if self._gives(node, values, choice, wanted):
+        for choice in (added, self._cast_every(arguments)):
+            if self._matches(node, values, choice, wanted):
                 self.nodes.append(self._with_casts(node, choice))
                 return wanted
         raise GraphError(
             f"autocast casts inside {node.target}, where no call can be added", node=node.name
         )
 
-    def _all_of(self, arguments: Mapping[str, Any]) -> dict[str, torch.dtype]:
-        """Every float32 argument in half precision: a cast inside may as well come first."""
+    def _cast_every(self, arguments: Mapping[str, Any]) -> dict[str, torch.dtype]:
+        """Return every float32 argument in half precision: a cast inside may as well come first."""
         return {
             name: self.half
             for name, value in arguments.items()
             if isinstance(value, torch.Tensor) and value.dtype == torch.float32
         }
 
-    def _gives(
+    def _matches(
         self,
         node: Node,
         values: Mapping[str, Any],
         choice: Mapping[str, torch.dtype],
         wanted: Any,
     ) -> bool:
-        """Whether the call with these casts, autocast off, gives what autocast gives."""
+        """Return whether the call with these casts gives the dtypes that autocast gives."""
         cast = {name: values[name].to(dtype) for name, dtype in choice.items()}
         try:
-            found = call(node, {**{r.name: values[r.name] for r in node.refs}, **cast})
+            result = call_fake(node, {**{r.name: values[r.name] for r in node.refs}, **cast})
         except GraphError:
             return False
-        return _dtypes(found) == _dtypes(wanted)
+        return _dtypes(result) == _dtypes(wanted)
 
     def _with_casts(self, node: Node, choice: Mapping[str, torch.dtype]) -> Node:
         def change(ref: Ref) -> Ref:
@@ -133,28 +135,27 @@ class _Writer:
         return node.with_refs(change)
 
     def _cast(self, ref: Ref, dtype: torch.dtype) -> Ref:
-        if (ref.name, dtype) in self.known:
-            return self.known[ref.name, dtype]
-        word = dtype_name(dtype)
-        name = f"{ref.name}_{word}"
-        while name in self.taken:
+        if (ref.name, dtype) in self.casts:
+            return self.casts[ref.name, dtype]
+        name = f"{ref.name}_{dtype_name(dtype)}"
+        while name in self.names:
             name += "_"
-        self.taken.add(name)
-        self.nodes.append(Node(name, _CAST, (ref, Dtype(word))))
-        if ref.name not in self.changing:  # what changes is cast each time
-            self.known[ref.name, dtype] = Ref(name)
+        self.names.add(name)
+        self.nodes.append(Node(name, _CAST, (ref, Dtype(dtype_name(dtype)))))
+        if ref.name not in self.changing:  # a value that changes is cast each time
+            self.casts[ref.name, dtype] = Ref(name)
         return Ref(name)
 
 
 def _own_casts(node: Node, values: Mapping[str, Any]) -> dict[int, torch.dtype]:
-    """The casts that a call makes by itself: it may be one."""
+    """Return the casts that a call makes without autocast: it may be one."""
     casts = _Casts()
     try:
         with casts:
-            call(node, values)
+            call_fake(node, values)
     except GraphError:
         return {}
-    return casts.made
+    return casts.dtypes
 
 
 def _dtypes(outcome: Any) -> list[Any]:
@@ -167,14 +168,14 @@ def _dtypes(outcome: Any) -> list[Any]:
 # -- everything --------------------------------------------------------------------------------
 
 
-def _all(graph: Graph, dtype: str) -> Graph:
-    """Parameters and inputs in the dtype; casts inside follow only where the graph needs it."""
+def _cast_all(graph: Graph, dtype: str) -> Graph:
+    """Return the graph with parameters and inputs in the dtype; casts inside follow if needed."""
     cast = replace(graph, inputs=tuple(_input(entry, dtype) for entry in graph.inputs))
     try:
         return propagate(cast)
     except GraphError as error:
-        # A cast back to the type of a value is stored as the type it had.
-        followed = replace(cast, nodes=tuple(_followed(node, dtype) for node in cast.nodes))
+        # A cast back to a value's type was recorded with the type it had.
+        followed = replace(cast, nodes=tuple(_with_casts_to(node, dtype) for node in cast.nodes))
         try:
             return add_notes(propagate(followed), casts_follow=True)
         except GraphError:
@@ -190,7 +191,7 @@ def _input(entry: Input, dtype: str) -> Input:
     return entry
 
 
-def _followed(node: Node, dtype: str) -> Node:
+def _with_casts_to(node: Node, dtype: str) -> Node:
     args = tuple(_value(value, dtype) for value in node.args)
     return replace(node, args=args, kwargs=tuple((k, _value(v, dtype)) for k, v in node.kwargs))
 

@@ -1,4 +1,4 @@
-"""Specifications of every value of a graph, read off a run on tensors that have no values."""
+"""Compute the specification of every value of a graph by a run on fake tensors."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.runtime import SymbolTable, arguments, spec_of
 from graph_net.graph.spec import Result, ScalarSpec, TensorSpec
 from graph_net.printable import first_line
-from graph_net.rewrite.read_values import fold
+from graph_net.rewrite.read_values import fold_scalars
 
 CPU = torch.device("cpu")
 _RECURRENT = names(Trait.RECURRENT)
 _BATCH_FIRST = 8
-"""Where these are told that the batch is the first dimension."""
+"""The position of their argument ``batch_first``."""
 
 
 @contextmanager
-def fakes(graph: Graph) -> Iterator[dict[str, Any]]:
-    """Inside, calls compute shapes alone; gives the graph's inputs by name."""
+def fake_values(graph: Graph) -> Iterator[dict[str, Any]]:
+    """Inside, calls compute shapes alone; yields the graph's inputs by name."""
     if graph.level is Level.PADDLE:
-        raise GraphError("a graph of level paddle cannot be propagated", field="level")
+        raise GraphError("shapes of a graph of level paddle cannot be computed", field="level")
     mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
     mode.allow_scalar_outputs = True
     inputs = fake_inputs(graph, mode)
@@ -40,24 +40,20 @@ def fakes(graph: Graph) -> Iterator[dict[str, Any]]:
     level = log.level
     with warnings.catch_warnings(), mode, torch.no_grad(), restore_autocast():
         warnings.simplefilter("ignore")
-        log.setLevel(logging.CRITICAL)  # a call that fails is told by its exception
+        log.setLevel(logging.CRITICAL)  # a failing call raises
         try:
-            yield _named(graph, inputs)
+            yield dict(zip([entry.name for entry in graph.inputs], inputs, strict=True))
         finally:
             log.setLevel(level)
 
 
-def _named(graph: Graph, inputs: list[Any]) -> dict[str, Any]:
-    return dict(zip([entry.name for entry in graph.inputs], inputs, strict=True))
-
-
-def call(node: Node, values: Mapping[str, Any]) -> Any:
-    """What a call gives; a GraphError that names the node where it cannot be made."""
+def call_fake(node: Node, values: Mapping[str, Any]) -> Any:
+    """Return the result of a call; raise a GraphError that names the node if it fails."""
     try:
-        found = call_node(node, values, CPU)
+        result = call_node(node, values, CPU)
         if base_name(node.target) in _RECURRENT:
             _check_states(node, values)
-        return found
+        return result
     except GraphError:
         raise
     except Exception as error:
@@ -65,9 +61,9 @@ def call(node: Node, values: Mapping[str, Any]) -> Any:
 
 
 def _check_states(node: Node, values: Mapping[str, Any]) -> None:
-    """Compare the batch of a recurrent layer with that of its states.
+    """Raise unless the batch of a recurrent layer is that of its states.
 
-    Without values nobody does, and with values memory is read that is not there.
+    Fake tensors do not check it, and real ones would read out of bounds.
     """
     args, _ = arguments(node, values.__getitem__, CPU)
     if len(args) < _BATCH_FIRST + 1 or not isinstance(args[0], torch.Tensor):
@@ -75,45 +71,48 @@ def _check_states(node: Node, values: Mapping[str, Any]) -> None:
     batch = args[0].shape[0 if args[_BATCH_FIRST] else 1]
     for state in args[1] if isinstance(args[1], (list, tuple)) else (args[1],):
         if state.shape[1] != batch:
-            raise GraphError(f"{node.target}: {batch} inputs and {state.shape[1]} states")
+            raise GraphError(
+                f"{node.target}: the input has batch {batch}, its state {state.shape[1]}"
+            )
 
 
 def values_of(graph: Graph) -> dict[str, Any]:
-    """A tensor without values (or a number) for every input and node of a graph.
+    """Return a fake tensor (or a number) for every input and node of a graph.
 
     A number that the graph reads back from a tensor is the one that a run with seed 0 reads.
     """
-    known = fold(graph, literal_only=False)
-    with fakes(graph) as values:
+    scalars = fold_scalars(graph, literal_only=False)
+    with fake_values(graph) as values:
         for node in graph.nodes:
-            values[node.name] = known[node.name] if node.name in known else call(node, values)
+            known = node.name in scalars
+            values[node.name] = scalars[node.name] if known else call_fake(node, values)
     return values
 
 
 def with_known_results(graph: Graph) -> Graph:
-    """The graph with a specification on every node whose call can be made without values.
+    """Return the graph with a specification on every node whose call can be made on fake tensors.
 
     The others, and those that read them, stay as they are.
     """
-    known = fold(graph, literal_only=False)
-    with fakes(graph) as values:
+    scalars = fold_scalars(graph, literal_only=False)
+    with fake_values(graph) as values:
         for node in graph.nodes:
-            if node.name in known:
-                values[node.name] = known[node.name]
+            if node.name in scalars:
+                values[node.name] = scalars[node.name]
             elif all(ref.name in values for ref in node.refs):
                 with suppress(GraphError):
-                    values[node.name] = call(node, values)
+                    values[node.name] = call_fake(node, values)
     return with_results(graph, values)
 
 
 def with_results(graph: Graph, values: Mapping[str, Any]) -> Graph:
-    """The graph with the specifications of these values on their nodes.
+    """Return the graph with the specifications of these values on their nodes.
 
-    A shape that was written with symbols and has these very sizes stays as it was written.
+    A shape with symbols whose sizes are the same stays as it was written.
     """
     table = SymbolTable()
     nodes = tuple(
-        replace(node, result=_kept(node.result, spec_of(values[node.name], table), graph))
+        replace(node, result=_merge_specs(node.result, spec_of(values[node.name], table), graph))
         if node.name in values
         else node
         for node in graph.nodes
@@ -122,7 +121,7 @@ def with_results(graph: Graph, values: Mapping[str, Any]) -> Graph:
     return replace(graph, nodes=nodes, symbols=tuple(symbols.values()))
 
 
-def _kept(old: Result, new: Result, graph: Graph) -> Result:
+def _merge_specs(old: Result, new: Result, graph: Graph) -> Result:
     if isinstance(old, TensorSpec) and isinstance(new, TensorSpec):
         same = old.sizes(graph.bindings) == new.sizes(graph.bindings)
         if same and old.strides(graph.bindings) == new.stride:
@@ -130,10 +129,10 @@ def _kept(old: Result, new: Result, graph: Graph) -> Result:
     if isinstance(old, ScalarSpec) and isinstance(new, ScalarSpec):
         return old
     if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
-        return tuple(_kept(a, b, graph) for a, b in zip(old, new, strict=True))
+        return tuple(_merge_specs(a, b, graph) for a, b in zip(old, new, strict=True))
     return new
 
 
 def propagate(graph: Graph) -> Graph:
-    """The graph with every node's specification computed afresh from those of its inputs."""
+    """Return the graph with every node's specification computed from those of its inputs."""
     return with_results(graph, values_of(graph))

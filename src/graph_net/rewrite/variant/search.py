@@ -1,4 +1,4 @@
-"""Sizes found for a target: as large as fits into memory, or about as long as asked for."""
+"""Find sizes for a target: as large as fits into memory, or about as long as asked for."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from graph_net.rewrite.variant.sizes import size_of, with_sizes
 LARGEST = 1 << 20
 STEPS = 40
 NEAR = 1.5
-"""A measured time within this factor of the one asked for is about right."""
+"""A measured time within this factor of the target is close enough."""
 PICTURE_STEP = 32
-"""Pictures are halved so often: sizes between are seldom taken."""
+"""Image sizes are multiples of this: models halve images several times."""
 
 
 def peak_bytes(graph: Graph) -> int:
-    """Bytes of all inputs and of the results that live at the same time, views left out."""
-    held = most = graph.tensor_bytes
+    """Return the bytes of all inputs and of the results alive at the same time, without views."""
+    live = peak = graph.tensor_bytes
     sizes: dict[str, int] = {}
     for node, release in zip(graph.nodes, last_uses(graph), strict=True):
         sizes[node.name] = _bytes(node, graph)
-        held += sizes[node.name]
-        most = max(most, held)
-        held -= sum(sizes.get(name, 0) for name in release)
-    return most
+        live += sizes[node.name]
+        peak = max(peak, live)
+        live -= sum(sizes.get(name, 0) for name in release)
+    return peak
 
 
 def _bytes(node: Node, graph: Graph) -> int:
@@ -46,8 +46,8 @@ def _bytes(node: Node, graph: Graph) -> int:
 
 
 def largest_that_fits(graph: Graph, limit: int, vary: str = "batch") -> Graph:
-    """The graph at the largest size whose tensors take at most ``limit`` bytes together."""
-    graph = to_aten(graph)  # once, not at every size that is looked at
+    """Return the graph at the largest size whose tensors take at most ``limit`` bytes together."""
+    graph = to_aten(graph)  # once, not for every size
     size = _largest(graph, vary, peak_bytes, limit, "bytes")
     return add_notes(with_sizes(graph, {vary: size}), fits_bytes=limit)
 
@@ -55,63 +55,63 @@ def largest_that_fits(graph: Graph, limit: int, vary: str = "batch") -> Graph:
 def size_for_seconds(
     graph: Graph, seconds: float, time: Callable[[Graph], float], vary: str = "batch"
 ) -> Graph:
-    """The graph at the size that takes about ``seconds``, as ``time`` measures it.
+    """Return the graph at the size that takes about ``seconds``, as ``time`` measures it.
 
-    The size is found by counting operations from one measurement, and checked by another; where
-    the check is far off it is the measurement that the next count starts from.
+    The size is computed from one measurement by counting operations, and checked by another; if the
+    check is far off the next count starts from it.
     """
-    graph = to_aten(graph)  # once, not at every size that is looked at
-    measured, found = time(graph), graph
+    graph = to_aten(graph)  # once, not for every size
+    measured, variant = time(graph), graph
     for _ in range(2):
-        target = int(_flops(found) * seconds / measured)
+        target = int(_flops(variant) * seconds / measured)
         size = _largest(graph, vary, _flops, target, "operations")
-        found = with_sizes(graph, {vary: size})
-        measured = time(found)
+        variant = with_sizes(graph, {vary: size})
+        measured = time(variant)
         if seconds / NEAR <= measured <= seconds * NEAR:
             break
-    return add_notes(found, about_seconds=seconds, measured_seconds=measured)
+    return add_notes(variant, about_seconds=seconds, measured_seconds=measured)
 
 
 def _flops(graph: Graph) -> int:
-    counted = count_flops(graph)
-    if not counted.total:
-        raise GraphError(f"its operations cannot be counted: {counted.reason or 'there are none'}")
-    return counted.total
+    flops = count_flops(graph)
+    if not flops.total:
+        raise GraphError(f"its operations cannot be counted: {flops.reason or 'it has none'}")
+    return flops.total
 
 
 def _largest(graph: Graph, vary: str, cost: Callable[[Graph], int], limit: int, unit: str) -> int:
-    """The largest size whose cost is within a limit; cost grows with size."""
+    """Return the largest size whose cost is within a limit; cost grows with size."""
     now = size_of(graph, vary)
     step = PICTURE_STEP if vary == "image" and now % PICTURE_STEP == 0 else 1
     refused: list[GraphError] = []
 
     @cache
-    def at(size: int) -> int | None:
-        """What a size costs; None beyond what the graph takes."""
+    def cost_at(size: int) -> int | None:
+        """Return the cost of a size; None beyond what the graph takes."""
         try:
             return cost(with_sizes(graph, {vary: size * step}, confirm=False))
         except GraphError as error:
             refused.append(error)
             return None
 
-    low, high = _bracket(max(now // step, 1), at, limit)
+    low, high = _bracket(max(now // step, 1), cost_at, limit)
     if low == 0:
-        least = at(1)
+        least = cost_at(1)
         why = refused[-1].reason if least is None else f"takes {least} {unit}, not {limit}"
         raise GraphError(f"at {vary}={step} it {why}" if least else f"cannot vary {vary}: {why}")
     for _ in range(STEPS):
         if high - low <= 1:
             break
-        below, above = at(low), at(high)
+        below, above = cost_at(low), cost_at(high)
         middle = (low + high) // 2
         if below is not None and above is not None:
             # Cost is close to a line between two sizes.
             middle = low + (limit - below) * (high - low) // max(above - below, 1)
         middle = min(max(middle, low + 1), high - 1)
-        found = at(middle)
-        if found is not None and found <= limit:
+        middle_cost = cost_at(middle)
+        if middle_cost is not None and middle_cost <= limit:
             low = middle
-            following = at(low + 1)
+            following = cost_at(low + 1)
             if following is None or following > limit:
                 break
             low += 1
@@ -120,12 +120,12 @@ def _largest(graph: Graph, vary: str, cost: Callable[[Graph], int], limit: int, 
     return low * step
 
 
-def _bracket(start: int, at: Callable[[int], int | None], limit: int) -> tuple[int, int]:
-    """A size within the limit (0 if there is none) and a larger one that is not."""
+def _bracket(start: int, cost_at: Callable[[int], int | None], limit: int) -> tuple[int, int]:
+    """Return a size within the limit (0 if there is none) and a larger one that is not."""
 
     def within(size: int) -> bool:
-        found = at(size)
-        return found is not None and found <= limit
+        cost = cost_at(size)
+        return cost is not None and cost <= limit
 
     if not within(start):
         high = start

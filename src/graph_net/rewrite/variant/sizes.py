@@ -1,13 +1,13 @@
-"""A graph at other sizes: its symbols set, or its numbers carried along and checked.
+"""Resize a graph: set its symbols, or carry its numbers along and check them.
 
-Most graphs are captured at one size. Such a graph is taken to another by changing its inputs and
-running it on tensors without values; numbers in its calls that were the old size follow. That is
-a guess, so it is made at two sizes: the same numbers must follow at both, and what comes out must
-change in the same dimensions. A graph that does not pass is refused.
+Most graphs are captured at one size. Such a graph is resized by changing its inputs and running it
+on fake tensors; numbers in its calls that were the old size follow. That is a guess, so it is made
+at two sizes: the same numbers must follow at both, and the outputs must change in the same
+dimensions. A graph that does not pass is refused.
 
-A GraphNet sample has both: symbols in the shapes of its inputs, and calls written down at one
-size. Setting its symbols alone would leave ``view(1, -1, 768)`` as it is, which runs at any size
-and is right at one; so its numbers follow, too.
+A GraphNet sample has both: symbols in the shapes of its inputs, and calls recorded at one size.
+Setting its symbols alone would leave ``view(1, -1, 768)`` as it is, which runs at any size and is
+right at one; so its numbers follow, too.
 """
 
 from __future__ import annotations
@@ -25,104 +25,109 @@ from graph_net.graph.values import Value, refs
 from graph_net.printable import first_line
 from graph_net.rewrite.carve import symbols_of
 from graph_net.rewrite.lower import to_aten
-from graph_net.rewrite.variant.dims import Place, places_of, tile_values
+from graph_net.rewrite.variant.dims import Dimension, dimensions_of, tile_values
 from graph_net.rewrite.variant.propagate import values_of, with_results
 from graph_net.rewrite.variant.provenance import add_notes
 from graph_net.rewrite.variant.solve import Sites, Solver
 
 NAMED = 20
-"""So many followed numbers are named in the provenance; more are counted."""
+"""The most followed numbers that the provenance names; more are counted."""
 
 
 def with_sizes(graph: Graph, wanted: Mapping[str, int], *, confirm: bool = True) -> Graph:
-    """The graph with sizes set: ``batch``, ``sequence``, ``image``, ``input:dim`` or a symbol.
+    """Return the graph with sizes set: ``batch``, ``sequence``, ``image``, ``input:dim``, a symbol.
 
-    Without ``confirm`` the second size is left out: for a look at a size, not for a result.
+    Without ``confirm`` the second size is not tried: for estimates, not for results.
     """
-    for word, size in wanted.items():
+    for axis, size in wanted.items():
         if size < 1:
-            raise GraphError(f"{word}={size} is no size")
-        graph = _with_size(graph, word, size, confirm)
+            raise GraphError(f"{axis}={size} is not a size; write 1 or more")
+        graph = _with_size(graph, axis, size, confirm)
     return graph
 
 
-def size_of(graph: Graph, word: str) -> int:
-    """What a size is now."""
-    if word in graph.bindings:
-        return graph.bindings[word]
-    name, dim = places_of(graph, word)[0]
+def size_of(graph: Graph, axis: str) -> int:
+    """Return the current value of a size."""
+    if axis in graph.bindings:
+        return graph.bindings[axis]
+    name, dim = dimensions_of(graph, axis)[0]
     entry = graph.index[name]
     assert isinstance(entry, Input)
     assert isinstance(entry.spec, TensorSpec)
     return entry.spec.sizes(graph.bindings)[dim]
 
 
-def _with_size(graph: Graph, word: str, size: int, confirm: bool) -> Graph:
-    named = {word} if word in graph.bindings else _symbols_at(graph, word)
-    if not named:
-        places = places_of(graph, word)
-        return _carried(to_aten(graph), word, lambda n: dict.fromkeys(places, n), size, confirm)
-    if None not in named and _reach_results(graph):
-        return add_notes(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
-    return _beside_numbers(graph, word, named, size, confirm)
+def _with_size(graph: Graph, axis: str, size: int, confirm: bool) -> Graph:
+    symbols = {axis} if axis in graph.bindings else _symbols_at(graph, axis)
+    if not symbols:
+        dimensions = dimensions_of(graph, axis)
+        return _carry_numbers(
+            to_aten(graph), axis, lambda n: dict.fromkeys(dimensions, n), size, confirm
+        )
+    if None not in symbols and _has_symbolic_results(graph):
+        return add_notes(_with_symbols(graph, _assign(symbols, size)), **{f"size_{axis}": size})
+    return _resize_sample(graph, axis, symbols, size, confirm)
 
 
-def _symbols_at(graph: Graph, word: str) -> set[str | None]:
-    """The symbols that a word stands for, None among them where it is also a number."""
-    named = {_symbol_at(graph, place) for place in places_of(graph, word)}
-    return set() if named == {None} else named
+def _symbols_at(graph: Graph, axis: str) -> set[str | None]:
+    """Return the symbols that a word stands for; None among them if it is also a number."""
+    symbols = {_symbol_at(graph, dimension) for dimension in dimensions_of(graph, axis)}
+    return set() if symbols == {None} else symbols
 
 
-def _each(named: Collection[str | None], size: int) -> dict[str, int]:
-    return {name: size for name in named if name is not None}
+def _assign(symbols: Collection[str | None], size: int) -> dict[str, int]:
+    return {name: size for name in symbols if name is not None}
 
 
 # -- symbols -----------------------------------------------------------------------------------
 
 
-def _symbol_at(graph: Graph, place: Place) -> str | None:
-    entry = graph.index[place[0]]
+def _symbol_at(graph: Graph, dimension: Dimension) -> str | None:
+    name, index = dimension
+    entry = graph.index[name]
     assert isinstance(entry, Input)
     assert isinstance(entry.spec, TensorSpec)
-    dim = entry.spec.shape[place[1]]
-    if not isinstance(dim, Expr):
+    size = entry.spec.shape[index]
+    if not isinstance(size, Expr):
         return None
-    if dim.text not in graph.bindings:
-        raise GraphError(f"{place[0]}:{place[1]} is {dim.text}; set its symbols", node=place[0])
-    return dim.text
+    if size.text not in graph.bindings:
+        raise GraphError(f"{name}:{index} is {size.text}; set its symbols", node=name)
+    return size.text
 
 
-def _reach_results(graph: Graph) -> bool:
-    """Whether symbols stand in results, too, so that calls are known to compute with them."""
+def _has_symbolic_results(graph: Graph) -> bool:
+    """Return whether results have symbols, too, so that calls compute with them."""
     return any(symbols_of(node.result) for node in graph.nodes)
 
 
-def _beside_numbers(
-    graph: Graph, word: str, named: Collection[str | None], size: int, confirm: bool
+def _resize_sample(
+    graph: Graph, axis: str, symbols: Collection[str | None], size: int, confirm: bool
 ) -> Graph:
-    """A graph whose inputs have symbols and whose calls were written down at one size.
+    """Resize a graph whose inputs have symbols and whose calls were recorded at one size.
 
-    Samples are such graphs: ``view(1, 197, 768)`` of an input whose first size is ``S0``. Its
-    numbers follow as they do where there are no symbols; where none has to, symbols are kept.
+    Samples are such graphs: ``view(1, 197, 768)`` of an input whose first size is ``S0``. Their
+    numbers follow as they do without symbols; if none has to, the symbols stay.
     """
-    literal = [place for place in _places(graph, word) if _symbol_at(graph, place) is None]
+    literal = [
+        dimension for dimension in _dimensions(graph, axis) if _symbol_at(graph, dimension) is None
+    ]
 
-    def sizes(new: int) -> dict[Place, int]:
-        return _symbolic_sizes(graph, _each(named, new)) | dict.fromkeys(literal, new)
+    def sizes(new: int) -> dict[Dimension, int]:
+        return _symbolic_sizes(graph, _assign(symbols, new)) | dict.fromkeys(literal, new)
 
-    _check_constraints(graph, _each(named, size))
-    carried = _carried(to_aten(_at_examples(graph)), word, sizes, size, confirm)
-    if literal or carried.provenance.option(f"variant_followed_{word}"):
+    _check_constraints(graph, _assign(symbols, size))
+    carried = _carry_numbers(to_aten(_at_examples(graph)), axis, sizes, size, confirm)
+    if literal or carried.provenance.option(f"variant_followed_{axis}"):
         return carried
-    return add_notes(_with_symbols(graph, _each(named, size)), **{f"size_{word}": size})
+    return add_notes(_with_symbols(graph, _assign(symbols, size)), **{f"size_{axis}": size})
 
 
-def _places(graph: Graph, word: str) -> tuple[Place, ...]:
-    return () if word in graph.bindings else places_of(graph, word)
+def _dimensions(graph: Graph, axis: str) -> tuple[Dimension, ...]:
+    return () if axis in graph.bindings else dimensions_of(graph, axis)
 
 
-def _symbolic_sizes(graph: Graph, wanted: Mapping[str, int]) -> dict[Place, int]:
-    """Every size of an input that other values of symbols change."""
+def _symbolic_sizes(graph: Graph, wanted: Mapping[str, int]) -> dict[Dimension, int]:
+    """Return every size of an input that other values of symbols change."""
     before, after = graph.bindings, {**graph.bindings, **wanted}
     return {
         (entry.name, dim): new
@@ -136,13 +141,13 @@ def _symbolic_sizes(graph: Graph, wanted: Mapping[str, int]) -> dict[Place, int]
 
 
 def _at_examples(graph: Graph) -> Graph:
-    """The graph with the example of each symbol in the symbol's place."""
-    inputs = tuple(replace(entry, spec=_number(graph, entry.spec)) for entry in graph.inputs)
+    """Return the graph with the example of each symbol in the symbol's place."""
+    inputs = tuple(replace(entry, spec=_concrete(graph, entry.spec)) for entry in graph.inputs)
     nodes = tuple(replace(n, result=None) if symbols_of(n.result) else n for n in graph.nodes)
     return replace(graph, inputs=inputs, nodes=nodes, symbols=(), constraints=())
 
 
-def _number(graph: Graph, spec: Spec) -> Spec:
+def _concrete(graph: Graph, spec: Spec) -> Spec:
     if isinstance(spec, TensorSpec):
         strides = spec.strides(graph.bindings)
         return TensorSpec(spec.sizes(graph.bindings), spec.dtype, strides)
@@ -150,35 +155,37 @@ def _number(graph: Graph, spec: Spec) -> Spec:
 
 
 def _with_symbols(graph: Graph, wanted: Mapping[str, int]) -> Graph:
-    """Other examples for symbols, within their bounds and the graph's constraints."""
+    """Return the graph with other examples of symbols, within their bounds and constraints."""
     symbols = _check_constraints(graph, wanted)
     bindings = {symbol.name: symbol.example for symbol in symbols}
-    inputs = tuple(_bound(graph, entry, bindings) for entry in graph.inputs)
-    made = replace(graph, symbols=symbols, inputs=inputs)
+    inputs = tuple(_rebind(graph, entry, bindings) for entry in graph.inputs)
+    variant = replace(graph, symbols=symbols, inputs=inputs)
     try:
-        return with_results(made, values_of(made))
+        return with_results(variant, values_of(variant))
     except GraphError as error:
-        raise GraphError(f"does not run at {_said(wanted)}: {first_line(error)}") from error
+        raise GraphError(f"does not run at {_assignments(wanted)}: {first_line(error)}") from error
 
 
 def _check_constraints(graph: Graph, wanted: Mapping[str, int]) -> tuple[Symbol, ...]:
-    """The symbols with these examples; a GraphError where a bound or a constraint is broken."""
-    symbols = tuple(_set(s, wanted[s.name]) if s.name in wanted else s for s in graph.symbols)
+    """Return the symbols with these examples; raise GraphError on a broken bound or constraint."""
+    symbols = tuple(
+        _set_symbol(s, wanted[s.name]) if s.name in wanted else s for s in graph.symbols
+    )
     bindings = {symbol.name: symbol.example for symbol in symbols}
     for constraint in graph.constraints:
         if not constraint.value(bindings):
-            raise GraphError(f"{_said(wanted)} breaks the constraint {constraint.text}")
+            raise GraphError(f"{_assignments(wanted)} breaks the constraint {constraint.text}")
     return symbols
 
 
-def _set(symbol: Symbol, size: int) -> Symbol:
+def _set_symbol(symbol: Symbol, size: int) -> Symbol:
     low, high = symbol.low, symbol.high
     if (low is not None and size < low) or (high is not None and size > high):
-        raise GraphError(f"{symbol.name}={size} lies outside {low} … {high}")
+        raise GraphError(f"{symbol.name}={size} lies outside its bounds {low} … {high}")
     return replace(symbol, example=size)
 
 
-def _bound(graph: Graph, entry: Input, bindings: Mapping[str, int]) -> Input:
+def _rebind(graph: Graph, entry: Input, bindings: Mapping[str, int]) -> Input:
     if isinstance(entry.spec, ScalarSpec):
         if entry.spec.expr is None:
             return entry
@@ -189,62 +196,64 @@ def _bound(graph: Graph, entry: Input, bindings: Mapping[str, int]) -> Input:
     return entry
 
 
-def _said(wanted: Mapping[str, int]) -> str:
+def _assignments(wanted: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in wanted.items())
 
 
 # -- numbers -----------------------------------------------------------------------------------
 
 
-Sizes: TypeAlias = Callable[[int], Mapping[Place, int]]
-"""What every dimension becomes that changes with a size."""
+Sizes: TypeAlias = Callable[[int], Mapping[Dimension, int]]
+"""Maps a size to the dimensions that change with it, and their new sizes."""
 
 
-def _carried(graph: Graph, word: str, sizes: Sizes, size: int, confirm: bool) -> Graph:
+def _carry_numbers(graph: Graph, axis: str, sizes: Sizes, size: int, confirm: bool) -> Graph:
     before = values_of(graph)
-    old = {place: int(before[place[0]].shape[place[1]]) for place in sizes(size)}
+    old = {(name, dim): int(before[name].shape[dim]) for name, dim in sizes(size)}
     if old == dict(sizes(size)):
-        return add_notes(graph, **{f"size_{word}": size})
-    made, sites = Solver(graph, before, sizes(size)).solve()
+        return add_notes(graph, **{f"size_{axis}": size})
+    variant, sites = Solver(graph, before, sizes(size)).solve()
     if confirm:
-        _confirm(graph, made, sites, sizes, (next(iter(old.values())), size))
-    said = tuple(f"{name} {path[-1]}: {new}" for (name, path), new in sites.items())
-    if len(said) > NAMED:
-        said = (*said[:NAMED], f"and {len(said) - NAMED} more")
-    notes: dict[str, Value] = {f"size_{word}": size, f"followed_{word}": said}
-    return add_notes(made, **notes)
+        _confirm(graph, variant, sites, sizes, (next(iter(old.values())), size))
+    followed = tuple(f"{name} {path[-1]}: {new}" for (name, path), new in sites.items())
+    if len(followed) > NAMED:
+        followed = (*followed[:NAMED], f"and {len(followed) - NAMED} more")
+    notes: dict[str, Value] = {f"size_{axis}": size, f"followed_{axis}": followed}
+    return add_notes(variant, **notes)
 
 
 def _confirm(
-    graph: Graph, made: Graph, sites: Sites, sizes: Sizes, old_and_new: tuple[int, int]
+    graph: Graph, variant: Graph, sites: Sites, sizes: Sizes, old_and_new: tuple[int, int]
 ) -> None:
     """Raise unless another size leads to the same numbers and the same dimensions."""
     before = values_of(graph)
-    tried: list[str] = []
-    for size in _others(*old_and_new):
+    failures: list[str] = []
+    for size in _other_sizes(*old_and_new):
         try:
             other, others = Solver(graph, before, sizes(size)).solve()
         except GraphError as error:
-            tried.append(f"{size}: {first_line(error)}")
+            failures.append(f"{size}: {first_line(error)}")
             continue
-        if others.keys() == sites.keys() and _moved(graph, made) == _moved(graph, other):
+        if others.keys() == sites.keys() and _changed_dims(graph, variant) == _changed_dims(
+            graph, other
+        ):
             return
-        tried.append(f"{size}: other numbers follow")
-    raise GraphError(f"cannot be resized: no second size confirms it ({'; '.join(tried)[:300]})")
+        failures.append(f"{size}: other numbers follow")
+    raise GraphError(f"cannot be resized: no second size confirms it ({'; '.join(failures)[:300]})")
 
 
-def _others(old: int, new: int) -> Iterator[int]:
+def _other_sizes(old: int, new: int) -> Iterator[int]:
     candidates = (2 * new, 3 * new, new + old, 3 * old, 5 * old, new // 2, (new + old) // 2)
     yield from dict.fromkeys(c for c in candidates if c > 1 and c not in (old, new))
 
 
-def _moved(before: Graph, after: Graph) -> list[tuple[bool, ...]]:
-    """For each output which of its dimensions are other ones."""
-    found = []
+def _changed_dims(before: Graph, after: Graph) -> list[tuple[bool, ...]]:
+    """Return for each output which of its dimensions differ."""
+    changed = []
     for ref in refs(before.output):
         specs = [graph.index[ref.name] for graph in (before, after)]
         first, second = (s.spec if isinstance(s, Input) else s.result for s in specs)
         if isinstance(first, TensorSpec) and isinstance(second, TensorSpec):
             pairs = zip(first.sizes(before.bindings), second.sizes(after.bindings), strict=True)
-            found.append(tuple(a != b for a, b in pairs))
-    return found
+            changed.append(tuple(a != b for a, b in pairs))
+    return changed
