@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graph_net.graph.work import Work
 from graph_net.measure.device import describe
-from graph_net.measure.peaks import measure_peaks, quickest
+from graph_net.measure.peaks import measure_peaks, time_quickest
 from graph_net.results import Failure, Record, RecordError, Stage, Symptom
 from graph_net.results.peaks import Peaks, identity
 from graph_net.roofline.floor import MARGIN, floor_of, headroom_of, memory_seconds
@@ -186,7 +186,7 @@ def test_peaks_of_this_machine_are_sane(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_first_call_warms_up_and_is_not_the_quickest() -> None:
     calls: list[int] = []
-    assert quickest("cpu", lambda: calls.append(1), spent=0.0) > 0
+    assert time_quickest("cpu", lambda: calls.append(1), spent=0.0) > 0
     assert len(calls) >= 4
 
 

@@ -47,7 +47,7 @@ def bench(
     """
     from graph_net.measure import Protocol, measure
     from graph_net.measure.device import describe, require_device
-    from graph_net.measure.plan import default_jobs, tasks
+    from graph_net.measure.plan import default_jobs, make_tasks
     from graph_net.store.records import RecordStore
 
     require_device(device)
@@ -66,7 +66,7 @@ def bench(
         done = kept.final_keys(retry) if resume else set()
         board = display.board(len(names) * len(configs), until)
         protocol = Protocol(seconds=seconds)
-        todo = tasks(source, configs, described, protocol, limits, done, board.passed)
+        todo = make_tasks(source, configs, described, protocol, limits, done, board.passed)
         if forms:
             beside = str((place / ".forms").absolute())
             todo = (replace(task, forms=beside) for task in todo)

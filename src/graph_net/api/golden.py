@@ -47,7 +47,7 @@ def make_reference(
     from graph_net.golden.store import GoldenError, GoldenStore
     from graph_net.measure import Protocol
     from graph_net.measure.device import describe
-    from graph_net.measure.plan import default_jobs, tasks
+    from graph_net.measure.plan import default_jobs, make_tasks
     from graph_net.store.records import RecordStore
 
     configs = configs_of(compiler)
@@ -63,7 +63,7 @@ def make_reference(
     board = display_of(progress).board(len(names), until)
     with RecordStore(output).locked():
         done = set() if again else stored_keys(store, configs[0], described, protocol.hash)
-        todo: Iterator[Measurement] = tasks(
+        todo: Iterator[Measurement] = make_tasks(
             source, configs, described, protocol, limits, done, board.passed
         )
         lanes = Lanes(

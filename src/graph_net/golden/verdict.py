@@ -13,7 +13,7 @@ from enum import StrEnum
 from graph_net.golden.runs import Again
 from graph_net.golden.store import GoldenRun
 from graph_net.measure.golden import ENVIRONMENT
-from graph_net.measure.stats import block_logs, interval, judge
+from graph_net.measure.stats import block_logs, judge, median_interval
 from graph_net.results import (
     BLAMELESS,
     MISMATCHES,
@@ -157,7 +157,7 @@ def _median(samples: Samples, per_block: int) -> Interval:
     """The median of the blocks' quickest samples, in seconds, with its interval."""
     size = per_block if per_block > 0 and len(samples.wall) % per_block == 0 else 1
     ones = (1.0,) * len(samples.wall)
-    return interval(block_logs(samples.wall, ones, size), 1 - (1 - CONFIDENCE) / 2)
+    return median_interval(block_logs(samples.wall, ones, size), 1 - (1 - CONFIDENCE) / 2)
 
 
 def _noise(reference: Timing, here: Timing) -> Interval:

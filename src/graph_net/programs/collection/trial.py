@@ -18,7 +18,7 @@ from graph_net.isolate.messages import text_of
 from graph_net.measure.placement import Placement
 from graph_net.measure.protocol import MeasureLimits
 from graph_net.measure.server import Server
-from graph_net.measure.task import Surroundings
+from graph_net.measure.task import WorkerContext
 from graph_net.programs.spaces import Space, SpaceError, repeats_of
 from graph_net.results import (
     Failure,
@@ -70,15 +70,15 @@ class Trial:
     def keep(self, workdir: Path) -> None:
         """Nothing of a trial is kept but its times."""
 
-    def run(self, around: Surroundings) -> bytes:
+    def run(self, context: WorkerContext) -> bytes:
         """Build beside others, then run alone; the Program, as JSON."""
-        clock, stage = around.clock, Stage.COMPILE
+        clock, stage = context.clock, Stage.COMPILE
         began = clock()
-        around.announce(stage, {})
+        context.announce(stage, {})
         placement = Placement(len(os.sched_getaffinity(0)))  # as it is before a runtime changes it
         try:
             built = self.space.build(self.schedule)
-            around.wait()
+            context.wait()
             stage = Stage.FIRST_RUN
             built.start_threads()
             with placement:
