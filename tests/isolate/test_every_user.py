@@ -89,7 +89,7 @@ def by_a_preparation(act: Act) -> str:
 def by_a_lane(act: Act) -> str:
     lane: Lane[Any] = Lane(lambda: lambda _: act(), 1, LIMITS, INHERITED, starting=0)
     lane.give(0)
-    while not (found := lane.finished()):
+    while not (found := lane.take_finished()):
         wait(lane.descriptors(), timeout=0.5)
     lane.stop()
     failure = failure_of_end(found[0], Stage.COMPILE)

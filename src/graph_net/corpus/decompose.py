@@ -16,7 +16,7 @@ from graph_net.corpus.subgraph_spool import Notes, Subgraphs, SubgraphSpool, enc
 from graph_net.corpus.subgraphs import merge_rows, write_subgraphs
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
 from graph_net.isolate import Finished, Needs, Pool, Sandbox
-from graph_net.isolate.deaths import said_rubbish
+from graph_net.isolate.deaths import wrote_garbage
 from graph_net.rewrite.kinds import CORPUS_KINDS, SubgraphKind, corpus_kind, kind_of
 
 PARTITIONS = frozenset({"sole_op", "task"})
@@ -179,7 +179,7 @@ class Decomposition:
             if isinstance(data, bytes):
                 self.spool.put(source.id, self.label(kind), data)
             if data is None or self.spool.notes(source.id, self.label(kind)) is None:
-                why = done.death or said_rubbish("pieces that cannot be read")
+                why = done.death or wrote_garbage("pieces that cannot be read")
                 failed = encoded([], Notes(source.name, kind, failed=why.reason[:300]))
                 self.spool.put(source.id, self.label(kind), failed)
 

@@ -17,7 +17,7 @@ from graph_net.corpus.marked_region import with_region
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.graph import from_bytes
 from graph_net.isolate import Finished, Limits, Pool, Sandbox
-from graph_net.isolate.deaths import said_rubbish
+from graph_net.isolate.deaths import wrote_garbage
 from graph_net.store.files import open_regular
 
 BEGIN = "<!-- outputs, made by `graph-net corpus stats` -->"
@@ -195,4 +195,4 @@ def _seen(done: Finished[tuple[str, bytes]]) -> Look:
         )
         return Look(name, digest, kind, largest, spread, str(tree["reason"])[:200])
     except (ValueError, TypeError, KeyError) as error:
-        return Look(name, digest, OutputKind.UNKNOWN, reason=said_rubbish(error).reason[:200])
+        return Look(name, digest, OutputKind.UNKNOWN, reason=wrote_garbage(error).reason[:200])

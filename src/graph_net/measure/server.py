@@ -59,7 +59,7 @@ class Server:
         self.measuring: Child | None = None
         self.quiet = False
         """Whether the measuring worker has asked for all others to be stopped."""
-        self.cores = None if self.exclusive else Cores.divided()
+        self.cores = None if self.exclusive else Cores.divide()
         self.inbox = Inbox()
         self.outbox = bytearray()
         self.open = True
@@ -135,7 +135,7 @@ class Server:
             for message, blob in child.inbox.feed(data):
                 self._handle(child, message, blob)
         except (ValueError, KeyError, TypeError) as error:
-            self._silence(child, deaths.said_rubbish(error))
+            self._silence(child, deaths.wrote_garbage(error))
             return False
         return bool(data)
 
@@ -197,7 +197,7 @@ class Server:
         waiting.waiting, waiting.granted = None, True
         waiting.enter(Stage.MEASURE)
         if self.cores is not None:
-            move(waiting.pid, self.cores.kept)
+            move(waiting.pid, self.cores.measuring)
         write_to(waiting.writes, b"g")
 
     def _check_limits(self) -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from graph_net.isolate import Sandbox, confine
-from graph_net.isolate.workdir import temporary_place
+from graph_net.isolate.workdir import temporary_directory
 
 KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 """All that a clean process sees of this one's environment."""
@@ -45,7 +45,7 @@ def try_script(text: str, timeout: float, package: bool = False) -> CheckedScrip
 
     With ``package`` it finds this package, wherever it lies.
     """
-    with temporary_place("graph_net_repro_") as place:
+    with temporary_directory("graph_net_repro_") as place:
         (place / "script.py").write_text(text, "utf-8")
         with (place / "printed").open("w+b") as printed:
             code = _run(place, printed.fileno(), timeout, package)

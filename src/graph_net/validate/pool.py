@@ -15,7 +15,7 @@ from graph_net.capture.worker import Budget
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
 from graph_net.isolate import Finished, Needs, Pool
-from graph_net.isolate.deaths import said_rubbish
+from graph_net.isolate.deaths import wrote_garbage
 from graph_net.validate.checks import Validation, ValidationLimits, sentence
 from graph_net.validate.report import (
     Requirement,
@@ -121,7 +121,7 @@ def _verdict(done: Finished[ValidationItem]) -> ValidationReport:
     try:
         verdict = replace(verdict_from_json(done.answer), name=done.item.name)
     except (KeyError, TypeError, ValueError) as error:
-        return _all_failed(done.item.name, said_rubbish(error).reason)
+        return _all_failed(done.item.name, wrote_garbage(error).reason)
     if done.death is None:
         return verdict
     met = {finding.requirement for finding in verdict.findings}

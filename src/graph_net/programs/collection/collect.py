@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import Death, Ending
-from graph_net.isolate.deaths import death_from, oom_kills, said_rubbish
+from graph_net.isolate.deaths import death_from, oom_kills, wrote_garbage
 from graph_net.isolate.fork import end, fork
 from graph_net.isolate.messages import BadMessage, Inbox
 from graph_net.isolate.workdir import remove_tree
@@ -106,7 +106,7 @@ class Collection:
             yield from self._read(task, reads)
             os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
         except BadMessage as error:
-            death = said_rubbish(error)
+            death = wrote_garbage(error)
         finally:
             os.close(reads)
             status = end(child)

@@ -15,7 +15,7 @@ from typing import Any
 from graph_net.capture.worker import Budget
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.isolate import Finished, Pool
-from graph_net.isolate.deaths import said_rubbish
+from graph_net.isolate.deaths import wrote_garbage
 from graph_net.programs.spaces import Workload
 from graph_net.results import Json, Task, canonical
 from graph_net.store.atomic import written
@@ -144,9 +144,9 @@ def _believed(done: Finished[Any]) -> tuple[list[Any], str]:
     try:
         if all(task.network == done.item[0] for task in _tasks({"tasks": answers})):
             return answers, ""
-        return [], said_rubbish("tasks of another network").reason
+        return [], wrote_garbage("tasks of another network").reason
     except (TypeError, KeyError) as error:
-        return [], said_rubbish(error).reason[:500]
+        return [], wrote_garbage(error).reason[:500]
 
 
 def _tree(file: Path) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 
 from graph_net.isolate import INHERITED, Ending, Finished, Limits, Sandbox
 from graph_net.isolate.lane import Lane
-from graph_net.isolate.workdir import temporary_place
+from graph_net.isolate.workdir import temporary_directory
 from graph_net.programs.triton.program_file import Outcomes, ProgramWriter, begun
 from graph_net.programs.triton.progress import Tally
 from graph_net.programs.triton.space import TritonSpace
@@ -107,9 +107,9 @@ class Collector:
             if not self.compiling.busy + self.measuring.busy:
                 break
             wait(self.compiling.descriptors() + self.measuring.descriptors(), timeout=0.2)
-            for done in self.compiling.finished():
+            for done in self.compiling.take_finished():
                 self._compiled(done)
-            for done in self.measuring.finished():
+            for done in self.measuring.take_finished():
                 self._measured(done)
             self.tally.progress(len(self.ready))
 
@@ -178,7 +178,7 @@ def ask_process(make: Any, item: Any, seconds: int, sandbox: Sandbox = INHERITED
     try:
         while True:
             wait(lane.descriptors(), timeout=0.5)
-            for done in lane.finished():
+            for done in lane.take_finished():
                 return done
     finally:
         lane.stop()
@@ -210,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
-    with temporary_place("triton-") as place:
+    with temporary_directory("triton-") as place:
         # One for all its processes: what is compiled in one is loaded by another.
         sandbox = Sandbox(place, device="cuda")
         return _collect(given, tasks, done, goes_on, begin, sandbox)
