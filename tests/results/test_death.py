@@ -13,9 +13,9 @@ from graph_net.isolate.deaths import (
     held_more,
     oom_kills,
     raised,
-    wrote_garbage,
     started_more,
     took_longer,
+    wrote_garbage,
 )
 from graph_net.results import RETRIED, Stage, Symptom
 from graph_net.results.death import failure_from

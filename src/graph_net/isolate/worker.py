@@ -20,9 +20,9 @@ from graph_net.isolate.deaths import (
     death_from,
     oom_kills,
     raised,
+    took_longer,
     wrote_garbage,
     wrote_too_much,
-    took_longer,
 )
 from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.fork import end, fork
