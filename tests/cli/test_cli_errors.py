@@ -84,7 +84,9 @@ def test_a_question_that_is_none(cli: Cli, pack: Path, tmp_path: Path) -> None:
         text = sentence(cli, *words, "--where", "size > 3")
         assert 'column "size" not found' in text
         assert "Columns: name, id, " in text
-    assert "one question at a time" in sentence(cli, "list", pack, "--where", "true); SELECT (1")
+    assert "give one statement at a time" in sentence(
+        cli, "list", pack, "--where", "true); SELECT (1"
+    )
     assert "cannot answer" in sentence(cli, "list", pack, "--order", "size")
 
 

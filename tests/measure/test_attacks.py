@@ -18,7 +18,7 @@ SCOPED = landlock.abi() >= landlock.SCOPED_SIGNALS
 EXPECTED = {
     "HalfACharacter": (Symptom.UNSUPPORTED, r"aten.\ud800"),
     "LongRefusal": (Symptom.UNSUPPORTED, "xxx"),
-    "Unspeakable": (Symptom.EXCEPTION, "its text cannot be had: SystemExit"),
+    "Unspeakable": (Symptom.EXCEPTION, "its text cannot be read: SystemExit"),
     "Rubbish": (Symptom.EXCEPTION, "something that is not an answer"),
     "DeepRubbish": (Symptom.EXCEPTION, "something that is not an answer"),
     "HugePromise": (Symptom.EXCEPTION, "something that is not an answer"),

@@ -194,5 +194,5 @@ def test_a_journal_with_an_endless_line_is_named(tmp_path: Path) -> None:
     journal = tmp_path / "run-x.jsonl"
     with journal.open("wb") as writer:
         writer.truncate(LONG)
-    with pytest.raises(RecordError, match=r"run-x\.jsonl, line 1: longer than the 64 MiB"):
+    with pytest.raises(RecordError, match=r"run-x\.jsonl, line 1: longer than the limit of 64 MiB"):
         list(read_journal(journal))

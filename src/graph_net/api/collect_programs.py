@@ -63,14 +63,14 @@ def collect_programs(
     from graph_net.programs.collection.networks import networks as pack_of
     from graph_net.programs.collection.publish import store
     from graph_net.programs.collection.tasks import Extraction, merge_tasks
-    from graph_net.store.lock import held
+    from graph_net.store.lock import hold_lock
 
     display = display_of(progress)
     limit = parse_seconds(budget) if budget else math.inf
     cores = jobs or os.cpu_count() or 1
     pack = pack_of(networks)
     ids = {row["name"]: row["id"] for row in select(pack, where or None)}
-    with held(work):
+    with hold_lock(work):
         collection = Collection(work, Wanted(per_task, seed, turn), cores)
         extraction = Extraction(work / "tasks", os.cpu_count() or 1, ids)
         _extract(extraction, pack, cores, choice, display)

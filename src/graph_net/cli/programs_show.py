@@ -60,7 +60,7 @@ def show_programs(
 
     Without a task: a table of all of them. Modules and schedules are read, never run.
     """
-    from graph_net.programs.formats import TuningError
+    from graph_net.programs.formats import ReadError
     from graph_net.programs.view.find_task import find_task
     from graph_net.programs.view.overview import summaries, tables
     from graph_net.programs.view.show import views
@@ -73,7 +73,7 @@ def show_programs(
                 _show_all(summaries(connection), sort, limit, json)
                 return
             (view,) = views(connection, [find_task(connection, task)])
-    except TuningError as error:
+    except ReadError as error:
         raise typer.BadParameter(str(error)) from error
     _show_one(view, lines, steps, code, json)
 

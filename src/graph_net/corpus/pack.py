@@ -23,8 +23,8 @@ from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.suggest import suggestion
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, GraphLimits, from_bytes
 from graph_net.store.atomic import replacing
-from graph_net.store.files import matching
-from graph_net.store.lock import held
+from graph_net.store.files import list_regular
+from graph_net.store.lock import hold_lock
 from graph_net.store.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
 from graph_net.store.parquet_guard import column_names as _column_names
 from graph_net.store.parquet_guard import read_columns as _read_columns
@@ -75,7 +75,7 @@ class Pack:
             raise PackError(f"{self.path} is no pack: it holds no part-*{SUFFIX}")
         with self._readable():
             self.parts = (
-                [self.path] if self.path.is_file() else matching(self.path, f"part-*{SUFFIX}")
+                [self.path] if self.path.is_file() else list_regular(self.path, f"part-*{SUFFIX}")
             )
             self.stored = _column_names(self.parts[0])
         missing = set(SCHEMA.names) - set(self.stored)
@@ -205,7 +205,7 @@ class PackWriter:
         if self.path.is_file():
             raise PackError(f"{self.path} is a file; a pack is written to a directory")
         self._held = ExitStack()
-        self._held.enter_context(held(self.path))
+        self._held.enter_context(hold_lock(self.path))
         for left in self.path.glob(".part-*"):
             left.unlink()  # what a killed writer had not finished
         self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import SCHEMA
 from graph_net.corpus.pack import Pack, PackError, write_part
-from graph_net.store.lock import held
+from graph_net.store.lock import hold_lock
 
 
 def prune(pack: Pack, names: Collection[str]) -> int:
@@ -22,7 +22,7 @@ def prune(pack: Pack, names: Collection[str]) -> int:
     if pack.path.is_file():
         raise PackError(f"{pack.path} is one part; graphs are taken out of a directory of them")
     pack.check([*pack.columns, "graph"], together=False)
-    with held(pack.path):
+    with hold_lock(pack.path):
         return sum(_prune_part(part, names) for part in pack.parts)
 
 

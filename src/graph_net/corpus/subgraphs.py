@@ -15,7 +15,7 @@ import pyarrow as pa
 from graph_net.corpus.columns import SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.pack import SUFFIX, write_part
 from graph_net.graph import Graph
-from graph_net.store.lock import held
+from graph_net.store.lock import hold_lock
 
 SUBGRAPH_SCHEMA = pa.schema(
     [*list(SCHEMA)[:-1], *SUBGRAPH_COLUMNS, SCHEMA.field("graph")],
@@ -61,7 +61,7 @@ def merge_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def write_subgraphs(path: Path, rows: list[dict[str, Any]]) -> None:
     """Make a pack of exactly these rows; its old parts go once the new ones are written."""
-    with held(path):
+    with hold_lock(path):
         _replace_parts(path, rows)
 
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import torch
 
-from graph_net.store.atomic import written
+from graph_net.store.atomic import open_atomic
 from graph_net.store.files import open_regular
 
 _NAMES = {
@@ -88,7 +88,7 @@ def write_safetensors(
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNED)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with written(path) as file:
+    with open_atomic(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for tensor in tensors:
             file.write(bytes_of(tensor))

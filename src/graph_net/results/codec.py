@@ -36,7 +36,7 @@ def from_json(text: str | bytes) -> Record:
 
 def from_tree(tree: Any) -> Record:
     """The record of JSON that was parsed already; raises RecordError on anything else."""
-    return check_limits(_made(Record, tree, "record"))
+    return check_limits(_read_tree(Record, tree, "record"))
 
 
 def program_to_json(program: Program) -> str:
@@ -57,10 +57,10 @@ def read_as(kind: type[Kind], text: str | bytes, what: str) -> Kind:
         tree = json.loads(decoded)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"not a {what}: {error}") from error
-    return _made(kind, tree, what)
+    return _read_tree(kind, tree, what)
 
 
-def _made(kind: type[Kind], tree: Any, what: str) -> Kind:
+def _read_tree(kind: type[Kind], tree: Any, what: str) -> Kind:
     try:
         made = _reader(kind)(tree, what)  # type: ignore[arg-type]
     except RecordError:
@@ -77,20 +77,20 @@ def _reader(kind: Any) -> FromJson:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         if len(inner) > 2:
-            return _any_json
+            return _read_any
         return _optional(_reader(next(each for each in inner if each is not type(None))))
     if origin is tuple:
         return _floats if inner[0] is float else _tuple_of(_reader(inner[0]))
     if origin is not None and issubclass(origin, Mapping):
         return _mapping_of(_reader(inner[1]))
     if is_dataclass(kind):
-        return _shared(_dataclass(kind)) if kind in _SHARED else _dataclass(kind)
+        return _share(_dataclass(kind)) if kind in _SHARED else _dataclass(kind)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return _enum(kind)
     return _PLAIN[kind]
 
 
-def _any_json(value: Any, place: str) -> Any:
+def _read_any(value: Any, place: str) -> Any:
     """Any JSON, if it can be written again: no lone surrogate, no number that is not finite."""
     if not isinstance(value, (bool, int)) and value is not None:
         check_depth(value)
@@ -121,7 +121,7 @@ def _floats(value: Any, place: str) -> Any:
 def _mapping_of(item: FromJson) -> FromJson:
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, dict):
-            raise _unexpected("an object", place)
+            raise _expected("an object", place)
         for key in value:
             key.encode()
         return {key: item(each, f"{place}.{key}") for key, each in value.items()}
@@ -135,16 +135,16 @@ def _dataclass(kind: Any) -> FromJson:
 
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, dict):
-            raise _unexpected("an object", place)
+            raise _expected("an object", place)
         if not value.keys() <= readers.keys():
-            raise _unexpected(f"no field {sorted(value.keys() - readers.keys())}", place)
+            raise _expected(f"no field {sorted(value.keys() - readers.keys())}", place)
         made = {name: readers[name](each, f"{place}.{name}") for name, each in value.items()}
         return kind(**made)
 
     return read
 
 
-def _shared(reader: FromJson) -> FromJson:
+def _share(reader: FromJson) -> FromJson:
     """Make equal values once: the records of a run share them, and their hashes with them."""
     made: dict[str, Any] = {}
 
@@ -166,7 +166,7 @@ def _enum(kind: type[StrEnum]) -> FromJson:
 
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, str) or value not in members:
-            raise _unexpected(f"one of {', '.join(kind)}", place)
+            raise _expected(f"one of {', '.join(kind)}", place)
         return members[value]
 
     return read
@@ -175,28 +175,28 @@ def _enum(kind: type[StrEnum]) -> FromJson:
 def _float(value: Any, place: str) -> Any:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not math.isfinite(value):
-        raise _unexpected("a number", place)
+        raise _expected("a number", place)
     return float(value)
 
 
 def _text(value: Any, place: str) -> Any:
     if not isinstance(value, str):
-        raise _unexpected("str", place)
+        raise _expected("str", place)
     value.encode()  # a lone surrogate is no text that can be stored
     return value
 
 
 def _whole(value: Any, place: str) -> Any:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise _unexpected("int", place)
+        raise _expected("int", place)
     if abs(value) >= 1 << 63:
-        raise _unexpected("a number of 64 bits", place)
+        raise _expected("a number of 64 bits", place)
     return value
 
 
 def _truth(value: Any, place: str) -> Any:
     if not isinstance(value, bool):
-        raise _unexpected("bool", place)
+        raise _expected("bool", place)
     return value
 
 
@@ -205,8 +205,8 @@ _PLAIN: dict[type, FromJson] = {float: _float, str: _text, int: _whole, bool: _t
 
 def _require_list(value: Any, place: str) -> None:
     if not isinstance(value, list):
-        raise _unexpected("a list", place)
+        raise _expected("a list", place)
 
 
-def _unexpected(what: str, place: str) -> RecordError:
+def _expected(what: str, place: str) -> RecordError:
     return RecordError(f"{place}: expected {what}")

@@ -11,7 +11,7 @@ NOT_COMPILED = "not_compiled"
 """Where these stand in a record's environment."""
 
 
-def count_of(record: Record, name: str) -> int | None:
+def count_in(record: Record, name: str) -> int | None:
     """A count of the environment; None where the record does not say."""
     found = record.environment.get(name)
     counts = isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 1 << 31
@@ -26,7 +26,7 @@ def reasons_text(record: Record) -> str | None:
 
 def pieces_text(record: Record) -> str:
     """``3 graphs, 2 breaks`` or ``nothing compiled``; nothing to say of a graph taken whole."""
-    graphs, breaks = count_of(record, GRAPHS), count_of(record, BREAKS)
+    graphs, breaks = count_in(record, GRAPHS), count_in(record, BREAKS)
     if graphs == 0:
         return "nothing compiled"
     if not breaks:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graph_net.measure.device import cpu_name
 from graph_net.results.codec import read_as
-from graph_net.store.atomic import written
+from graph_net.store.atomic import open_atomic
 from graph_net.store.files import read_text
 
 FILE = "machine.json"
@@ -36,7 +36,7 @@ def workplace(work: Path) -> Workplace:
     here = Workplace(cpu_name(), len(os.sched_getaffinity(0)), _tvm(), secrets.token_hex(16), True)
     if not file.exists():
         work.mkdir(parents=True, exist_ok=True)
-        with written(file) as out:
+        with open_atomic(file) as out:
             out.write(json.dumps(asdict(here)).encode())
         return here
     found = read_as(Workplace, read_text(file), f"machine ({file})")

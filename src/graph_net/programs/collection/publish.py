@@ -12,7 +12,7 @@ from graph_net.corpus.pack import PackWriter
 from graph_net.graph import from_bytes
 from graph_net.programs.collection.collect import Collection
 from graph_net.programs.collection.tasks import CollectedTask
-from graph_net.programs.formats import Damage, Place, TuningError
+from graph_net.programs.formats import Damage, Place, ReadError
 from graph_net.programs.formats.collected import read_collected
 from graph_net.programs.store.columns import LAYOUT
 from graph_net.programs.store.program_store import Labels, ProgramStore
@@ -37,7 +37,7 @@ def store(collection: Collection, tasks: Sequence[CollectedTask], output: Path) 
     added = ProgramStore(output).add_part(part, SOURCE, found, Labels(device=device))
     if added.damaged:
         _, damage = added.examples[0]
-        raise TuningError(f"{added.damaged} lines of the journals are damaged: {damage.reason}")
+        raise ReadError(f"{added.damaged} lines of the journals are damaged: {damage.reason}")
     write_rows(output / f"tasks-{label}.parquet", SCHEMA, list(_rows(tasks)))
     modules = [
         {"source": SOURCE.name, "workload": task.workload.hash, "module": task.workload.module}

@@ -18,7 +18,7 @@ from graph_net.isolate import Finished, Pool
 from graph_net.isolate.deaths import wrote_garbage
 from graph_net.programs.spaces import Workload
 from graph_net.results import Json, Task, canonical
-from graph_net.store.atomic import written
+from graph_net.store.atomic import open_atomic
 from graph_net.store.files import read_bytes
 
 
@@ -110,7 +110,7 @@ class Extraction:
 
     def _keep(self, name: str, tasks: list[Any], failed: str) -> None:
         tree = {"network": name, "failed": failed, "tasks": tasks}
-        with written(self._file(name)) as file:
+        with open_atomic(self._file(name)) as file:
             file.write(json.dumps(tree).encode())
 
     def _file(self, name: str) -> Path:

@@ -37,8 +37,8 @@ from graph_net.store.lines import (
     Damage,
     Lines,
     Place,
+    ReadError,
     ReadLimits,
-    TuningError,
     read_chunks,
 )
 
@@ -129,11 +129,11 @@ class _Quick:
         for place, line in _places(chunk, lines, others):
             try:
                 if len(line) > self._limits.line_bytes:
-                    raise TuningError(self._limits.too_long().reason)
+                    raise ReadError(self._limits.too_long().reason)
                 if line and not line.isspace():
                     programs.append(read_line(line))
                     numbers.append(place.line)
-            except TuningError as error:
+            except ReadError as error:
                 damages.append((place, Damage(str(error))))
         if programs:
             blocks.append(block_of(numbers, programs))
@@ -227,7 +227,7 @@ def _skeleton_of(skeleton: bytes) -> bytes | None:
 def _read(line: bytes) -> Program | None:
     try:
         return read_line(line)
-    except TuningError:
+    except ReadError:
         return None
 
 

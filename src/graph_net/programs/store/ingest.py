@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graph_net.corpus.readers import reading_pool
-from graph_net.programs.formats import Format, TuningError, read_blocks
+from graph_net.programs.formats import Format, ReadError, read_blocks
 from graph_net.programs.formats.collected import device_of
 from graph_net.programs.store.program_store import ROW_GROUP, Added, Found, Labels, ProgramStore
 from graph_net.programs.store.task_table import TaskStore
@@ -49,7 +49,7 @@ def _noting(found: Iterable[Found], directory: Path, path: Path) -> Iterator[Fou
                 tasks[task.hash] = task
                 size += len(task.details) + len(task.workload)
                 if size > TASK_BYTES:
-                    raise TuningError(f"{path} has tasks of more than {TASK_BYTES >> 20} MiB")
+                    raise ReadError(f"{path} has tasks of more than {TASK_BYTES >> 20} MiB")
         yield what
     TaskStore(directory).add(source_hash(path), path.name, tasks.values())
 
@@ -68,6 +68,6 @@ def add_files(
             for done in as_completed(flying):
                 yield *flying[done], done.result()
         except BrokenProcessPool as error:
-            raise TuningError("a process that read a file was killed; try --jobs 1") from error
+            raise ReadError("a process that read a file was killed; try --jobs 1") from error
         finally:
             pool.shutdown(cancel_futures=True)

@@ -14,12 +14,12 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.programs.formats import Damage, Place, TuningError
+from graph_net.programs.formats import Damage, Place, ReadError
 from graph_net.programs.formats.columns import ProgramColumns, block_of, size_of
 from graph_net.programs.store.columns import COLUMNS, ENCODINGS, LAYOUT, SCHEMA, SHARED, table_of
 from graph_net.results import Failure, Program, Stage, Symptom, Task, canonical
-from graph_net.store.atomic import written
-from graph_net.store.files import matching
+from graph_net.store.atomic import open_atomic
+from graph_net.store.files import list_regular
 from graph_net.store.parquet import arrow_source, check_columns, source_hash
 from graph_net.store.parquet_guard import STORE, Guarded
 from graph_net.store.sql import Sql
@@ -59,10 +59,10 @@ class ProgramStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files; raises where one has another layout or other columns."""
-        every = matching(self.path, "programs-*.parquet")
+        every = list_regular(self.path, "programs-*.parquet")
         for part in every:
             if not part.name.startswith(f"programs-{LAYOUT}-"):
-                raise TuningError(
+                raise ReadError(
                     f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
                 )
             check_columns(part, SCHEMA, SCHEMA.names)
@@ -85,15 +85,15 @@ class ProgramStore:
         return (pq.read_schema(part).metadata or {}).get(LABELS) == _told(labels)
 
     def add(self, source: Path, found: Iterable[Found], labels: Labels) -> Added:
-        """Store what a reader finds in a file; raises TuningError where that is nothing."""
+        """Store what a reader finds in a file; raises ReadError where that is nothing."""
         return self.add_part(self.part(source), source, found, labels)
 
     def add_part(self, part: Path, source: Path, found: Iterable[Found], labels: Labels) -> Added:
         """The same where ``part(source)`` is known, which takes reading all of it."""
-        with written(part) as file:
+        with open_atomic(part) as file:
             added = _write(file, source.name, found, labels)
             if not added.programs:
-                raise TuningError(f"{source} has no program that can be read{_first(added)}")
+                raise ReadError(f"{source} has no program that can be read{_first(added)}")
         return added
 
     def create_view(self, connection: Sql) -> None:
@@ -117,7 +117,7 @@ class ProgramStore:
                     for row in found.fetchall():
                         fields = dict(zip(names, row, strict=True))
                         if fields["schedule"] is None:
-                            raise TuningError(f"{part} was ingested without schedules")
+                            raise ReadError(f"{part} was ingested without schedules")
                         yield fields["line"], _program(fields)
 
 
