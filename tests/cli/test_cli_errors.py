@@ -91,7 +91,7 @@ def test_a_question_that_is_none(cli: Cli, pack: Path, tmp_path: Path) -> None:
 
 
 def test_a_device_that_is_not_there(cli: Cli, zoo: Path) -> None:
-    assert "no device 'gpu'" in sentence(cli, "run", zoo / "noisy", "--device", "gpu")
+    assert "'gpu' is not a device" in sentence(cli, "run", zoo / "noisy", "--device", "gpu")
 
 
 def test_a_graph_too_large_to_run(cli: Cli, zoo: Path) -> None:

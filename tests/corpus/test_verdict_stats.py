@@ -12,7 +12,7 @@ from graph_net.corpus.marked_region import with_region
 from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.corpus.verdict_stats import BEGIN, END, kept_verdicts, verdict_table, with_verdicts
 from graph_net.validate.report import Requirement, RequirementResult, State, ValidationReport
-from graph_net.validate.report_file import Kept
+from graph_net.validate.report_file import VerdictFile
 
 
 def test_verdicts_of_a_packs_graphs_are_counted(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_verdicts_of_a_packs_graphs_are_counted(tmp_path: Path) -> None:
             writer.add(f"g{number}", some_graph(number))
     passed = tuple(RequirementResult(requirement, State.PASSED) for requirement in Requirement)
     failed = (*passed[:-1], RequirementResult(passed[-1].requirement, State.FAILED, "why"))
-    with Kept(tmp_path / "kept") as kept:
+    with VerdictFile(tmp_path / "kept") as kept:
         whole = ValidationReport("g0", some_graph(0).structure, passed, difference=1e-7)
         kept.add(whole)
         kept.add(replace(whole, name="g1", structure=some_graph(1).structure, findings=failed))

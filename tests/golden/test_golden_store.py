@@ -19,8 +19,8 @@ import pytest
 
 from graph_net.corpus.pack import PackWriter
 from graph_net.golden.runs import (
-    Again,
     Lanes,
+    Rerun,
     device_like,
     make_golden,
     run_again,
@@ -63,7 +63,7 @@ def seal(store: GoldenStore, name: str, tree: Any) -> None:
     (store.path / f"{name}.json").write_text(json.dumps(sealed))
 
 
-def again(store: GoldenStore, names: list[str]) -> list[Again]:
+def again(store: GoldenStore, names: list[str]) -> list[Rerun]:
     return list(run_again(store, names, device_like("cpu", 1), MeasureLimits(), LANES))
 
 

@@ -12,9 +12,9 @@ from graph_net.api.options import configs_of, limits_of, parse_seconds
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
-    from graph_net.golden.runs import Again
+    from graph_net.golden.runs import Rerun
     from graph_net.golden.store import GoldenRun, GoldenStore
-    from graph_net.golden.verdict import Verified
+    from graph_net.golden.verdict import RerunVerdict
     from graph_net.measure import MeasureLimits, Measurement
     from graph_net.results import Config
 
@@ -89,16 +89,16 @@ def verify_reference(
     gigabytes: float = 8.0,
     timeout: float = 600.0,
     progress: Display | bool = True,
-) -> list[tuple[GoldenRun | None, Verified]]:
+) -> list[tuple[GoldenRun | None, RerunVerdict]]:
     """Run the graphs of a golden run here, and return what came of each beside its reference."""
     from graph_net.golden.store import GoldenStore
-    from graph_net.golden.verdict import judged
+    from graph_net.golden.verdict import judge_rerun
 
     limits = limits_of(gigabytes, timeout)
     config = None if compiler is None else configs_of(compiler)[0]
     store = GoldenStore(golden).require()
     found = _run_again(store, device, config, limits, threads, jobs, limit, display_of(progress))
-    results = [(again.run, judged(again, t, margin)) for again in found]
+    results = [(again.run, judge_rerun(again, t, margin)) for again in found]
     return sorted(results, key=lambda pair: (pair[1].compiler, pair[1].name))
 
 
@@ -111,7 +111,7 @@ def _run_again(
     jobs: int,
     limit: int | None,
     display: Display,
-) -> Iterator[Again]:
+) -> Iterator[Rerun]:
     """Every graph of a golden run, run again, with a bar that shows how far it is."""
     from graph_net.golden.runs import Lanes, device_like, run_again
     from graph_net.measure.plan import default_jobs

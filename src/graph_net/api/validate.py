@@ -83,10 +83,10 @@ def validate_candidates(
     from graph_net.capture.worker import Budget
     from graph_net.validate.checks import ValidationLimits
     from graph_net.validate.pool import validate_all
-    from graph_net.validate.report import with_redundancy
-    from graph_net.validate.report_file import Kept
+    from graph_net.validate.report import mark_redundant
+    from graph_net.validate.report_file import VerdictFile
 
-    kept = None if keep is None else Kept(Path(keep))
+    kept = None if keep is None else VerdictFile(Path(keep))
     before = [] if kept is None else kept.verdicts(dict(found.structures))
     verdicts = [verdict for verdict in before if verdict.ok]  # what failed is tried again
     known = {verdict.name for verdict in verdicts}
@@ -104,7 +104,7 @@ def validate_candidates(
             if kept is not None:
                 kept.add(verdict)
             advance(not verdict.ok)
-    return with_redundancy(verdicts)
+    return mark_redundant(verdicts)
 
 
 def candidates(

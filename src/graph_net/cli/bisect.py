@@ -13,7 +13,7 @@ from graph_net.display.display import Display
 
 if TYPE_CHECKING:
     from graph_net.bisect import BisectSettings, Witness, WitnessCluster
-    from graph_net.bisect.witness_file import Stored
+    from graph_net.bisect.witness_file import WitnessFiles
 
 DISPLAY = Display()
 NOT_SHOWN = 1
@@ -86,7 +86,7 @@ def _one(place: str, compiler: str, settings: BisectSettings, output: Path) -> N
     _report(witness, write_witness(witness, output, settings.level))
 
 
-def _report(witness: Witness, place: Stored) -> None:
+def _report(witness: Witness, place: WitnessFiles) -> None:
     for node in witness.graph.nodes:
         reads = ", ".join(ref.name for ref in node.refs)
         out.print(f"{node.name} = {node.target}({reads})", highlight=False)
@@ -123,7 +123,7 @@ def _over_a_run(
         shows, kind = settings.problem or "a problem", settings.device.kind
         DISPLAY.tell(f"no record in {records} shows {shows} on {kind}")
         raise typer.Exit(NOT_SHOWN)
-    files: dict[str, Stored] = {}
+    files: dict[str, WitnessFiles] = {}
     witnesses = []
     for witness in bisect_records(todo, place, compiler, settings, DISPLAY):
         witnesses.append(witness)
@@ -134,7 +134,7 @@ def _over_a_run(
         raise typer.Exit(NOT_SHOWN)
 
 
-def _table(clusters: list[WitnessCluster], files: dict[str, Stored]) -> Table:
+def _table(clusters: list[WitnessCluster], files: dict[str, WitnessFiles]) -> Table:
     table = Table("compiler", "problem", "calls", "graphs", "what", "witness", title="witnesses")
     for cluster in clusters:
         example = cluster.example

@@ -12,15 +12,15 @@ from graph_net.cli.common import err, out
 
 if TYPE_CHECKING:
     from graph_net.golden.store import GoldenRun
-    from graph_net.golden.verdict import Verified
+    from graph_net.golden.verdict import RerunVerdict
     from graph_net.results import Interval
 
-Results = list[tuple["GoldenRun | None", "Verified"]]
+Results = list[tuple["GoldenRun | None", "RerunVerdict"]]
 
 
 def show_environment(results: Results) -> None:
     """Print what differs between the two machines; what does not, a regression is not due to."""
-    from graph_net.golden.store import machine
+    from graph_net.golden.store import describe_machine
 
     pair = next(((run, v.record) for run, v in results if run and v.record), None)
     if pair is None:
@@ -29,7 +29,7 @@ def show_environment(results: Results) -> None:
     then = _flat({"compiler": asdict(run.record.config), "device": asdict(run.record.device),
                   "machine": dict(run.environment)})  # fmt: skip
     now = _flat({"compiler": asdict(record.config), "device": asdict(record.device),
-                 "machine": machine()})  # fmt: skip
+                 "machine": describe_machine()})  # fmt: skip
     changed = [key for key in sorted(then | now) if then.get(key) != now.get(key)]
     if not changed:
         err.print("same device, compiler and software as the reference")
@@ -52,7 +52,7 @@ def _flat(tree: dict[str, Any], before: str = "") -> dict[str, str]:
     return found
 
 
-def show_table(results: list[Verified]) -> None:
+def show_table(results: list[RerunVerdict]) -> None:
     """Print a row a graph."""
     table = Table(title="here against the reference", title_justify="left")
     for name in ("graph", "compiler", "outputs"):
@@ -70,7 +70,7 @@ def show_table(results: list[Verified]) -> None:
     out.print(table)
 
 
-def _level(each: Verified) -> str:
+def _level(each: RerunVerdict) -> str:
     if each.t is None:
         return ""
     return "same bits" if each.same_bits else "equal" if each.t <= -64 else f"{each.t:.2f}"
@@ -84,7 +84,7 @@ def _bounds(found: Interval | None) -> str:
     return "" if found is None else f"{found.low:.3f} … {found.high:.3f}"
 
 
-def show_summary(results: list[Verified], t: float, margin: float) -> None:
+def show_summary(results: list[RerunVerdict], t: float, margin: float) -> None:
     """Print how many of each kind there are, and what the times mean."""
     standings = Counter(str(each.standing) for each in results)
     verdicts = Counter(str(each.verdict) for each in results if each.verdict is not None)
@@ -101,7 +101,7 @@ def show_summary(results: list[Verified], t: float, margin: float) -> None:
     )  # fmt: skip
 
 
-def tree_of(run: GoldenRun | None, each: Verified) -> dict[str, Any]:
+def tree_of(run: GoldenRun | None, each: RerunVerdict) -> dict[str, Any]:
     """One graph as JSON."""
     record = each.record
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 from graph_net.corpus.marked_region import with_region
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.validate.report import Requirement, State, ValidationReport
-from graph_net.validate.report_file import Kept
+from graph_net.validate.report_file import VerdictFile
 
 BEGIN = "<!-- validation, made by `graph-net corpus stats` -->"
 END = "<!-- end of validation -->"
@@ -24,7 +24,7 @@ def kept_verdicts(pack: Pack, path: Path) -> list[ValidationReport]:
     if not path.is_file():
         raise PackError(f"no verdicts at {path}; `graph-net validate --keep {path}` writes some")
     rows = pack.rows(["name", "structure"]).to_pylist()
-    return Kept(path).verdicts({row["name"]: row["structure"] for row in rows})
+    return VerdictFile(path).verdicts({row["name"]: row["structure"] for row in rows})
 
 
 def verdict_table(verdicts: Sequence[ValidationReport], graphs: int) -> str:
