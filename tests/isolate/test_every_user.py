@@ -122,7 +122,7 @@ def by_listening(act: Act, tmp_path: Path) -> str:
 
 def by_looking(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(outputs, "look", lambda *_: act())
-    (seen,) = outputs.look_at_all(pack, ["small"], tmp_path / "kept", 1, LIMITS)
+    (seen,) = outputs.observe_all(pack, ["small"], tmp_path / "kept", 1, LIMITS)
     return seen.reason
 
 

@@ -13,12 +13,12 @@ from graph_net.cli.common import err, out
 from graph_net.corpus import card as cards
 from graph_net.corpus import croissant, mini, stats
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.page import tables, with_tables
+from graph_net.corpus.page import make_tables, with_tables
 from graph_net.corpus.prune import prune
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
-from graph_net.corpus.verdict_stats import kept_verdicts, verdict_table, with_verdicts
+from graph_net.corpus.verdict_stats import read_verdicts, verdict_table, with_verdicts
 from graph_net.display.terminal import lines
 from graph_net.store.files import read_text
 
@@ -67,9 +67,9 @@ def corpus_files(
     """
     source = Pack(pack or shipped_corpus())
     if action is Action.STATS:
-        found = stats.count(source)
+        found = stats.count_pack(source)
         found.save(source.path / stats.FILE)
-        out.print(lines(tables(found)), soft_wrap=True)
+        out.print(lines(make_tables(found)), soft_wrap=True)
         if page is not None:
             page.write_text(with_tables(read_text(page), found), "utf-8")
         if subgraphs is not None:
@@ -96,7 +96,7 @@ def _subgraphs(pack: Pack, page: Path | None) -> None:
 
 def _verdicts(source: Pack, kept: Path, page: Path | None) -> None:
     """Count verdicts, and write the page's region on them."""
-    table = verdict_table(kept_verdicts(source, kept), len(source))
+    table = verdict_table(read_verdicts(source, kept), len(source))
     out.print(lines(table), soft_wrap=True)
     if page is not None:
         page.write_text(with_verdicts(read_text(page), table), "utf-8")
@@ -115,7 +115,7 @@ def _outputs(source: Pack, kept: Path, page: Path | None) -> None:
 def _prune(source: Pack, kept: Path | None) -> None:
     if kept is None:
         raise ValueError("prune needs --verdicts, what `graph-net validate --keep` left")
-    refused = [verdict.name for verdict in kept_verdicts(source, kept) if not verdict.ok]
+    refused = [verdict.name for verdict in read_verdicts(source, kept) if not verdict.ok]
     removed = prune(source, refused)
     for name in refused:
         err.print(name)
@@ -123,7 +123,7 @@ def _prune(source: Pack, kept: Path | None) -> None:
 
 
 def _mini(source: Pack, count: int) -> None:
-    from graph_net.corpus.mini_time import eager_seconds, machine
+    from graph_net.corpus.mini_time import describe_machine, eager_seconds
     from graph_net.isolate import Died
 
     def seconds(name: str) -> float | None:
@@ -137,7 +137,7 @@ def _mini(source: Pack, count: int) -> None:
 
     # Training steps are counted apart; the selection is of whole models.
     rows = select(source, "NOT list_contains(tags, 'training')")
-    chosen = mini.select_mini(rows, seconds, count, machine())
+    chosen = mini.select_mini(rows, seconds, count, describe_machine())
     chosen.save(source.path / mini.FILE)
     total = sum(graph.seconds for graph in chosen.graphs)
     err.print(
@@ -149,14 +149,14 @@ def _mini(source: Pack, count: int) -> None:
 def _cards(source: Pack, published: str) -> None:
     from datetime import UTC, datetime
 
-    found = stats.load(source.path / stats.FILE)
-    if found.parts != stats.digests(source):
+    found = stats.load_stats(source.path / stats.FILE)
+    if found.parts != stats.hash_parts(source):
         raise ValueError("the counts are of other parts; run `graph-net corpus stats` first")
     (source.path / cards.FILE).write_text(
-        cards.card(found, cards.packs_beside(source.path)), "utf-8"
+        cards.make_card(found, cards.packs_beside(source.path)), "utf-8"
     )
     date = published or datetime.now(UTC).date().isoformat()
-    sizes = croissant.part_sizes(source.path, found)
-    text = croissant.croissant(found, __version__, date, sizes)
+    sizes = croissant.read_part_sizes(source.path, found)
+    text = croissant.make_croissant(found, __version__, date, sizes)
     (source.path / croissant.FILE).write_text(text, "utf-8")
     err.print(f"{source.path / cards.FILE} and {source.path / croissant.FILE} written")

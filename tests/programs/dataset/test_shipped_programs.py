@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_net.corpus.marked_region import with_region
+from graph_net.corpus.marked_region import replace_region
 from graph_net.programs.dataset.card import FILE, card
 from graph_net.programs.dataset.dataset import digest, files, load_splits, platforms
 from graph_net.programs.dataset.stats import BEGIN, END, Platform, count, markdown
@@ -36,7 +36,7 @@ def test_it_is_as_large_as_it_should_be(counted: list[Platform]) -> None:
 def test_its_card_its_page_and_its_splits_are_of_these_files(counted: list[Platform]) -> None:
     assert (PLACE / FILE).read_text("utf-8") == card(counted)
     page = (ROOT / "docs" / "programs.md").read_text("utf-8")
-    assert page == with_region(page, BEGIN, END, markdown(counted))
+    assert page == replace_region(page, BEGIN, END, markdown(counted))
     assert load_splits(PLACE) == {of.name: of.split for of in counted}
 
 

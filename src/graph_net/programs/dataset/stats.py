@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, geometric_mean, median
 from typing import TYPE_CHECKING, Any
 
-from graph_net.corpus.marked_region import with_region
+from graph_net.corpus.marked_region import replace_region
 from graph_net.programs.dataset.dataset import Split, files, platforms, split_of
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
 
@@ -131,7 +131,7 @@ def markdown(found: Sequence[Platform]) -> str:
 
 def with_statistics(page: str, found: Sequence[Platform]) -> str:
     """A page, what lies between its two marks made anew."""
-    return with_region(page, BEGIN, END, markdown(found))
+    return replace_region(page, BEGIN, END, markdown(found))
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
