@@ -1,4 +1,4 @@
-"""The nouns Config, Device, Record and Program."""
+"""Results: Config, Device, Record and Program."""
 
 from graph_net.results.canonical import Json, RecordError, canonical, digest
 from graph_net.results.codec import (

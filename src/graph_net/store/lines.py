@@ -12,7 +12,7 @@ from typing import IO, TypeVar
 
 from graph_net.store.files import open_regular
 
-Parsed = TypeVar("Found")
+Parsed = TypeVar("Parsed")
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 CHUNK = 1 << 20
 BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
