@@ -134,6 +134,6 @@ def test_a_process_that_says_rubbish_is_unknown(answer: Any) -> None:
 def test_what_a_process_died_of_is_kept(
     pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "look", lambda *_: os.kill(os.getpid(), signal.SIGUSR2))
+    monkeypatch.setattr(outputs, "observe", lambda *_: os.kill(os.getpid(), signal.SIGUSR2))
     (seen,) = observe_all(pack, ["lively"], tmp_path / "kept.jsonl", 1, Limits(60, 8 << 30))
     assert (seen.kind, seen.reason) == (OutputKind.UNKNOWN, "died of SIGUSR2")

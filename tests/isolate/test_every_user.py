@@ -121,13 +121,13 @@ def by_listening(act: Act, tmp_path: Path) -> str:
 
 
 def by_looking(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(outputs, "look", lambda *_: act())
+    monkeypatch.setattr(outputs, "observe", lambda *_: act())
     (seen,) = outputs.observe_all(pack, ["small"], tmp_path / "kept", 1, LIMITS)
     return seen.reason
 
 
 def by_decomposing(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(decompose, "pieces_of", lambda *_: act())
+    monkeypatch.setattr(decompose, "cut_pieces", lambda *_: act())
     made = decompose.Decomposition(pack, ["task"], SubgraphSpool(tmp_path / "spool"))
     list(made.run(made.missing(), 1, BUDGET))
     (notes,) = made.notes()

@@ -103,7 +103,7 @@ class Pack:
         try:
             yield
         except (pa.ArrowException, ParquetError, OSError) as error:
-            raise PackError(f"{self.path} cannot be read: {first_line(error)}") from error
+            raise PackError(f"{self.path} cannot be read: {first_line(error, 1000)}") from error
 
     def _table(self, columns: Iterable[str], chosen: pc.Expression | None = None) -> pa.Table:
         columns = list(columns)

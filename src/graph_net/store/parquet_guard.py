@@ -227,7 +227,7 @@ def _open(part: Path, by_dictionary: bool = False) -> Iterator[pq.ParquetFile]:
             with pq.ParquetFile(file, read_dictionary=paths if by_dictionary else None) as parquet:
                 yield parquet
     except pa.ArrowException as error:
-        raise ParquetError(f"{part}: {first_line(error)}") from error
+        raise ParquetError(f"{part}: {first_line(error, 500)}") from error
 
 
 def _repeated_bytes(pages: list[Page]) -> int:
