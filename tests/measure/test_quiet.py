@@ -110,7 +110,7 @@ def test_builders_go_on_elsewhere_until_quiet_is_asked_for(tmp_path: Path) -> No
     place = tmp_path / "place"
     place.mkdir()
     mine = sorted(os.sched_getaffinity(0))
-    cores = Cores(kept=frozenset(mine[-1:]), others=frozenset(mine[:-1]))
+    cores = Cores(measuring=frozenset(mine[-1:]), others=frozenset(mine[:-1]))
     found = served([Builds("builds", place), Measures("measures", place)], cores, tmp_path / "root")
     assert found["measures"]["cores"] == mine[-1:]
     assert found["measures"]["before"] in ("R", "S", "D")

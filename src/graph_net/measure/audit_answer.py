@@ -8,7 +8,7 @@ parent reads its own clock; ``audit_judge.py`` judges.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import median
@@ -120,7 +120,9 @@ def _run_batch(
 ) -> None:
     """Run one batch, telling the parent before and after."""
     # A CPU has computed when a call returns.
-    wait = torch.cuda.synchronize if device.startswith("cuda") else lambda: None
+    wait: Callable[[], None] = lambda: None
+    if device.startswith("cuda"):
+        wait = torch.cuda.synchronize
     wait()
     say(f"{name} begins")
     for _ in range(calls):
