@@ -8,7 +8,7 @@ parent reads its own clock; ``audit_judge.py`` judges.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import median
@@ -119,10 +119,11 @@ def _run_batch(
     device: str,
 ) -> None:
     """Run one batch, telling the parent before and after."""
-    # A CPU has computed when a call returns.
-    wait: Callable[[], None] = lambda: None
-    if device.startswith("cuda"):
-        wait = torch.cuda.synchronize
+
+    def wait() -> None:
+        if device.startswith("cuda"):  # a CPU has computed when a call returns
+            torch.cuda.synchronize()
+
     wait()
     say(f"{name} begins")
     for _ in range(calls):
