@@ -10,7 +10,7 @@ from functools import partial
 import torch
 
 from benchmarks.common import seconds, show, verdict
-from graph_net.corpus.subgraph_spool import pieces_of
+from graph_net.corpus.subgraph_spool import cut_pieces
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, Role, TensorSpec
 from graph_net.rewrite.carve import Carver
 from graph_net.rewrite.fusible import fusible
@@ -65,7 +65,7 @@ def main() -> int:
     graphs = {len(graph.nodes): graph for graph in map(network, LAYERS)}
 
     def cut(kind: str, graph: Graph) -> Callable[[], object]:
-        return lambda: pieces_of("", graph, kind, kind_of(kind))
+        return lambda: cut_pieces("", graph, kind, kind_of(kind))
 
     def halves(graph: Graph) -> Callable[[], object]:
         names = [node.name for node in graph.nodes]

@@ -21,7 +21,7 @@ import torch
 
 from benchmarks.common import show, verdict
 from graph_net.measure.protocol import Protocol
-from graph_net.measure.timing import CpuClock, compare
+from graph_net.measure.timing import CpuClock, time_arms
 from graph_net.results import Verdict
 
 BURN = """
@@ -115,13 +115,13 @@ def main() -> int:
     with burning():
         for pair in range(given.pairs):
             call = functions[pair % len(functions)]
-            timing, _ = compare(call, call, replace(Protocol(), seed=pair), CpuClock())
+            timing, _ = time_arms(call, call, replace(Protocol(), seed=pair), CpuClock())
             found[timing.verdict] += 1
             apart += one_after_the_other(call, 40)
         base, more, exactly = planted()
         for number in range(given.slowdowns):
             began = time.monotonic()
-            timing, _ = compare(base, more, replace(Protocol(), seed=number), CpuClock())
+            timing, _ = time_arms(base, more, replace(Protocol(), seed=number), CpuClock())
             spent.append(time.monotonic() - began)
             slow[timing.verdict] += 1
     wrong = found[Verdict.FASTER] + found[Verdict.SLOWER]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
-from graph_net.corpus.subjects import subjects
+from graph_net.corpus.subjects import read_subjects
 from graph_net.measure import MeasureLimits, Protocol, measure
 from graph_net.measure.device import describe
-from graph_net.measure.plan import parse_compilers, tasks
+from graph_net.measure.plan import make_tasks, parse_compilers
 from graph_net.score import estimate, load
 from graph_net.store.records import RecordStore
 
@@ -20,9 +20,9 @@ TRACED = Path(__file__).with_name("add_a_compiler.py")
 
 words = sys.argv[1] if len(sys.argv) > 1 else f"eager,{TRACED}:Traced"
 configs = parse_compilers(words)
-graphs = subjects(Pack(shipped_corpus()), GRAPHS)
+graphs = read_subjects(Pack(shipped_corpus()), GRAPHS)
 # 0.1 s is enough to see how it works, not to judge a compiler; graph-net bench takes 5 s.
-todo = tasks(graphs, configs, describe("cpu"), Protocol(seconds=0.1), MeasureLimits())
+todo = make_tasks(graphs, configs, describe("cpu"), Protocol(seconds=0.1), MeasureLimits())
 store = RecordStore(Path("build/records"))
 with store.locked(), store.journal() as journal:
     for record in measure(todo, jobs=2, compilers=[config.name for config in configs]):

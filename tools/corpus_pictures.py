@@ -100,7 +100,7 @@ def main() -> int:
     options.add_argument("--output", type=Path, default=ROOT / "docs")
     options.add_argument("--format", default="svg", choices=("svg", "png"))
     given = options.parse_args()
-    found = counts.load(given.stats)
+    found = counts.load_stats(given.stats)
     with mpl.rc_context(STYLE):
         for name, draw in PICTURES.items():
             place = given.output / f"corpus-{name}.{given.format}"

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
-import os
 import random
-import resource
 import signal
-import struct
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -26,11 +24,15 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from graph_net.graph.allow_list import allowed_overloads
 from graph_net.graph.guard import guarded_call
 from graph_net.graph.targets import allowed_functions
+from graph_net.isolate import INHERITED, Batch, Ending, Limits, Pool
+from graph_net.isolate.deaths import name_of
 from tools.hostile_arguments import arguments_for, exists
 
 MEMORY = 4 << 30
 SECONDS = 5
-"""Of processor time; the machine may be busy."""
+"""Of CPU time; the machine may be busy."""
+PATIENCE = 20
+"""Wall seconds per second of CPU time: a call that waits for ever uses none."""
 BATCH = 500
 # They change how this process works, which a graph may and a long series of calls must not.
 SKIPPED = frozenset(
@@ -44,86 +46,56 @@ torch.autograd.grad_mode._exit_inference_mode
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: what is called, and the text its arguments are drawn from."""
+    """One call: its target, and the seed of its arguments."""
 
     target: str
     seed: str
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
-    """A call that did not come back, and what ended its process."""
+class FatalCall:
+    """A call that did not return, and what ended its process."""
 
     call: Call
     how: str
 
 
 def targets() -> list[str]:
-    """Everything of this torch that a graph may call."""
+    """List everything of this torch that a graph may call."""
     overloads = [f"aten.{name}" for name in allowed_overloads("aten")]
     names = {*overloads, *allowed_functions()} - SKIPPED
     return sorted(name for name in names if exists(name))
 
 
 def calls(count: int, seed: int, names: Sequence[str]) -> list[Call]:
-    """As many calls, each target in turn."""
+    """Return ``count`` calls, each target in turn."""
     return [Call(names[i % len(names)], f"{seed}-{i}") for i in range(count)]
 
 
-def fuzz(series: Sequence[Call], *, seconds: int = SECONDS) -> Iterator[Death]:
+def fuzz(series: Sequence[Call], *, seconds: int = SECONDS) -> Iterator[FatalCall]:
     """Make the calls in child processes; yield those that killed one."""
     torch.set_num_threads(1)  # a forked child has no threads but its own
-    start = 0
-    while start < len(series):
-        batch = series[start : start + BATCH]
-        done, how = _in_child(batch, seconds)
-        if how is None:
-            start += len(batch)
-            continue
-        yield Death(batch[done], how)
-        start += done + 1
+    pool = Pool(Limits(PATIENCE * seconds, MEMORY), sandbox=INHERITED)
+    batches = (series[start : start + BATCH] for start in range(0, len(series), BATCH))
+    work = partial(_make_timed, seconds=seconds)
+    for done in pool.batches(Batch(lambda: work, tuple(batch)) for batch in batches):
+        if done.death is not None:
+            number = done.death.signal
+            late = done.death.ending is Ending.TIMEOUT or number == signal.SIGPROF
+            how = name_of(number) if number else done.death.reason
+            yield FatalCall(done.item, f"over {seconds} s" if late else how)
 
 
-def _in_child(batch: Sequence[Call], seconds: int) -> tuple[int, str | None]:
-    """How many calls came back, and what ended the child if not all did."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        _serve(batch, writer, seconds)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        done = len(pipe.read()) // 4
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        late = number in (signal.SIGALRM, signal.SIGPROF)
-        return done, f"over {seconds} s" if late else signal.Signals(number).name
-    code = os.waitstatus_to_exitcode(status)
-    return done, None if done == len(batch) else f"exit {code}"
-
-
-def _serve(batch: Sequence[Call], writer: int, seconds: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _make_timed(call: Call, seconds: int) -> None:
+    """Make one call; the kernel ends the process after these seconds of CPU time."""
     faulthandler.disable()
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    for ended in (signal.SIGALRM, signal.SIGPROF):
-        signal.signal(ended, signal.SIG_DFL)
-    try:
-        for index, call in enumerate(batch):
-            signal.setitimer(signal.ITIMER_PROF, seconds)
-            signal.alarm(20 * seconds)  # a call that waits for ever uses no processor
-            make(call)
-            os.write(writer, struct.pack("I", index))
-    finally:
-        os._exit(0)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    make(call)
 
 
 def make(call: Call) -> None:
-    """Make one call the way a run does; what it raises is an answer like any other."""
+    """Make one call the way a run does; an exception is an answer like any other."""
     rng = random.Random(call.seed + call.target)  # noqa: S311 - repeatable, not secret
     args, kwargs = arguments_for(call.target, rng)
     try:
@@ -149,9 +121,9 @@ def main() -> None:
         return
     names = [name for name in targets() if chosen.only in name]
     deaths = 0
-    for death in fuzz(calls(chosen.calls, chosen.seed, names)):
+    for fatal in fuzz(calls(chosen.calls, chosen.seed, names)):
         deaths += 1
-        print(f"{death.how}: {death.call.target}={death.call.seed}", flush=True)
+        print(f"{fatal.how}: {fatal.call.target}={fatal.call.seed}", flush=True)
     print(f"{chosen.calls} calls of {len(names)} targets, {deaths} of which did not come back")
     sys.exit(1 if deaths else 0)
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from graph_net.capture.initialiser_store import InitialiserStore, record_initialisers
 from graph_net.capture.zoo import available, load
 from graph_net.capture.zoo.variant import model_name
-from graph_net.corpus.outputs import OutputKind, look_at_all, looks, summary
+from graph_net.corpus.outputs import OutputKind, observe_all, read_looks, summarize_outputs
 from graph_net.corpus.pack import Pack
 from graph_net.corpus.revalue import revalue
 from graph_net.corpus.sample import sample
@@ -74,11 +74,11 @@ def count(pack: Pack, given: argparse.Namespace) -> None:
     names = [name for name, graph in pack.graphs(small) if rough_flops(graph) <= given.most_flops]
     memory = None if given.device == "cuda" else int(given.gigabytes * 2**30)
     limits = Limits(given.seconds, memory)
-    for seen in look_at_all(pack, names, given.keep, given.jobs, limits, given.device):
+    for seen in observe_all(pack, names, given.keep, given.jobs, limits, given.device):
         if seen.kind is not OutputKind.LIVELY:
             print(seen, flush=True)
-    chosen = [seen for seen in looks(given.keep) if seen.name in set(names)]
-    print(summary(chosen, len(drawn)))
+    chosen = [seen for seen in read_looks(given.keep) if seen.name in set(names)]
+    print(summarize_outputs(chosen, len(drawn)))
 
 
 def rough_flops(graph: Graph) -> int:

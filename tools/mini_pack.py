@@ -9,14 +9,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from graph_net.corpus.mini import FILE, load
+from graph_net.corpus.mini import FILE, load_mini
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.shipped import MINI, shipped_corpus
 
 
 def write_mini_pack(corpus: Path, target: Path) -> int:
     """Write the selection of a corpus as a pack of its own; how many graphs it has."""
-    names = [graph.name for graph in load(corpus / FILE).graphs]
+    names = [graph.name for graph in load_mini(corpus / FILE).graphs]
     pack = Pack(corpus)
     rows = pack.rows_of(names, [*pack.columns, "graph"])
     shutil.rmtree(target, ignore_errors=True)

@@ -90,7 +90,7 @@ def test_a_record_imports_no_file_and_starts_no_program(
     assert cli("ingest", tmp_path / "lines.jsonl", "-o", records).code == 0
     answer = cli("bisect", three, "--records", records, "-o", found, "-j", "1")
     assert answer.code == 1
-    assert "one is passed over: " in answer.err
+    assert "one is skipped: " in answer.err
     assert "on the command line" in answer.err
     assert "1 of 1: eager on one" in answer.err  # the rest goes on
     assert not (tmp_path / "harmed").exists()

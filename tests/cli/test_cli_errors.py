@@ -84,12 +84,14 @@ def test_a_question_that_is_none(cli: Cli, pack: Path, tmp_path: Path) -> None:
         text = sentence(cli, *words, "--where", "size > 3")
         assert 'column "size" not found' in text
         assert "Columns: name, id, " in text
-    assert "one question at a time" in sentence(cli, "list", pack, "--where", "true); SELECT (1")
+    assert "give one statement at a time" in sentence(
+        cli, "list", pack, "--where", "true); SELECT (1"
+    )
     assert "cannot answer" in sentence(cli, "list", pack, "--order", "size")
 
 
 def test_a_device_that_is_not_there(cli: Cli, zoo: Path) -> None:
-    assert "no device 'gpu'" in sentence(cli, "run", zoo / "noisy", "--device", "gpu")
+    assert "'gpu' is not a device" in sentence(cli, "run", zoo / "noisy", "--device", "gpu")
 
 
 def test_a_graph_too_large_to_run(cli: Cli, zoo: Path) -> None:

@@ -25,7 +25,7 @@ def test_its_own_reader_finds_no_fault_and_reads_the_graphs(tmp_path: Path) -> N
         writer.flush()
         writer.add("g3", some_graph(3))  # a second part
     pack = Pack(tmp_path)
-    stats.count(pack).save(tmp_path / stats.FILE)
+    stats.count_pack(pack).save(tmp_path / stats.FILE)
     with pytest.raises(SystemExit):
         main(["corpus", "card", str(tmp_path), "--published", "2026-01-01"])
     dataset = mlcroissant.Dataset(str(tmp_path / "croissant.json"))
@@ -39,7 +39,7 @@ def test_its_own_reader_finds_no_fault_and_reads_the_graphs(tmp_path: Path) -> N
 
 def test_the_shipped_one_reads() -> None:
     place = shipped_corpus()
-    found = stats.load(place / stats.FILE)
+    found = stats.load_stats(place / stats.FILE)
     tree = json.loads((place / "croissant.json").read_text("utf-8"))
     digests = {f["name"]: f["sha256"] for f in tree["distribution"] if "sha256" in f}
     assert digests == found.parts

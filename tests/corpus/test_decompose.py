@@ -17,7 +17,7 @@ from cli.conftest import cli as cli
 from graph_net.corpus.decompose import Decomposition
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.query import select
-from graph_net.corpus.subgraph_spool import Notes, SubgraphSpool, encoded, pieces_of
+from graph_net.corpus.subgraph_spool import Notes, SubgraphSpool, cut_pieces, encode_pieces
 from graph_net.corpus.subgraph_stats import BEGIN, END, count_subgraphs, with_subgraphs
 from graph_net.corpus.subgraphs import MODELS_NAMED, merge_rows, subgraph_row
 from graph_net.graph import Graph, Input, Level, Node, Normal, Provenance, Ref, Role, TensorSpec
@@ -90,7 +90,7 @@ def test_rows_of_tasks_and_blocks(pack: Pack, tmp_path: Path) -> None:
 
 
 def test_what_computes_nothing_is_left_out() -> None:
-    pieces = pieces_of("s", stack_of_layers(2), "sole_op", kind_of("sole_op"))
+    pieces = cut_pieces("s", stack_of_layers(2), "sole_op", kind_of("sole_op"))
     assert pieces.notes.groups == 6
     assert pieces.notes.trivial == 2
     assert not any("aten.view.default" in row["operators"] for row in pieces.rows)
@@ -136,7 +136,7 @@ def test_failures_are_kept_and_tried_again_when_asked(pack: Pack, tmp_path: Path
     spool = SubgraphSpool(tmp_path / "work")
     decomposition = Decomposition(pack, ["task"], spool)
     graph = decomposition.ids["testing/stack2"]
-    spool.put(graph, "task", encoded([], Notes("testing/stack2", "task", failed="too slow")))
+    spool.put(graph, "task", encode_pieces([], Notes("testing/stack2", "task", failed="too slow")))
     assert "testing/stack2" not in decomposition.missing()
     assert "testing/stack2" in decomposition.missing(retry=True)
 

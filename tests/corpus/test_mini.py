@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corpus.some_graphs import some_graph
-from graph_net.corpus.mini import load, select_mini
+from graph_net.corpus.mini import load_mini, select_mini
 from graph_net.corpus.mini_time import eager_seconds
 from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.corpus.shipped import mini_names
@@ -93,7 +93,7 @@ def test_the_shipped_selection_lies_beside_the_parts(
     chosen = select_mini([row("b", "x"), row("a", "y")], lambda name: 0.01, 2, "here")
     chosen.save(tmp_path / "mini.json")
     assert mini_names() == ["a", "b"]
-    assert load(tmp_path / "mini.json") == chosen
+    assert load_mini(tmp_path / "mini.json") == chosen
 
 
 def test_a_graph_is_timed_in_a_process_of_its_own(tmp_path: Path) -> None:

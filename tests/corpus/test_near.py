@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_net.corpus.suggest import near_names, suggestion
+from graph_net.corpus.suggest import near_names, suggest
 
 NAMES = ["timm/resnet18", "monai/resnet18", "torchvision/alexnet", "torchvision/resnet50"]
 
@@ -19,6 +19,4 @@ def test_a_slip_of_the_pen_is_found() -> None:
 
 def test_where_nothing_is_near_some_names_are_told() -> None:
     assert near_names("zzzz", NAMES) == []
-    assert (
-        suggestion("zzzz", NAMES) == "it has timm/resnet18, monai/resnet18, torchvision/alexnet …"
-    )
+    assert suggest("zzzz", NAMES) == "it has timm/resnet18, monai/resnet18, torchvision/alexnet …"

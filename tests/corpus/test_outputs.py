@@ -17,15 +17,15 @@ from graph_net.corpus.outputs import (
     END,
     Look,
     OutputKind,
-    _seen,
+    _look_of,
     count_outputs,
     digest_of,
-    interval,
     kind_of,
-    look,
-    look_at_all,
-    looks,
-    summary,
+    observe,
+    observe_all,
+    read_looks,
+    summarize_outputs,
+    wilson_interval,
     with_outputs,
 )
 from graph_net.corpus.pack import Pack, PackError, PackWriter
@@ -73,27 +73,27 @@ def test_graphs_run_in_confined_processes_and_a_second_run_goes_on(
 ) -> None:
     keep = tmp_path / "kept.jsonl"
     limits = Limits(60, 8 << 30)
-    assert [one.kind for one in look_at_all(pack, ["lively"], keep, 1, limits)] == [
+    assert [one.kind for one in observe_all(pack, ["lively"], keep, 1, limits)] == [
         OutputKind.LIVELY
     ]
     with keep.open("a") as file:
         file.write('{"name": "torn')
-    again = list(look_at_all(pack, ["lively", "constant"], keep, 2, limits))
+    again = list(observe_all(pack, ["lively", "constant"], keep, 2, limits))
     assert [(one.name, one.kind) for one in again] == [("constant", OutputKind.CONSTANT)]
 
 
 def test_what_was_seen_of_other_values_does_not_count(tmp_path: Path) -> None:
-    seen = look("g", to_bytes(graph_of("torch.relu")), "cpu")
+    seen = observe("g", to_bytes(graph_of("torch.relu")), "cpu")
     keep = tmp_path / "kept.jsonl"
     keep.write_text("")
-    assert looks(keep, {"g": seen.digest}) == []
+    assert read_looks(keep, {"g": seen.digest}) == []
     assert seen.digest == digest_of(to_bytes(graph_of("torch.relu")))
     assert seen.digest != digest_of(to_bytes(graph_of("torch.zeros_like")))
 
 
 def test_counts_are_of_the_graphs_a_pack_holds_now(pack: Pack, tmp_path: Path) -> None:
     keep = tmp_path / "kept.jsonl"
-    list(look_at_all(pack, ["lively", "constant"], keep, 1, Limits(60, 8 << 30)))
+    list(observe_all(pack, ["lively", "constant"], keep, 1, Limits(60, 8 << 30)))
     with keep.open("a") as file:
         file.write(keep.read_text().splitlines()[0].replace('"digest": "', '"digest": "0') + "\n")
     assert count_outputs(pack, keep).startswith("2 of 2 graphs were run on values")
@@ -102,7 +102,7 @@ def test_counts_are_of_the_graphs_a_pack_holds_now(pack: Pack, tmp_path: Path) -
 
 
 def test_a_file_that_is_not_there_is_named(pack: Pack, tmp_path: Path) -> None:
-    with pytest.raises(PackError, match=r"nothing kept at .*gone\.jsonl"):
+    with pytest.raises(PackError, match=r"no file .*gone\.jsonl"):
         count_outputs(pack, tmp_path / "gone.jsonl")
 
 
@@ -112,21 +112,21 @@ def test_a_graph_that_fails_is_not_counted_among_those_that_ran() -> None:
         Look("b", "", OutputKind.CONSTANT),
         Look("c", "", OutputKind.UNKNOWN),
     ]
-    text = summary(seen, 9)
+    text = summarize_outputs(seen, 9)
     assert text.startswith("2 of 9 graphs were run on values (1 more were not run to their end)")
     assert "50.0 % tell nothing" in text
 
 
 def test_the_interval_is_wilsons() -> None:
-    low, high = interval(0, 300)
+    low, high = wilson_interval(0, 300)
     assert low == 0
     assert high == pytest.approx(0.0126, abs=1e-4)
-    assert interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert wilson_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
 
 
 @pytest.mark.parametrize("answer", [None, 7, {}, {"kind": "nonsense"}, {"kind": "lively"}])
 def test_a_process_that_says_rubbish_is_unknown(answer: Any) -> None:
-    seen = _seen(Finished(("name", b"graph"), (answer,), None, 1.0))
+    seen = _look_of(Finished(("name", b"graph"), (answer,), None, 1.0))
     assert (seen.name, seen.kind) == ("name", OutputKind.UNKNOWN)
     assert seen.reason.startswith("wrote something that is not an answer")
 
@@ -134,6 +134,6 @@ def test_a_process_that_says_rubbish_is_unknown(answer: Any) -> None:
 def test_what_a_process_died_of_is_kept(
     pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "look", lambda *_: os.kill(os.getpid(), signal.SIGUSR2))
-    (seen,) = look_at_all(pack, ["lively"], tmp_path / "kept.jsonl", 1, Limits(60, 8 << 30))
+    monkeypatch.setattr(outputs, "observe", lambda *_: os.kill(os.getpid(), signal.SIGUSR2))
+    (seen,) = observe_all(pack, ["lively"], tmp_path / "kept.jsonl", 1, Limits(60, 8 << 30))
     assert (seen.kind, seen.reason) == (OutputKind.UNKNOWN, "died of SIGUSR2")

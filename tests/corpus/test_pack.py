@@ -228,7 +228,7 @@ def test_any_text_is_a_name(tmp_path: Path, name: str) -> None:
 
 
 def test_what_is_no_pack(tmp_path: Path) -> None:
-    with pytest.raises(PackError, match="does not exist; `graph-net import` makes a pack"):
+    with pytest.raises(PackError, match="does not exist; make a pack with `graph-net import`"):
         Pack(tmp_path / "nowhere")
     with pytest.raises(PackError, match="holds no part"):
         Pack(tmp_path)
@@ -236,7 +236,7 @@ def test_what_is_no_pack(tmp_path: Path) -> None:
     with pytest.raises(PackError, match="cannot be read"):
         Pack(tmp_path)
     pq.write_table(pa.table({"name": ["a"]}), tmp_path / "part-00000.parquet")
-    with pytest.raises(PackError, match="is no pack: it lacks category"):
+    with pytest.raises(PackError, match="is not a pack: it lacks category"):
         Pack(tmp_path)
     with pytest.raises(PackError, match="is a file"):
         PackWriter(tmp_path / "part-00000.parquet")

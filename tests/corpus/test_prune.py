@@ -36,7 +36,7 @@ def test_only_parts_that_hold_one_are_written_again(pack: Pack) -> None:
 
 
 def test_mistakes_are_told(pack: Pack, cli: Cli) -> None:
-    with pytest.raises(PackError, match="one part"):
+    with pytest.raises(PackError, match="a single part"):
         prune(Pack(pack.parts[0]), ["a"])
     done = cli("corpus", "prune", str(pack.path))
     assert done.code == 1

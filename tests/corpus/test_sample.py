@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_net.corpus.pack import PackError
-from graph_net.corpus.sample import sample, shares
+from graph_net.corpus.sample import allot, sample
 
 ROWS: list[dict[str, Any]] = [
     {"name": f"{library}/{number}", "library": library, "category": category}
@@ -43,7 +43,7 @@ def test_an_unknown_column_is_named() -> None:
 @given(st.lists(st.integers(1, 50), max_size=8), st.integers(0, 120))
 def test_shares_add_up_and_never_exceed_what_there_is(sizes: list[int], count: int) -> None:
     kinds = {(str(i),): size for i, size in enumerate(sizes)}
-    given_out = shares(kinds, count)
+    given_out = allot(kinds, count)
     assert sum(given_out.values()) == min(count, sum(sizes))
     assert all(0 <= given_out[kind] <= kinds[kind] for kind in kinds)
     if count >= len(kinds):

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.golden.runs import Again
+from graph_net.golden.runs import Rerun
 from graph_net.golden.store import GoldenRun
-from graph_net.golden.verdict import Standing, Verified, judged, ratio, verified
+from graph_net.golden.verdict import (
+    RerunVerdict,
+    Standing,
+    compare_with_golden,
+    judge_rerun,
+    time_ratio,
+)
 from graph_net.measure import Protocol
 from graph_net.results import (
     Config,
@@ -66,8 +72,8 @@ def record(
     )  # fmt: skip
 
 
-def against(now: Record, then: Record | None = None, **bounds: float) -> Verified:
-    return verified(GoldenRun(then or record(), Protocol(), ""), now, **bounds)
+def against(now: Record, then: Record | None = None, **bounds: float) -> RerunVerdict:
+    return compare_with_golden(GoldenRun(then or record(), Protocol(), ""), now, **bounds)
 
 
 def test_equal_outputs_and_times_hold() -> None:
@@ -142,14 +148,14 @@ def test_a_failure_here_is_a_regression_and_a_machines_fault_is_none() -> None:
 
 
 def test_what_cannot_be_compared_says_why() -> None:
-    assert judged(Again("n", None, problem="n.json is damaged")).standing is Standing.DAMAGED
+    assert judge_rerun(Rerun("n", None, problem="n.json is damaged")).standing is Standing.DAMAGED
     there = record(failure=Failure(Stage.COMPILE, Symptom.TIMEOUT, "late"), told=False)
-    found = judged(Again("n", GoldenRun(there, Protocol(), "")))
+    found = judge_rerun(Rerun("n", GoldenRun(there, Protocol(), "")))
     assert (found.standing, found.reason) == (Standing.NO_REFERENCE, "compile timeout there")
     run = GoldenRun(record(), Protocol(), "")
-    assert judged(Again("n", run, problem="x")).standing is Standing.NOT_JUDGED
-    assert judged(Again("n", run, problem="x", damaged=True)).standing is Standing.DAMAGED
-    assert judged(Again("n", run, record())).standing is Standing.HOLDS
+    assert judge_rerun(Rerun("n", run, problem="x")).standing is Standing.NOT_JUDGED
+    assert judge_rerun(Rerun("n", run, problem="x", damaged=True)).standing is Standing.DAMAGED
+    assert judge_rerun(Rerun("n", run, record())).standing is Standing.HOLDS
 
 
 @given(st.floats(1e-7, 10), st.floats(1e-7, 10), st.integers(1, 20), st.integers(1, 8))
@@ -157,7 +163,7 @@ def test_a_ratio_turned_round_is_the_ratio_of_the_others(
     first: float, second: float, blocks: int, per_block: int
 ) -> None:
     a, b = timing(first, 0.1, blocks, per_block), timing(second, 0.1, 10, 2)
-    there, back = ratio(a, b, "candidate"), ratio(b, a, "candidate")
+    there, back = time_ratio(a, b, "candidate"), time_ratio(b, a, "candidate")
     assert there.value == pytest.approx(1 / back.value)
     assert (there.low, there.high) == pytest.approx((1 / back.high, 1 / back.low))
     assert there.low <= there.value <= there.high
@@ -165,4 +171,4 @@ def test_a_ratio_turned_round_is_the_ratio_of_the_others(
 
 def test_a_block_length_that_does_not_fit_is_no_crash() -> None:
     odd = replace(timing(1e-3), per_block=7)
-    assert ratio(odd, replace(odd, per_block=0), "eager").value == pytest.approx(1.0)
+    assert time_ratio(odd, replace(odd, per_block=0), "eager").value == pytest.approx(1.0)

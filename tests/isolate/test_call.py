@@ -76,7 +76,7 @@ def test_an_answer_comes_back() -> None:
         (lambda: says_rubbish(b'{"error": []}'), LIMITS, RUBBISH),
         (lambda: says_rubbish(b'{"error": 7}'), LIMITS, RUBBISH),
         (lambda: says_rubbish(b'"an error"'), LIMITS, RUBBISH),
-        (raises_something_unspeakable, LIMITS, "its text cannot be had: RuntimeError"),
+        (raises_something_unspeakable, LIMITS, "its text cannot be read: RuntimeError"),
         (lambda: object(), LIMITS, "TypeError"),
     ],
 )

@@ -21,19 +21,19 @@ threading.Event().wait()
 
 
 def test_a_quarter_of_the_cores_is_kept_and_at_most_four() -> None:
-    assert Cores.divided(range(16)) == Cores(frozenset({12, 13, 14, 15}), frozenset(range(12)))
-    assert Cores.divided(range(100)).kept == frozenset({96, 97, 98, 99})
-    assert Cores.divided([3, 1, 5, 7]) == Cores(frozenset({7}), frozenset({1, 3, 5}))
+    assert Cores.divide(range(16)) == Cores(frozenset({12, 13, 14, 15}), frozenset(range(12)))
+    assert Cores.divide(range(100)).measuring == frozenset({96, 97, 98, 99})
+    assert Cores.divide([3, 1, 5, 7]) == Cores(frozenset({7}), frozenset({1, 3, 5}))
 
 
 def test_where_cores_are_few_all_are_everybodys() -> None:
-    assert Cores.divided([0, 1]) == Cores(frozenset({0, 1}), frozenset({0, 1}))
+    assert Cores.divide([0, 1]) == Cores(frozenset({0, 1}), frozenset({0, 1}))
 
 
 def test_the_cores_are_those_this_process_may_use() -> None:
     mine = os.sched_getaffinity(0)
-    found = Cores.divided()
-    assert found.kept | found.others == mine
+    found = Cores.divide()
+    assert found.measuring | found.others == mine
 
 
 def test_every_thread_of_a_process_and_of_its_children_is_moved() -> None:

@@ -91,7 +91,7 @@ def by_a_preparation(act: Act) -> str:
 def by_a_lane(act: Act) -> str:
     lane: Lane[Any] = Lane(lambda: lambda _: act(), 1, LIMITS, INHERITED, starting=0)
     lane.give(0)
-    while not (found := lane.finished()):
+    while not (found := lane.take_finished()):
         wait(lane.descriptors(), timeout=0.5)
     lane.stop()
     return failure_of_end(found[0], Stage.COMPILE).message
@@ -121,13 +121,13 @@ def by_listening(act: Act, tmp_path: Path) -> str:
 
 
 def by_looking(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(outputs, "look", lambda *_: act())
-    (seen,) = outputs.look_at_all(pack, ["small"], tmp_path / "kept", 1, LIMITS)
+    monkeypatch.setattr(outputs, "observe", lambda *_: act())
+    (seen,) = outputs.observe_all(pack, ["small"], tmp_path / "kept", 1, LIMITS)
     return seen.reason
 
 
 def by_decomposing(act: Act, tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(decompose, "pieces_of", lambda *_: act())
+    monkeypatch.setattr(decompose, "cut_pieces", lambda *_: act())
     made = decompose.Decomposition(pack, ["task"], SubgraphSpool(tmp_path / "spool"))
     list(made.run(made.missing(), 1, BUDGET))
     (notes,) = made.notes()

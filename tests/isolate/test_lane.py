@@ -38,7 +38,7 @@ def asked(lane: Lane[str], item: str) -> Finished[str]:
     lane.give(item)
     while True:
         wait(lane.descriptors())
-        for done in lane.finished():
+        for done in lane.take_finished():
             return done
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graph_net.isolate import Limits, call
-from graph_net.isolate.workdir import remove_tree, temporary_place
+from graph_net.isolate.workdir import remove_tree, temporary_directory
 
 LIMITS = Limits(60, 8 << 30)
 
@@ -93,7 +93,7 @@ def test_fifos_and_directories_that_cannot_be_read_go(place: Path) -> None:
 
 def test_a_temporary_place_is_gone_after_an_error() -> None:
     made: list[Path] = []
-    with suppress(KeyError), temporary_place() as place:
+    with suppress(KeyError), temporary_directory() as place:
         (place / "x").mkdir()
         made.append(place)
         raise KeyError

@@ -18,11 +18,11 @@ SCOPED = landlock.abi() >= landlock.SCOPED_SIGNALS
 EXPECTED = {
     "HalfACharacter": (Symptom.UNSUPPORTED, r"aten.\ud800"),
     "LongRefusal": (Symptom.UNSUPPORTED, "xxx"),
-    "Unspeakable": (Symptom.EXCEPTION, "its text cannot be had: SystemExit"),
+    "Unspeakable": (Symptom.EXCEPTION, "its text cannot be read: SystemExit"),
     "Rubbish": (Symptom.EXCEPTION, "something that is not an answer"),
     "DeepRubbish": (Symptom.EXCEPTION, "something that is not an answer"),
     "HugePromise": (Symptom.EXCEPTION, "something that is not an answer"),
-    "BackInTime": (Symptom.EXCEPTION, "is at load after compile"),
+    "BackInTime": (Symptom.EXCEPTION, "announced stage load after compile"),
     "KillsItself": (Symptom.CRASH, "sent itself a signal"),
     "EatsElsewhere": (Symptom.OUT_OF_MEMORY, "held more than the limit"),
     "ForksForEver": (Symptom.CRASH, "started more than 512 processes"),

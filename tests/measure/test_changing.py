@@ -20,7 +20,7 @@ from graph_net.graph import (
 )
 from graph_net.graph.execute import make_inputs
 from graph_net.graph.graph import Role
-from graph_net.measure.changing_inputs import ChangingInputs, choices
+from graph_net.measure.changing_inputs import ChangingInputs, input_choices
 
 SPEC = TensorSpec((6, 4), "float32")
 NUMBERS = TensorSpec((3,), "int64")
@@ -39,15 +39,15 @@ ZEROS = Input("zeros", SPEC, Constant(0.0))
 
 
 def test_data_changes_and_weights_stay() -> None:
-    assert next(choices(graph(X, IDS, WRITTEN, WEIGHT, ZEROS))) == (0, 1)
+    assert next(input_choices(graph(X, IDS, WRITTEN, WEIGHT, ZEROS))) == (0, 1)
 
 
 def test_written_numbers_change_where_nothing_else_does() -> None:
-    assert next(choices(graph(WEIGHT, WRITTEN))) == (1,)
+    assert next(input_choices(graph(WEIGHT, WRITTEN))) == (1,)
 
 
 def test_weights_change_where_there_is_no_data() -> None:
-    assert list(choices(graph(WEIGHT, ZEROS))) == [(0,), ()]
+    assert list(input_choices(graph(WEIGHT, ZEROS))) == [(0,), ()]
 
 
 def moves(seed: int) -> Random:

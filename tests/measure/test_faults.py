@@ -140,10 +140,10 @@ def test_the_time_a_worker_is_stopped_for_is_not_its_own(tmp_path: Path) -> None
         child.stop()
         os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOWAIT)
         time.sleep(0.2)
-        child.go_on()
+        child.resume()
         (stopped,) = struct.unpack_from("d", paused)
         assert stopped >= 0.2
-        assert child.used() < time.monotonic() - began
+        assert child.stage_seconds() < time.monotonic() - began
         os.waitid(os.P_PID, sleeper.pid, os.WCONTINUED | os.WNOWAIT)
     finally:
         sleeper.kill()

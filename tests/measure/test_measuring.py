@@ -16,7 +16,7 @@ from graph_net.isolate.messages import Inbox, encode
 from graph_net.measure import Protocol
 from graph_net.measure.plan import config_of, parse_compilers
 from graph_net.measure.task import Measurement
-from graph_net.measure.verify import check, reference, widen_to_float64, with_exact
+from graph_net.measure.verify import check_outputs, make_reference, widen_to_float64, with_exact
 from graph_net.measure.worker import Worker
 from graph_net.results import Config, ConfigKind, Stage, Symptom
 from graph_net.results.graph_breaks import pieces_text
@@ -66,9 +66,9 @@ def test_a_graph_that_cannot_be_read_fails_at_load() -> None:
 
 def test_float64_shows_who_is_nearer_to_the_truth() -> None:
     graph = case_graph("residual")
-    expected = with_exact(reference(graph, "cpu", 0), graph, "cpu", 0)
+    expected = with_exact(make_reference(graph, "cpu", 0), graph, "cpu", 0)
     assert expected.exact is not None
-    outputs, failure = check(list(expected.outputs), expected)
+    outputs, failure = check_outputs(list(expected.outputs), expected)
     assert failure is None
     assert all(output.t_exact == output.eager_t_exact for output in outputs)
     assert all(output.t_exact is not None and output.t_exact < -3 for output in outputs)
@@ -87,8 +87,8 @@ class Shuffles(torch.nn.Module):
 
 def test_random_numbers_are_no_failure_of_the_compiler() -> None:
     graph = graph_of(Shuffles(), (torch.randn(3),))
-    expected = reference(graph, "cpu", 0)
-    _, failure = check([expected.outputs[0] + 0.1], expected)
+    expected = make_reference(graph, "cpu", 0)
+    _, failure = check_outputs([expected.outputs[0] + 0.1], expected)
     assert failure is not None
     assert failure.symptom is Symptom.NONDETERMINISTIC
 

@@ -19,7 +19,7 @@ from graph_net.isolate.call import call
 from graph_net.measure import placement as module
 from graph_net.measure.device import describe
 from graph_net.measure.placement import Placement, usable_cores
-from graph_net.measure.task import Surroundings
+from graph_net.measure.task import WorkerContext
 from graph_net.measure.worker import Worker
 from graph_net.programs.collection.plan import PendingProgram
 from graph_net.programs.collection.trial import Trial
@@ -57,7 +57,7 @@ def test_caller_and_worker_have_a_core_each_and_get_back_what_they_had() -> None
         with placement:
             assert len(cores_of()) == len(cores_of(thread)) == 1
             assert not cores_of() & cores_of(thread)
-            found = placement.found()
+            found = placement.describe()
             assert isinstance(found, dict)
             assert found["caller"] == [*cores_of()]
             assert {*cores_of(thread)} <= {*found["workers"]}  # type: ignore[misc]
@@ -112,7 +112,7 @@ def test_where_cores_do_not_suffice_nothing_is_bound(threads: int, cores: tuple[
     before = cores_of()
     with Placement(threads, cores) as placement:
         assert cores_of() == before
-        assert placement.found() == f"not placed: {threads} threads on {len(cores)} cores"
+        assert placement.describe() == f"not placed: {threads} threads on {len(cores)} cores"
     assert cores_of() == before
 
 
@@ -182,7 +182,7 @@ class Anything:
 
 def tried(built: Built, place: Path) -> tuple[float, ...]:
     space: Any = Anything(built)
-    around = Surroundings(place, lambda *_: None, lambda: None, time.monotonic)
+    around = WorkerContext(place, lambda *_: None, lambda: None, time.monotonic)
     pending = PendingProgram(Workload("t", "t", "t", ""), "{}")
     program = program_from_json(Trial(space, Task("t", "t", "llvm"), pending).run(around))
     assert program.failure is None, program.failure

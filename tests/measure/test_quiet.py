@@ -19,7 +19,7 @@ from graph_net.isolate.messages import Inbox
 from graph_net.measure import MeasureLimits, Protocol
 from graph_net.measure.arms import Arms
 from graph_net.measure.server import Server
-from graph_net.measure.task import Surroundings
+from graph_net.measure.task import WorkerContext
 from graph_net.measure.timing import is_noisy
 from graph_net.measure.worker import Worker
 from graph_net.results import Failure, Interval, Json, Output, Stage, Timing, Verdict
@@ -40,7 +40,7 @@ class Part:
     place: Path
     limits: MeasureLimits = field(default_factory=MeasureLimits)
 
-    def run(self, around: Surroundings) -> bytes:
+    def run(self, context: WorkerContext) -> bytes:
         raise NotImplementedError
 
     def sandbox(self, workdir: Path) -> Sandbox:
@@ -59,8 +59,8 @@ class Part:
 class Builds(Part):
     """Compiles until the measuring one is done."""
 
-    def run(self, around: Surroundings) -> bytes:
-        around.announce(Stage.COMPILE, {})
+    def run(self, context: WorkerContext) -> bytes:
+        context.announce(Stage.COMPILE, {})
         (self.place / "building").touch()
         wait_until((self.place / "measured").exists)
         return json.dumps({"cores": sorted(os.sched_getaffinity(0))}).encode()
@@ -69,13 +69,13 @@ class Builds(Part):
 class Measures(Part):
     """Measures beside the builder, then asks for quiet."""
 
-    def run(self, around: Surroundings) -> bytes:
-        around.announce(Stage.COMPILE, {})
+    def run(self, context: WorkerContext) -> bytes:
+        context.announce(Stage.COMPILE, {})
         wait_until((self.place / "building").exists)
-        around.wait()
+        context.wait()
         (other,) = set(children_of(os.getppid())) - {os.getpid()}
         before = state_of(other)
-        around.quiet()
+        context.quiet()
         # A signal is on its way when the parent answers.
         wait_until(lambda: state_of(other) == "T")
         (self.place / "measured").touch()
@@ -110,7 +110,7 @@ def test_builders_go_on_elsewhere_until_quiet_is_asked_for(tmp_path: Path) -> No
     place = tmp_path / "place"
     place.mkdir()
     mine = sorted(os.sched_getaffinity(0))
-    cores = Cores(kept=frozenset(mine[-1:]), others=frozenset(mine[:-1]))
+    cores = Cores(measuring=frozenset(mine[-1:]), others=frozenset(mine[:-1]))
     found = served([Builds("builds", place), Measures("measures", place)], cores, tmp_path / "root")
     assert found["measures"]["cores"] == mine[-1:]
     assert found["measures"]["before"] in ("R", "S", "D")

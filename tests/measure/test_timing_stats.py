@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graph_net.measure.stats import block_logs, half_width, interval, judge
+from graph_net.measure.stats import block_logs, half_width, judge, median_interval
 from graph_net.results import Interval, Verdict
 
 QUIET = Interval(1.0, 0.999, 1.001)
@@ -18,21 +18,23 @@ def test_a_block_is_told_by_its_quickest_samples() -> None:
 
 def test_the_interval_holds_the_median() -> None:
     logs = np.random.default_rng(0).normal(0.1, 0.02, 40)
-    found = interval(logs, 0.99)
+    found = median_interval(logs, 0.99)
     assert found.low < np.exp(0.1) < found.high
     assert found.value == pytest.approx(np.exp(np.median(logs)))
 
 
 def test_more_blocks_make_it_narrower() -> None:
     draw = np.random.default_rng(1).normal(0, 0.05, 400)
-    assert half_width(interval(draw, 0.99)) < half_width(interval(draw[:20], 0.99)) / 2
+    assert (
+        half_width(median_interval(draw, 0.99)) < half_width(median_interval(draw[:20], 0.99)) / 2
+    )
 
 
 @pytest.mark.parametrize("blocks", [8, 12, 20, 60])
 def test_the_interval_covers_as_often_as_it_says(blocks: int) -> None:
     draws = np.random.default_rng(3).exponential(1.0, (4000, blocks))
     truth = np.exp(np.log(2.0))
-    held = [found.low <= truth <= found.high for found in (interval(d, 0.99) for d in draws)]
+    held = [found.low <= truth <= found.high for found in (median_interval(d, 0.99) for d in draws)]
     assert np.mean(held) >= 0.983  # four standard errors below 99 %
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graph_net.measure.verify import Reference, check
+from graph_net.measure.verify import Reference, check_outputs
 from graph_net.results import Symptom
 
 
@@ -15,7 +15,7 @@ from graph_net.results import Symptom
 )
 def test_a_wrong_number_of_outputs_is_said_in_words(given: int, wanted: int, words: str) -> None:
     expected = Reference((torch.ones(2),) * wanted, (None,) * wanted, random=False)
-    outputs, failure = check([torch.ones(2)] * given, expected)
+    outputs, failure = check_outputs([torch.ones(2)] * given, expected)
     assert outputs == ()
     assert failure is not None
     assert (failure.symptom, failure.message) == (Symptom.STRUCTURE, words)

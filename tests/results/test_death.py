@@ -13,9 +13,9 @@ from graph_net.isolate.deaths import (
     held_more,
     oom_kills,
     raised,
-    said_rubbish,
     started_more,
     took_longer,
+    wrote_garbage,
 )
 from graph_net.results import RETRIED, Stage, Symptom
 from graph_net.results.death import failure_from
@@ -28,7 +28,7 @@ from graph_net.results.death import failure_from
         (held_more(1 << 30), Symptom.OUT_OF_MEMORY, "held more than the limit of 1.0 GiB"),
         (held_more(None), Symptom.OUT_OF_MEMORY, "the machine ran out of memory"),
         (started_more(9), Symptom.CRASH, "started more than 9 processes at compile"),
-        (said_rubbish("x"), Symptom.EXCEPTION, "wrote something that is not an answer: x"),
+        (wrote_garbage("x"), Symptom.EXCEPTION, "wrote something that is not an answer: x"),
         (Death(Ending.EXCEPTION, "KeyError: 1"), Symptom.EXCEPTION, "KeyError: 1"),
         (Death(Ending.CRASH, "died of SIGILL", 4), Symptom.CRASH, "died of SIGILL at compile"),
         (Death(Ending.KILLED, "killed", 9), Symptom.INFRASTRUCTURE, "killed"),

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from graph_net.graph.work import Work
 from graph_net.measure.device import describe
-from graph_net.measure.peaks import measure_peaks, quickest
+from graph_net.measure.peaks import measure_peaks, time_quickest
 from graph_net.results import Failure, Record, RecordError, Stage, Symptom
 from graph_net.results.peaks import Peaks, identity
 from graph_net.roofline.floor import MARGIN, floor_of, headroom_of, memory_seconds
 from graph_net.roofline.store import (
     Rooflines,
-    cached_peaks,
-    keep_peaks,
+    cache_peaks,
+    read_cached_peaks,
     read_rooflines,
     write_rooflines,
 )
@@ -155,11 +155,11 @@ def test_what_is_kept_beside_records_comes_back_and_damage_is_told(tmp_path: Pat
 
 def test_peaks_are_kept_for_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cached_peaks("id") is None
-    keep_peaks(PEAKS)
-    assert cached_peaks("id") == PEAKS
+    assert read_cached_peaks("id") is None
+    cache_peaks(PEAKS)
+    assert read_cached_peaks("id") == PEAKS
     next((tmp_path / "graph-net" / "roofline").iterdir()).write_text("no")
-    assert cached_peaks("id") is None
+    assert read_cached_peaks("id") is None
 
 
 def test_a_machine_is_the_same_whatever_runs_on_it() -> None:
@@ -186,7 +186,7 @@ def test_peaks_of_this_machine_are_sane(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_first_call_warms_up_and_is_not_the_quickest() -> None:
     calls: list[int] = []
-    assert quickest("cpu", lambda: calls.append(1), spent=0.0) > 0
+    assert time_quickest("cpu", lambda: calls.append(1), spent=0.0) > 0
     assert len(calls) >= 4
 
 

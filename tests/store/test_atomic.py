@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from graph_net.store.atomic import caching, move, replacing, write_bytes, write_text, written
+from graph_net.store.atomic import caching, move, open_atomic, replacing, write_bytes, write_text
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from graph_net.store.atomic import written
-with written(Path(sys.argv[1])) as file:
+from graph_net.store.atomic import open_atomic
+with open_atomic(Path(sys.argv[1])) as file:
     file.write(b"half of it")
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -30,7 +30,7 @@ def names(folder: Path) -> list[str]:
 def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     target = tmp_path / "file.json"
     write_text(target, "old")
-    with written(target) as file:
+    with open_atomic(target) as file:
         file.write("neu, größer".encode())
         file.flush()
         assert target.read_text() == "old"

@@ -11,7 +11,7 @@ import pytest
 from graph_net.store.files import (
     NotRegular,
     TooLarge,
-    matching,
+    list_regular,
     open_regular,
     read_bytes,
     read_text,
@@ -48,7 +48,7 @@ def test_devices_sockets_and_directories_are_refused(
 def test_a_file_is_read_as_far_as_its_limit(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
     assert read_bytes(tmp_path / "file", most=5) == b"12345"
-    with pytest.raises(TooLarge, match="larger than the 4 bytes"):
+    with pytest.raises(TooLarge, match="larger than the limit of 4 bytes"):
         read_bytes(tmp_path / "file", most=4)
 
 
@@ -61,7 +61,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
 def test_files_that_match_come_sorted_and_none_is_a_pipe(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt", "c.bin"):
         (tmp_path / name).touch()
-    assert [path.name for path in matching(tmp_path, "*.txt")] == ["a.txt", "b.txt"]
+    assert [path.name for path in list_regular(tmp_path, "*.txt")] == ["a.txt", "b.txt"]
     os.mkfifo(tmp_path / "d.txt")
     with pytest.raises(NotRegular, match=r"d\.txt"):
-        matching(tmp_path, "*.txt")
+        list_regular(tmp_path, "*.txt")

@@ -48,7 +48,7 @@ def test_a_torn_line_of_any_length_is_cut(tmp_path: Path, torn: int) -> None:
 def test_a_line_that_is_too_long_is_named_and_not_read(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"short\n" + b"x" * (3 << 20) + b"\n")
-    with pytest.raises(TooLarge, match="lines, line 2: longer than the 1 MiB"):
+    with pytest.raises(TooLarge, match="lines, line 2: longer than the limit of 1 MiB"):
         list(whole_lines(path, 1 << 20))
 
 

@@ -75,7 +75,7 @@ def test_a_column_that_is_absent_is_named(part: Path) -> None:
 
 def test_a_file_that_is_no_parquet_is_named(part: Path) -> None:
     part.write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(RecordError, match=r"part-00000\.parquet is no Parquet file"):
+    with pytest.raises(RecordError, match=r"part-00000\.parquet is not a Parquet file"):
         RecordStore(part.parent).final_keys()
 
 
@@ -92,7 +92,7 @@ def test_a_row_that_is_no_record_is_named(part: Path, rest: str) -> None:
 def test_options_that_are_no_object_are_named(part: Path, options: str) -> None:
     changed(part, "options", [options, options])
     for ask in (lambda: load([part.parent]), lambda: compare(part, between=("inductor", "tvm"))):
-        with pytest.raises(RecordError, match="the options of inductor are no JSON object"):
+        with pytest.raises(RecordError, match="the options of inductor are not a JSON object"):
             ask()
 
 

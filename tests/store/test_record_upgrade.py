@@ -72,7 +72,7 @@ def test_damage_is_one_sentence(tmp_path: Path) -> None:
     table = pq.read_table(path)
     rest = pa.array(["{}"], pa.string())
     pq.write_table(table.set_column(table.column_names.index("rest"), "rest", rest), path)
-    with pytest.raises(RecordError, match="no record"):
+    with pytest.raises(RecordError, match="not a record"):
         RecordStore(tmp_path / "old").table(["t"])
 
 

@@ -13,7 +13,7 @@ from graph_net.capture.weights import without_weights
 from graph_net.capture.worker import with_lively_inputs
 from graph_net.capture.zoo.zoo import Call, ZooEntry
 from graph_net.graph import Graph, Provenance
-from graph_net.validate.against_model import against_model
+from graph_net.validate.against_model import compare_with_model
 from graph_net.validate.pool import ValidationItem, validate_all
 
 
@@ -53,7 +53,7 @@ def captured() -> Graph:
 
 
 def test_a_captured_graph_computes_what_its_model_does() -> None:
-    assert against_model(captured(), Zoo()) == (0.0, "")
+    assert compare_with_model(captured(), Zoo()) == (0.0, "")
 
 
 def test_a_graph_that_computes_something_else_is_found() -> None:
@@ -63,7 +63,7 @@ def test_a_graph_that_computes_something_else_is_found() -> None:
         for node in graph.nodes
     ]
     assert nodes != list(graph.nodes)
-    part, wrong = against_model(replace(graph, nodes=tuple(nodes)), Zoo())
+    part, wrong = compare_with_model(replace(graph, nodes=tuple(nodes)), Zoo())
     assert part > 1e-3
     assert "differs" in wrong
 

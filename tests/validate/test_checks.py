@@ -14,13 +14,13 @@ from graph_net.graph import Dtype, Graph, Input, Level, Node, Normal, Ref, Role,
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import CASES, case_graph
 from graph_net.validate.checks import Validation, ValidationLimits
-from graph_net.validate.recapture import normal, recapture
+from graph_net.validate.recapture import normalize, recapture
 from graph_net.validate.report import (
     Requirement,
     State,
     ValidationReport,
+    mark_redundant,
     verdict_from_json,
-    with_redundancy,
 )
 
 FAKE_ALONE = ValidationLimits(real_bytes=0)
@@ -133,7 +133,7 @@ def test_a_tensor_moved_to_where_it_is_may_be_called_by_either_name(dtype: str) 
     assert Requirement.SERIALISABLE not in failed(verdict_of(graph))
     other_name = replace(nodes[1], args=(Ref("moved"), Ref("moved")))
     renamed = replace(graph, nodes=(nodes[0], other_name, nodes[2]))
-    same = normal(renamed).structure == normal(graph).structure
+    same = normalize(renamed).structure == normalize(graph).structure
     assert same == (dtype == "float32")
 
 
@@ -162,7 +162,7 @@ def test_a_graph_without_a_place_to_cut_is_not_decomposable() -> None:
             return tuple(x.chunk(2, 1))
 
     (graph,) = capture(Halves(), (torch.randn(2, 4),)).graphs
-    assert "no place to cut" in failed(verdict_of(graph))[Requirement.DECOMPOSABLE]
+    assert "it cannot be cut" in failed(verdict_of(graph))[Requirement.DECOMPOSABLE]
 
 
 def test_inputs_that_a_run_changes_are_fresh_for_the_next(small: Graph) -> None:
@@ -207,7 +207,7 @@ def test_a_verdict_survives_the_pipe(small: Graph) -> None:
 
 
 def test_redundancy_is_by_structure_and_the_first_name_stays() -> None:
-    told = with_redundancy(
+    told = mark_redundant(
         [ValidationReport("b", "1"), ValidationReport("a", "1"), ValidationReport("c", "2")],
         {"2": "old"},
     )

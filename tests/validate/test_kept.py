@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graph_net.validate.report import Requirement, RequirementResult, State, ValidationReport
-from graph_net.validate.report_file import Kept
+from graph_net.validate.report_file import VerdictFile
 
 
 def a_verdict(name: str, structure: str = "s", state: State = State.PASSED) -> ValidationReport:
@@ -15,7 +15,7 @@ def a_verdict(name: str, structure: str = "s", state: State = State.PASSED) -> V
 
 
 def test_kept_verdicts_are_found_for_the_same_graphs_only(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "in" / "verdicts.jsonl")
+    kept = VerdictFile(tmp_path / "in" / "verdicts.jsonl")
     assert kept.verdicts({"a": "s"}) == []
     with kept:
         for verdict in (a_verdict("a"), a_verdict("b", "old"), a_verdict("c", "")):
@@ -25,7 +25,7 @@ def test_kept_verdicts_are_found_for_the_same_graphs_only(tmp_path: Path) -> Non
 
 
 def test_a_torn_line_costs_one_verdict_and_the_last_word_counts(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "verdicts.jsonl")
+    kept = VerdictFile(tmp_path / "verdicts.jsonl")
     with kept:
         kept.add(a_verdict("a", state=State.FAILED))
         kept.add(a_verdict("b"))

@@ -13,7 +13,7 @@ from graph_net.graph import Graph
 from graph_net.isolate import Finished, Limits
 from graph_net.rewrite.lower import to_aten
 from graph_net.testing.models import case_graph
-from graph_net.validate.pool import ValidationItem, _verdict, validate_all
+from graph_net.validate.pool import ValidationItem, _verdict_of, validate_all
 from graph_net.validate.report import Requirement, ValidationReport
 
 
@@ -78,6 +78,6 @@ def test_what_was_found_before_a_crash_is_kept() -> None:
 
 @pytest.mark.parametrize("answer", [7, {}, {"name": "other"}, [1]])
 def test_what_is_no_verdict_is_not_believed(answer: object) -> None:
-    verdict = _verdict(Finished(ValidationItem("mine", good), (answer,), None, 1.0))
+    verdict = _verdict_of(Finished(ValidationItem("mine", good), (answer,), None, 1.0))
     assert verdict.name == "mine"
     assert "something that is not an answer" in verdict.failures[0].reason

@@ -46,7 +46,7 @@ def bench(
     """
     from graph_net.measure import Protocol, measure
     from graph_net.measure.device import require_device
-    from graph_net.measure.plan import tasks
+    from graph_net.measure.plan import make_tasks
     from graph_net.store.records import RecordStore
 
     options = MeasureOptions(
@@ -67,7 +67,7 @@ def bench(
         done = records.final_keys(retry) if resume else set()
         board = display.board(len(names) * len(configs), until)
         protocol = Protocol(seconds=seconds)
-        todo = tasks(source, configs, described, protocol, options.limits, done, board.skip)
+        todo = make_tasks(source, configs, described, protocol, options.limits, done, board.skip)
         if forms:
             stored_forms = str((path / ".forms").absolute())
             todo = (replace(task, forms=stored_forms) for task in todo)

@@ -23,7 +23,7 @@ def chosen_graphs(
 ) -> GraphSelection:
     """Return names in a fair order, and the graphs in that order."""
     from graph_net.corpus.pack import is_pack
-    from graph_net.corpus.subjects import read_samples, subjects
+    from graph_net.corpus.subjects import read_samples, read_subjects
 
     if isinstance(graphs, Graph | Sequence) and not isinstance(graphs, str):
         return _from_memory(named_graphs(graphs), limit)
@@ -35,7 +35,7 @@ def chosen_graphs(
     chosen = chosen.where(where) if where else chosen
     chosen = chosen.mini() if mini else chosen
     names = list(chosen)[:limit]
-    return names, subjects(chosen.pack, names)
+    return names, read_subjects(chosen.pack, names)
 
 
 def named_graphs(graphs: Graph | Sequence[Graph]) -> dict[str, Graph]:

@@ -49,16 +49,17 @@ def collect_zoos(
     """
     from graph_net.capture.collect import collect
     from graph_net.capture.training import MODES
-    from graph_net.capture.worker import Budget, Spool
+    from graph_net.capture.worker import Spool
     from graph_net.capture.zoo import available, load
     from graph_net.capture.zoo.variant import Variant
     from graph_net.corpus.pack import Pack, is_pack
     from graph_net.corpus.pack_collected import name_of
+    from graph_net.isolate import Limits
 
     if mode not in MODES:
         raise ValueError(f"unknown mode {mode!r}; available: {', '.join(MODES)}")
     names = [name for name in zoos.split(",") if name] or [n for n, ok in available().items() if ok]
-    spool, budget = Spool(work), Budget(seconds, gigabytes)
+    spool, limits = Spool(work), Limits.of(seconds, gigabytes)
     packed = set(Pack(output).names()) if is_pack(output) else set()
     for name in names:
         zoo = Variant(load(name), mode, dtype) if mode != "inference" or dtype else load(name)
@@ -71,7 +72,7 @@ def collect_zoos(
         missing = [e for e, r in stored.items() if r is None or (retry and not r.ok)]
         results = [r for e, r in stored.items() if r is not None and e not in set(missing)]
         with display_of(progress).progress(name, len(missing)) as advance:
-            for result in collect(zoo, missing, spool, jobs or os.cpu_count() or 1, budget):
+            for result in collect(zoo, missing, spool, jobs or os.cpu_count() or 1, limits):
                 results.append(result)
                 advance()
         yield CollectedZoo(name, results)

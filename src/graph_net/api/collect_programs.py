@@ -86,13 +86,13 @@ def collect_programs(
     from graph_net.programs.collection.collect import Collection
     from graph_net.programs.collection.collection_dir import JOURNAL, claim
     from graph_net.programs.collection.publish import store
-    from graph_net.store.lock import held
+    from graph_net.store.lock import hold_lock
 
     display = display_of(progress)
     until = time.monotonic() + parse_seconds(budget) if budget else math.inf
     wanted = _wanted(device, per_task, seed, turn)
     open_bench = _open_cpu if device == "cpu" else _open_cuda
-    with held(work), open_bench(work, jobs, choice, display) as (bench, tasks, known):
+    with hold_lock(work), open_bench(work, jobs, choice, display) as (bench, tasks, known):
         machine = claim(work, bench.device)
         collection = Collection(work / JOURNAL, wanted, bench)
         tally = _measure(collection, _choose(tasks, collection, choice), until, display)

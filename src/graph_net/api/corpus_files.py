@@ -9,12 +9,12 @@ from pathlib import Path
 from graph_net import __version__
 from graph_net.corpus import card, croissant, mini, stats
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.page import tables, with_tables
+from graph_net.corpus.page import make_tables, with_tables
 from graph_net.corpus.prune import prune
 from graph_net.corpus.query import select
 from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
-from graph_net.corpus.verdict_stats import kept_verdicts, verdict_table, with_verdicts
+from graph_net.corpus.verdict_stats import read_verdicts, verdict_table, with_verdicts
 from graph_net.display.display import Display, display_of
 from graph_net.store.files import read_text
 
@@ -32,16 +32,16 @@ def write_stats(
     each table is rewritten.
     """
     source = Pack(pack or shipped_corpus())
-    counts = stats.count(source)
+    counts = stats.count_pack(source)
     counts.save(source.path / stats.FILE)
     _rewrite(page, lambda text: with_tables(text, counts))
-    yield tables(counts)
+    yield make_tables(counts)
     if subgraphs is not None:
         counted = count_subgraphs(Pack(subgraphs))
         _rewrite(page, lambda text: with_subgraphs(text, counted))
         yield subgraph_table(counted)
     if verdicts is not None:
-        table = verdict_table(kept_verdicts(source, verdicts), len(source))
+        table = verdict_table(read_verdicts(source, verdicts), len(source))
         _rewrite(page, lambda text: with_verdicts(text, table))
         yield table
     if outputs is not None:
@@ -61,7 +61,7 @@ def write_mini(
     pack: Path | None, count: int = mini.COUNT, progress: Display | bool = True
 ) -> mini.Mini:
     """Select few quick graphs that cover a pack, write mini.json and return the selection."""
-    from graph_net.corpus.mini_time import eager_seconds, machine
+    from graph_net.corpus.mini_time import describe_machine, eager_seconds
     from graph_net.isolate import Died
 
     source, display = Pack(pack or shipped_corpus()), display_of(progress)
@@ -77,7 +77,7 @@ def write_mini(
 
     # Training steps are counted apart; the selection is of whole models.
     rows = select(source, "NOT list_contains(tags, 'training')")
-    selection = mini.select_mini(rows, seconds, count, machine())
+    selection = mini.select_mini(rows, seconds, count, describe_machine())
     selection.save(source.path / mini.FILE)
     return selection
 
@@ -85,7 +85,7 @@ def write_mini(
 def prune_pack(pack: Path | None, verdicts: Path) -> tuple[list[str], int]:
     """Remove graphs that validation refused; return their names and how many were there."""
     source = Pack(pack or shipped_corpus())
-    refused = [verdict.name for verdict in kept_verdicts(source, verdicts) if not verdict.ok]
+    refused = [verdict.name for verdict in read_verdicts(source, verdicts) if not verdict.ok]
     return refused, prune(source, refused)
 
 
@@ -95,14 +95,14 @@ def write_cards(pack: Path | None, published: str = "") -> tuple[Path, Path]:
     ``published`` is a date, today if empty.
     """
     folder = Pack(pack or shipped_corpus()).path
-    counts = stats.load(folder / stats.FILE)
-    if counts.parts != stats.digests(Pack(folder)):
+    counts = stats.load_stats(folder / stats.FILE)
+    if counts.parts != stats.hash_parts(Pack(folder)):
         raise ValueError(
             f"{folder / stats.FILE} counts other parts; run `graph-net corpus stats` first"
         )
     paths = folder / card.FILE, folder / croissant.FILE
-    paths[0].write_text(card.card(counts, card.packs_beside(folder)), "utf-8")
+    paths[0].write_text(card.make_card(counts, card.packs_beside(folder)), "utf-8")
     date = published or datetime.now(UTC).date().isoformat()
-    sizes = croissant.part_sizes(folder, counts)
-    paths[1].write_text(croissant.croissant(counts, __version__, date, sizes), "utf-8")
+    sizes = croissant.read_part_sizes(folder, counts)
+    paths[1].write_text(croissant.make_croissant(counts, __version__, date, sizes), "utf-8")
     return paths

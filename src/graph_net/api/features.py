@@ -47,15 +47,15 @@ def make_features(
     """
     from graph_net.isolate import Limits, Pool
     from graph_net.programs.features.feature_store import FeatureStore
-    from graph_net.programs.formats import TuningError
+    from graph_net.programs.formats import ReadError
     from graph_net.store.records import RecordStore
 
     if not kinds or not set(kinds) <= set(KINDS):
-        raise TuningError(f"unknown kind in {','.join(kinds)!r}; available: {', '.join(KINDS)}")
+        raise ReadError(f"unknown kind in {','.join(kinds)!r}; available: {', '.join(KINDS)}")
     if "graph" in kinds and graphs is None:
-        raise TuningError("the kind graph needs --graphs PACK")
+        raise ReadError("the kind graph needs --graphs PACK")
     if set(kinds) != {"graph"} and not any(records.glob("programs-*.parquet")):
-        raise TuningError(f"{records} holds no programs")
+        raise ReadError(f"{records} holds no programs")
 
     def make() -> Iterator[FeatureCounts]:
         display, store = display_of(progress), FeatureStore(output)

@@ -11,7 +11,7 @@ from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
     from graph_net.golden.store import GoldenRun
-    from graph_net.golden.verdict import Verified
+    from graph_net.golden.verdict import RerunVerdict
     from graph_net.results import Config
 
 
@@ -33,7 +33,7 @@ def make_reference(
     from graph_net.golden.runs import Lanes, make_golden, stored_keys
     from graph_net.golden.store import GoldenError, GoldenStore
     from graph_net.measure import Protocol
-    from graph_net.measure.plan import tasks
+    from graph_net.measure.plan import make_tasks
     from graph_net.store.records import RecordStore
 
     config = config_of(compiler, GoldenError, "a golden run is of one compiler")
@@ -46,7 +46,7 @@ def make_reference(
     board = display_of(progress).board(len(names), until)
     with RecordStore(output).locked():
         done = set() if again else stored_keys(store, config, described, protocol.hash)
-        todo = tasks(source, [config], described, protocol, options.limits, done, board.skip)
+        todo = make_tasks(source, [config], described, protocol, options.limits, done, board.skip)
         lanes = Lanes(options.processes, options.device, output / ".work", board.watch, until)
         with board.live_view():
             for record in make_golden(store, board.until_budget(todo), lanes, {}):
@@ -67,11 +67,11 @@ def verify_reference(
     gigabytes: float = 8.0,
     timeout: float = 600.0,
     progress: Display | bool = True,
-) -> list[tuple[GoldenRun | None, Verified]]:
+) -> list[tuple[GoldenRun | None, RerunVerdict]]:
     """Repeat a golden run here and return each result beside its reference."""
     from graph_net.golden.runs import Lanes, device_like, run_again
     from graph_net.golden.store import GoldenStore
-    from graph_net.golden.verdict import judged
+    from graph_net.golden.verdict import judge_rerun
     from graph_net.measure.plan import default_jobs
 
     limits = limits_of(gigabytes, timeout)
@@ -84,6 +84,6 @@ def verify_reference(
     results = []
     with display_of(progress).progress("verify", len(names)) as advance:
         for again in run_again(store, names, described, limits, lanes, config):
-            results.append((again.run, judged(again, t, margin)))
+            results.append((again.run, judge_rerun(again, t, margin)))
             advance()
     return sorted(results, key=lambda pair: (pair[1].compiler, pair[1].name))

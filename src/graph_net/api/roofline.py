@@ -81,16 +81,16 @@ def roofline(
 
 def _peaks(device: Device, again: bool, display: Display) -> Peaks:
     from graph_net.results.peaks import identity
-    from graph_net.roofline.store import cached_peaks, keep_peaks
+    from graph_net.roofline.store import cache_peaks, read_cached_peaks
 
-    cached = None if again else cached_peaks(identity(device))
+    cached = None if again else read_cached_peaks(identity(device))
     if cached is not None:
         return cached
     from graph_net.measure.peaks import measure_peaks
 
     display.tell(f"measuring {device.name}, {device.threads} threads …")
     peaks = measure_peaks(device)
-    keep_peaks(peaks)
+    cache_peaks(peaks)
     return peaks
 
 

@@ -64,10 +64,10 @@ def validate(
     from graph_net.isolate import Limits
     from graph_net.validate.checks import ValidationLimits
     from graph_net.validate.pool import validate_all
-    from graph_net.validate.report import with_redundancy
-    from graph_net.validate.report_file import Kept
+    from graph_net.validate.report import mark_redundant
+    from graph_net.validate.report_file import VerdictFile
 
-    file = None if keep is None else Kept(Path(keep))
+    file = None if keep is None else VerdictFile(Path(keep))
     stored = [] if file is None else file.verdicts(dict(chosen.structures))
     verdicts = [verdict for verdict in stored if verdict.ok]  # failures are tried again
     done = {verdict.name for verdict in verdicts}
@@ -85,7 +85,7 @@ def validate(
             if file is not None:
                 file.add(verdict)
             advance(not verdict.ok)
-    return with_redundancy(verdicts)
+    return mark_redundant(verdicts)
 
 
 def candidates(

@@ -1,4 +1,4 @@
-"""The smallest subgraph that still shows what a compiler does wrong."""
+"""Bisection: the smallest subgraph that still shows a compiler's defect."""
 
 from graph_net.bisect.clusters import WitnessCluster, cluster_witnesses
 from graph_net.bisect.problem import LEVEL, Defect, Problem, find_defect

@@ -1,4 +1,4 @@
-"""Witnesses of a whole run, equal ones together."""
+"""Clusters of equal witnesses of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_net.bisect.search import Witness
 
 @dataclass(frozen=True)
 class WitnessCluster:
-    """One defect, as far as one can see: a compiler, a problem and the structure that shows it."""
+    """One apparent defect: a compiler, a problem and the structure that shows it."""
 
     compiler: str
     shown: Defect
@@ -20,16 +20,17 @@ class WitnessCluster:
 
     @property
     def example(self) -> Witness:
-        """The smallest of them."""
+        """The smallest witness."""
         return min(self.witnesses, key=lambda w: (len(w.graph.nodes), w.name))
 
 
 def cluster_witnesses(witnesses: Iterable[Witness]) -> list[WitnessCluster]:
-    """Witnesses of one compiler, problem and structure together, the largest clusters first."""
+    """Group witnesses by compiler, problem and structure, the largest clusters first."""
     groups: defaultdict[tuple[str, Defect, str], list[Witness]] = defaultdict(list)
     for witness in witnesses:
         groups[witness.config.label, witness.shown, witness.graph.structure].append(witness)
-    found = [
-        WitnessCluster(compiler, seen, tuple(some)) for (compiler, seen, _), some in groups.items()
+    clusters = [
+        WitnessCluster(compiler, defect, tuple(group))
+        for (compiler, defect, _), group in groups.items()
     ]
-    return sorted(found, key=lambda c: (-len(c.witnesses), c.compiler, c.example.name))
+    return sorted(clusters, key=lambda c: (-len(c.witnesses), c.compiler, c.example.name))

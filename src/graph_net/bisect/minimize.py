@@ -1,11 +1,11 @@
-"""Delta debugging: a smallest set of which the test still holds, with few tests.
+"""Delta debugging: a smallest set that still passes a test, with few tests.
 
-The set is the calls of a graph in their order. First ranges: the shortest beginning, then the
-shortest end of it, each by halving. Then ddmin (Zeller and Hildebrandt, 2002) on what is left.
+The set is the calls of a graph in order. First ranges: the shortest prefix, then its shortest
+suffix, each by halving. Then ddmin (Zeller and Hildebrandt, 2002) on the rest.
 
-A candidate has one of three outcomes: the test holds, it does not, or there is no test because the
-candidate makes no graph of its own. The third says nothing about smaller candidates, so halving
-never decides by it: it moves to the nearest place where a cut can be made.
+A candidate has one of three outcomes: the test passes, it fails, or it cannot be tested because the
+candidate does not form a graph. The third says nothing about smaller candidates, so halving never
+decides by it: it moves to the nearest position where a cut is possible.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import TypeAlias
 
 Members: TypeAlias = tuple[int, ...]
 First: TypeAlias = Callable[[Sequence[Members]], int | None]
-"""Given candidates, the position of the first one of which the test holds."""
+"""Returns the index of the first candidate that passes the test."""
 Cut: TypeAlias = Callable[[Members], bool]
 """Whether a candidate can be tested at all."""
 LOOKED_AT = 64
-"""Places around a middle that are asked for a cut before a range is left as it is."""
+"""Positions around a middle that are tried for a cut before halving gives up."""
 
 
 def minimize(members: Members, first: First, can_cut: Cut = lambda members: True) -> Members:
-    """Return a subset of which the test holds, and holds no more without any one member.
+    """Return a subset that passes the test, and fails it without any one member.
 
-    It must hold of all members. A member stays, too, if the rest without it cannot be cut;
-    ``first`` passes over such candidates.
+    The whole set must pass. A member also stays if the rest without it cannot be cut; ``first``
+    skips such candidates.
     """
     return ddmin(narrow_range(members, first, can_cut), first)
 
@@ -35,14 +35,14 @@ def minimize(members: Members, first: First, can_cut: Cut = lambda members: True
 def narrow_range(members: Members, first: First, can_cut: Cut = lambda members: True) -> Members:
     """Return the shortest consecutive range that halving finds: its end first, then its start."""
     low, high = 0, len(members)
-    while (middle := _place(low, high, lambda k: can_cut(members[:k]))) is not None:
+    while (middle := _find_cut(low, high, lambda k: can_cut(members[:k]))) is not None:
         if first([members[:middle]]) is not None:
             high = middle
         else:
             low = middle
     members = members[:high]
     low, high = 0, len(members)
-    while (middle := _place(low, high, lambda k: can_cut(members[k:]))) is not None:
+    while (middle := _find_cut(low, high, lambda k: can_cut(members[k:]))) is not None:
         if first([members[middle:]]) is not None:
             low = middle
         else:
@@ -50,18 +50,18 @@ def narrow_range(members: Members, first: First, can_cut: Cut = lambda members: 
     return members[low:]
 
 
-def _place(low: int, high: int, can_cut: Callable[[int], bool]) -> int | None:
-    """Return the place strictly between two that is nearest to their middle and can be cut."""
+def _find_cut(low: int, high: int, can_cut: Callable[[int], bool]) -> int | None:
+    """Return the position strictly between two, nearest to their middle, that can be cut."""
     return next((k for k in islice(_outwards(low, high), LOOKED_AT) if can_cut(k)), None)
 
 
 def _outwards(low: int, high: int) -> Iterator[int]:
-    """Yield the places strictly between two, from the middle outwards."""
+    """Yield the positions strictly between two, from the middle outwards."""
     middle = (low + high) // 2
     for distance in range(high - low):
-        for place in dict.fromkeys((middle - distance, middle + distance)):
-            if low < place < high:
-                yield place
+        for position in dict.fromkeys((middle - distance, middle + distance)):
+            if low < position < high:
+                yield position
 
 
 def ddmin(members: Members, first: First) -> Members:
@@ -71,10 +71,10 @@ def ddmin(members: Members, first: First) -> Members:
         chunks = list(_chunks(members, parts))
         rests = [tuple(chain(*chunks[:i], *chunks[i + 1 :])) for i in range(len(chunks))]
         candidates = [*chunks, *rests] if parts > 2 else chunks  # of two, each is the other's rest
-        found = first(candidates)
-        if found is not None:
-            members = candidates[found]
-            parts = 2 if found < len(chunks) else max(parts - 1, 2)
+        index = first(candidates)
+        if index is not None:
+            members = candidates[index]
+            parts = 2 if index < len(chunks) else max(parts - 1, 2)
         elif parts == len(members):
             return members
         else:

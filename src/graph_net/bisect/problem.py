@@ -1,4 +1,4 @@
-"""What is wrong in a record, and whether two records show the same."""
+"""The defect that a record shows."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ _EAGER = (Stage.LOAD, Stage.EAGER)
 _FORMS = MISMATCHES - {Symptom.NUMERIC}
 _VALUES = frozenset({Symptom.NUMERIC, Symptom.NON_FINITE})
 LEVEL = -3.0
-"""The tolerance level that repro scripts compare at, too, where none is said."""
+"""The default tolerance level, as in repro scripts."""
 
 
 class Problem(StrEnum):
-    """What a compiler can do wrong."""
+    """A kind of defect."""
 
     CRASH = "crash"
-    """It gives no result: it raises, refuses, dies, hangs or takes too much memory."""
+    """No result: it raises, refuses, dies, hangs or takes too much memory."""
     MISMATCH = "mismatch"
-    """It gives another result."""
+    """Another result than eager's."""
     SLOWER = "slower"
-    """It gives it later than eager."""
+    """Slower than eager."""
 
 
 @dataclass(frozen=True)
 class Defect:
-    """A problem as a record shows it; equal ones are taken for the same defect.
+    """A problem as a record shows it; equal ones count as the same defect.
 
-    ``detail`` is what must stay equal while a graph gets smaller: the stage and the symptom, of an
-    exception its masked message, of a crash its signal, of a mismatch whether the form of an
-    output is wrong or its values. What is refused is a list of operators and gets shorter with the
-    graph, so of that the symptom is all.
+    ``detail`` must stay equal while a graph gets smaller: stage and symptom, the masked message of
+    an exception, the signal of a crash, for a mismatch whether the form of an output is wrong or
+    its values. A refusal lists operators and gets shorter with the graph: only its symptom counts.
     """
 
     problem: Problem
@@ -40,7 +39,7 @@ class Defect:
 
 
 def find_defect(record: Record, level: float = LEVEL) -> Defect | None:
-    """What is wrong in a record, if anything is; outputs must pass at this tolerance level."""
+    """Return the defect of a record, if any; outputs must pass at this tolerance level."""
     failure = record.failure
     if failure is None or record.too_noisy:
         if any(output.t is None or output.t > level for output in record.outputs):
@@ -54,9 +53,9 @@ def find_defect(record: Record, level: float = LEVEL) -> Defect | None:
         return Defect(Problem.MISMATCH, "values")
     if failure.symptom in _FORMS:
         return Defect(Problem.MISMATCH, failure.symptom)
-    words = [str(failure.stage), str(failure.symptom)]
+    detail = f"{failure.stage} {failure.symptom}"
     if failure.symptom is Symptom.EXCEPTION:
-        words.append(failure.signature)
+        detail += f" {failure.signature}"
     if failure.signal is not None:
-        words.append(f"signal {failure.signal}")
-    return Defect(Problem.CRASH, " ".join(words))
+        detail += f" signal {failure.signal}"
+    return Defect(Problem.CRASH, detail)

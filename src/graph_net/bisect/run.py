@@ -1,4 +1,4 @@
-"""Bisection over the records of a whole run."""
+"""Bisection of the records of a run."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from graph_net.results import Config, Record
 def select_troubled(
     records: Iterable[Record], problem: Problem | None, level: float, compiler: Config | None = None
 ) -> list[Record]:
-    """The records that show a problem (this one, or any), in the order of compilers and names.
+    """Return the records that show a problem (this one, or any), by compiler and name.
 
-    ``compiler`` is what a user asked for: a name, and options unless any will do.
+    ``compiler`` is the user's choice: a name, with options unless any will do.
     """
-    found = []
+    troubled = []
     for record in records:
-        seen = find_defect(record, level)
-        asked = compiler is None or _asked(record.config, compiler)
-        if seen is not None and asked and problem in (None, seen.problem):
-            found.append(record)
-    return sorted(found, key=lambda record: (record.config.label, record.subject.name))
+        defect = find_defect(record, level)
+        wanted = compiler is None or _is_wanted(record.config, compiler)
+        if defect is not None and wanted and problem in (None, defect.problem):
+            troubled.append(record)
+    return sorted(troubled, key=lambda record: (record.config.label, record.subject.name))
 
 
-def _asked(stored: Config, wanted: Config) -> bool:
+def _is_wanted(stored: Config, wanted: Config) -> bool:
     same = not wanted.options or dict(wanted.options) == dict(stored.options)
     return same and stored.name == wanted.name
 
@@ -38,37 +38,37 @@ def bisect_run(
     records: Iterable[Record],
     graph_of: Callable[[str], Graph],
     settings: BisectSettings,
-    told: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
     typed: Collection[Config] = (),
 ) -> Iterator[Witness]:
-    """A witness for each record that can be shown again; the others are told of.
+    """Yield a witness for each record that can be reproduced; report the others.
 
-    ``graph_of`` gives a graph by its name and raises a ValueError where there is none. Records
-    choose compilers as ``trusted_config`` lets them; ``typed`` are those that a user named.
+    ``graph_of`` returns a graph by its name and raises ValueError if it is missing. Records choose
+    compilers as ``trusted_config`` allows; ``typed`` are those that a user named.
     """
     todo = []
     for record in records:
         try:
             todo.append((record, usable_config(record.config, typed)))
         except CompilerError as error:
-            told(f"{record.subject.name} is passed over: {error}")
+            report(f"{record.subject.name} is skipped: {error}")
     if not todo:
         return
     with trials([config for _, config in todo], settings) as ask:
         for number, (record, config) in enumerate(todo, 1):
-            name, seen = record.subject.name, find_defect(record, settings.level)
-            sought = replace(settings, problem=None if seen is None else seen.problem)
-            told(f"{number} of {len(todo)}: {config.label} on {name}")
+            name, defect = record.subject.name, find_defect(record, settings.level)
+            sought = replace(settings, problem=None if defect is None else defect.problem)
+            report(f"{number} of {len(todo)}: {config.label} on {name}")
             try:
-                yield bisect(name, graph_of(name), config, sought, ask, told)
+                yield bisect(name, graph_of(name), config, sought, ask, report)
             except BisectError as error:
-                told(f"{error}")
+                report(str(error))
             except ValueError as error:
-                told(f"{name} is passed over: {error}")
+                report(f"{name} is skipped: {error}")
 
 
 def usable_config(stored: Config, typed: Collection[Config]) -> Config:
-    """The configuration of a record, if it may be run and can be here; raises CompilerError."""
+    """Return the configuration of a record; raise CompilerError unless it may run here."""
     config = trusted_config(stored, typed)
     require_compiler(config.name, config.options)
     return config

@@ -1,4 +1,4 @@
-"""Bisection of one graph: trials in processes of their own, until nothing can be left out."""
+"""Bisection of one graph: trials in separate processes, until nothing can be left out."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ ONCE = Protocol(
     seconds=0.01, warm_calls=1, warm_seconds=0.0, min_blocks=1, max_blocks=1,
     noise_limit=1e9, exact=False, warm_compile=False,
 )  # fmt: skip
-"""How to look for anything but slowness: compiled once, called a few times."""
+"""The protocol for anything but slowness: compiled once, called a few times."""
 
 
 class BisectError(ValueError):
-    """There is nothing to look for: the whole graph does not show the problem."""
+    """The whole graph does not show the problem."""
 
 
 @dataclass(frozen=True)
 class BisectSettings:
-    """How trials are made."""
+    """The settings of trials."""
 
     device: Device
     problem: Problem | None = None
-    """What to look for; None for whatever the whole graph shows."""
+    """The problem to look for; None for whichever the whole graph shows."""
     level: float = LEVEL
-    """An output that passes only at a higher tolerance level than this is a mismatch."""
+    """An output that passes only above this tolerance level is a mismatch."""
     timing: Protocol = field(default_factory=Protocol)
     limits: MeasureLimits = field(default_factory=MeasureLimits)
     jobs: int = 1
@@ -49,7 +49,7 @@ class BisectSettings:
 
 @dataclass(frozen=True)
 class Witness:
-    """The smallest subgraph that was found, its record, and what it took."""
+    """The smallest subgraph with the defect, its record, and the effort to find it."""
 
     name: str
     graph: Graph
@@ -58,16 +58,16 @@ class Witness:
     record: Record
     trials: int
     calls: int
-    """So many calls the whole graph has."""
+    """The calls of the whole graph."""
     imitated: bool
-    """Whether inputs that the whole graph computes were made to look like what it computes."""
+    """Whether inputs that the whole graph computes imitate the values it computes."""
     held: tuple[tuple[str, str], ...] = ()
-    """Calls that stay only because the rest makes no graph without them, each with the reason."""
+    """Calls that stay only because the rest does not form a graph, each with the reason."""
 
 
 @contextmanager
 def trials(configs: Iterable[Config], settings: BisectSettings) -> Iterator[Ask]:
-    """The processes that trials of these configurations run in, started once for many graphs."""
+    """Start the processes for trials of these configurations, once for many graphs."""
     names = dict.fromkeys(config.name for config in configs)
     for name in names:
         require_compiler(name)
@@ -81,15 +81,15 @@ def bisect(
     config: Config,
     settings: BisectSettings,
     ask: Ask,
-    told: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
 ) -> Witness:
-    """The smallest subgraph of a graph that shows the same problem as the whole.
+    """Return the smallest subgraph that shows the same problem as the whole graph.
 
-    1-minimal: no single call can be left out with the problem still there, except where the rest
-    makes no graph of its own; such calls are the witness's ``held``. ``ask`` is what ``trials``
-    gives; ``told`` hears of progress.
+    1-minimal: the problem disappears without any one call, unless the rest does not form a graph;
+    such calls are the witness's ``held``. ``ask`` comes from ``trials``; ``report`` is called with
+    lines of progress.
     """
-    return _Trials(name, graph, config, settings, ask, told).search()
+    return _Trials(name, graph, config, settings, ask, report).search()
 
 
 class _Trials:
@@ -100,35 +100,39 @@ class _Trials:
         config: Config,
         settings: BisectSettings,
         ask: Ask,
-        told: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self.name, self.graph, self.config, self.settings = name, graph, config, settings
-        self.ask, self.told, self.whole = ask, told, graph
+        self.ask, self.report, self.whole = ask, report, graph
         self.carver = Carver(graph)
         self.uncut: dict[Members, str] = {}
-        """Candidates that make no graph of their own, and why: these were never tried."""
+        """Candidates that do not form a graph, and why: these are never tried."""
         self.recipes: Mapping[str, Recipe] = {}
         self.protocol = settings.timing if settings.problem is Problem.SLOWER else ONCE
         self.wanted: Defect | None = None
-        self.known: dict[Members, tuple[Graph, Record] | None] = {}
-        """What was tried: the piece and its record where they show the problem."""
+        self.tried: dict[Members, tuple[Graph, Record] | None] = {}
+        """Candidates that were tried: the piece and its record if they show the problem."""
         self.least = len(graph.nodes)
         self.trials = 0
 
     def search(self) -> Witness:
-        record = self._whole()
+        record = self._measure_whole()
         assert self.wanted is not None
-        self.told(f"{count_phrase(len(self.graph.nodes), 'call')}: {self._what()}")
+        problem = f"{self.wanted.problem} {self.wanted.detail}".strip()
+        self.report(f"{count_phrase(len(self.graph.nodes), 'call')}: {problem}")
         self._specify()
         self.recipes = value_recipes(
             self.graph, self.settings.device.kind, self.protocol.seed,
             self.settings.limits.memory_bytes / 2**30,
         )  # fmt: skip
         if not self.recipes:
-            self.told("the values inside could not be looked at: pieces get noise as inputs")
+            self.report("the values inside could not be read: pieces get noise as inputs")
         members = minimize(tuple(range(len(self.graph.nodes))), self.first, self.can_cut)
-        piece, record = self.known.get(members) or (self.whole, record)
-        self._tell_uncut()
+        piece, record = self.tried.get(members) or (self.whole, record)
+        if self.uncut:
+            reason, _ = Counter(self.uncut.values()).most_common(1)[0]
+            count = len(self.uncut)
+            self.report(f"{count} candidates could not be cut out and were not tried: {reason}")
         return Witness(
             self.name, piece, self.config, self.wanted, record, self.trials,
             len(self.graph.nodes), bool(self.recipes), self._held(members),
@@ -140,13 +144,7 @@ class _Trials:
         self.carver = Carver(self.graph, self.whole.id)
         missing = sum(not can_cross(node) for node in self.graph.nodes)
         if missing:
-            self.told(f"no cut passes through {missing} values: they are no tensors or unknown")
-
-    def _tell_uncut(self) -> None:
-        if self.uncut:
-            reason, _ = Counter(self.uncut.values()).most_common(1)[0]
-            count = len(self.uncut)
-            self.told(f"{count} candidates could not be cut out and were not tried: {reason}")
+            self.report(f"{missing} values cannot be cut: they are not tensors, or unknown")
 
     def _held(self, members: Members) -> tuple[tuple[str, str], ...]:
         rests = ((i, members[:k] + members[k + 1 :]) for k, i in enumerate(members))
@@ -154,59 +152,59 @@ class _Trials:
             (self.graph.nodes[i].name, self.uncut[rest]) for i, rest in rests if rest in self.uncut
         )
 
-    def _whole(self) -> Record:
-        """The record of the whole graph, which decides what is looked for."""
-        record = self._measured([self.graph])[0]
-        found = find_defect(record, self.settings.level)
-        wrong = found is not None and found.problem is not Problem.SLOWER
+    def _measure_whole(self) -> Record:
+        """Return the record of the whole graph, whose defect is searched for."""
+        record = self._measure([self.graph])[0]
+        defect = find_defect(record, self.settings.level)
+        wrong = defect is not None and defect.problem is not Problem.SLOWER
         if not wrong and self.settings.problem is None:
             self.protocol = self.settings.timing  # neither wrong nor dead: perhaps slow
-            record = self._measured([self.graph])[0]
-            found = find_defect(record, self.settings.level)
+            record = self._measure([self.graph])[0]
+            defect = find_defect(record, self.settings.level)
         sought = self.settings.problem
-        if found is None or (sought is not None and found.problem is not sought):
-            got = self._got(record)
-            raise BisectError(f"{self.name} does not show {sought or 'a problem'}: {got}")
-        self.wanted = found
+        if defect is None or (sought is not None and defect.problem is not sought):
+            result = self._describe_result(record)
+            raise BisectError(f"{self.name} does not show {sought or 'a problem'}: {result}")
+        self.wanted = defect
         return record
 
     def first(self, candidates: Sequence[Members]) -> int | None:
-        """The first candidate that shows the problem; several are tried side by side."""
+        """Return the index of the first candidate with the problem; try several in parallel."""
         for batch in self._batches(candidates):
             pieces = [piece for _, piece in batch]
-            for (members, piece), record in zip(batch, self._measured(pieces), strict=True):
+            for (members, piece), record in zip(batch, self._measure(pieces), strict=True):
                 shows = find_defect(record, self.settings.level) == self.wanted
-                self.known[members] = (piece, record) if shows else None
+                self.tried[members] = (piece, record) if shows else None
                 if shows and len(members) < self.least:
                     self.least = len(members)
-                    self.told(f"{self.least} calls after {self.trials} trials")
-            place = self._known_first(candidates)
-            if place is not None:
-                return place
-        return self._known_first(candidates)
+                    self.report(f"{self.least} calls after {self.trials} trials")
+            index = self._first_tried(candidates)
+            if index is not None:
+                return index
+        return self._first_tried(candidates)
 
     def can_cut(self, members: Members) -> bool:
-        """Whether a candidate makes a graph of its own."""
-        return members in self.known or self._piece(members) is not None
+        """Whether a candidate forms a graph."""
+        return members in self.tried or self._piece(members) is not None
 
-    def _known_first(self, candidates: Sequence[Members]) -> int | None:
-        """The first that shows it, if all before it are known not to or cannot be tried."""
-        for place, members in enumerate(candidates):
+    def _first_tried(self, candidates: Sequence[Members]) -> int | None:
+        """Return the first with the problem, if all before it do not have it or cannot be cut."""
+        for index, members in enumerate(candidates):
             if members in self.uncut:
                 continue
-            if members not in self.known:
+            if members not in self.tried:
                 return None
-            if self.known[members]:
-                return place
+            if self.tried[members]:
+                return index
         return None
 
     def _batches(self, candidates: Sequence[Members]) -> Iterator[list[tuple[Members, Graph]]]:
-        """Candidates that are not known, as pieces; in a batch no two have one id."""
+        """Yield untried candidates as pieces; ids in a batch are distinct."""
         batch: dict[str, tuple[Members, Graph]] = {}
         for members in candidates:
-            if self.known.get(members):
-                break  # whatever comes behind it is not needed
-            if members in self.known:
+            if self.tried.get(members):
+                break  # later candidates are not needed
+            if members in self.tried:
                 continue
             piece = self._piece(members)
             if piece is None:
@@ -232,7 +230,7 @@ class _Trials:
             return None
         return with_recipes(piece, self.graph, self.recipes)
 
-    def _measured(self, graphs: Sequence[Graph]) -> list[Record]:
+    def _measure(self, graphs: Sequence[Graph]) -> list[Record]:
         tasks = [
             Measurement(
                 Subject(graph.id, graph.structure, self.name),
@@ -245,15 +243,11 @@ class _Trials:
             for graph in graphs
         ]
         self.trials += len(tasks)
-        found = {record.subject.id: record for record in self.ask(tasks)}
-        return [found[graph.id] for graph in graphs]
-
-    def _what(self) -> str:
-        assert self.wanted is not None
-        return f"{self.wanted.problem} {self.wanted.detail}".strip()
+        records = {record.subject.id: record for record in self.ask(tasks)}
+        return [records[graph.id] for graph in graphs]
 
     @staticmethod
-    def _got(record: Record) -> str:
+    def _describe_result(record: Record) -> str:
         if record.failure is not None:
             failure = record.failure
             return f"{failure.stage} {failure.symptom}: {headline_of(failure.message)}"

@@ -1,4 +1,4 @@
-"""What the values inside a graph look like, so that a piece of it gets inputs like its own."""
+"""Recipes that imitate the values inside a graph, as inputs for its pieces."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ SECONDS = 300
 def value_recipes(
     graph: Graph, device: str = "cpu", seed: int = 0, gigabytes: float = 8.0
 ) -> dict[str, Recipe]:
-    """For each value that an eager run computes a recipe that imitates it.
+    """Return a recipe that imitates each value of an eager run, by name.
 
-    A tensor of few elements is kept as it is, of others the statistics. The run has a process of
-    its own; where that dies, nothing is known, and the dictionary is empty.
+    Small tensors are stored as they are, of others the statistics. The run has a process of its
+    own; if that dies, the dictionary is empty.
     """
 
     def run() -> str:
         torch.set_num_threads(1)  # the threads of the parent are not in this process
-        inputs = tuple(_imitated(graph, device, seed))
+        inputs = tuple(_imitate(graph, device, seed))
         return to_json(replace(graph, inputs=inputs, nodes=(), output=(), constraints=()))
 
     try:
@@ -41,23 +41,23 @@ def value_recipes(
     return {entry.name: entry.recipe for entry in from_json(text).inputs}
 
 
-def _imitated(graph: Graph, device: str, seed: int) -> list[Input]:
-    """The values of a run, as inputs; each is let go after its last reader."""
+def _imitate(graph: Graph, device: str, seed: int) -> list[Input]:
+    """Return the values of a run, as inputs; each is freed after its last reader."""
     last = last_reads(graph)
     inputs = make_inputs(graph, device, seed)
     values: dict[str, Any] = {e.name: v for e, v in zip(graph.inputs, inputs, strict=True)}
     del inputs
-    found = []
+    entries = []
     with run_context(device, seed):
         for position, node in enumerate(graph.nodes):
             value = values[node.name] = call_node(node, values, torch.device(device))
             entry = _as_input(node, value)
             if entry is not None:
-                found.append(entry)
+                entries.append(entry)
             for name in {node.name, *(ref.name for ref in node.refs)}:
                 if last.get(name, -1) <= position:
                     values.pop(name, None)
-    return found
+    return entries
 
 
 def _as_input(node: Node, value: Any) -> Input | None:
@@ -69,7 +69,7 @@ def _as_input(node: Node, value: Any) -> Input | None:
 
 
 def with_recipes(piece: Graph, whole: Graph, recipes: Mapping[str, Recipe]) -> Graph:
-    """A piece whose inputs that the whole graph computes have these recipes."""
+    """Return the piece with these recipes for the inputs that the whole graph computes."""
     computed = {entry.name for entry in piece.inputs if isinstance(whole.index[entry.name], Node)}
     inputs = tuple(
         replace(entry, recipe=recipes[entry.name])

@@ -1,4 +1,4 @@
-"""A witness on disk: the graph as JSON, and a script that shows the problem."""
+"""The files of a witness: the graph as JSON, and a script that shows the problem."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from graph_net.bisect.search import Witness
 from graph_net.graph import GraphError, to_json
 
 LONGEST_NAME = 150
-"""Letters of a file's name; the end of it tells witnesses apart."""
+"""Characters of a file's name; its end distinguishes witnesses."""
 
 
 @dataclass(frozen=True)
-class Stored:
-    """Where a witness is; without a script, why there is none."""
+class WitnessFiles:
+    """The files of a witness; without a script, the reason."""
 
     graph: Path
     script: Path | None = None
     reason: str = ""
 
 
-def write_witness(witness: Witness, folder: Path, level: float = LEVEL) -> Stored:
-    """Write a witness into a folder, under names made of the compiler's and the graph's.
+def write_witness(witness: Witness, folder: Path, level: float = LEVEL) -> WitnessFiles:
+    """Write a witness into a folder, named after the compiler and the graph.
 
     The script compares at the tolerance level at which the witness was found.
     """
     from graph_net.repro import ReproError, write_script
 
     folder.mkdir(parents=True, exist_ok=True)
-    label = Path(witness.config.name).name  # of a user's file the path is not part of the name
-    words = f"{witness.name}-{label}-{witness.shown.problem}-{witness.graph.id[:8]}"
-    safe = re.sub(r"[^\w.-]+", "_", words, flags=re.ASCII)[-LONGEST_NAME:]
+    label = Path(witness.config.name).name  # without the folders of a user's file
+    name = f"{witness.name}-{label}-{witness.shown.problem}-{witness.graph.id[:8]}"
+    safe = re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII)[-LONGEST_NAME:]
     path = folder / (safe + ".json")
     path.write_text(to_json(witness.graph, indent=1) + "\n", "utf-8")
     try:
         kind = witness.record.device.kind
         text = write_script(witness.name, witness.graph, witness.config, kind, level)
     except (ReproError, GraphError) as error:
-        return Stored(path, reason=str(error))
+        return WitnessFiles(path, reason=str(error))
     script = path.with_suffix(".py")
     script.write_text(text, "utf-8")
-    return Stored(path, script)
+    return WitnessFiles(path, script)

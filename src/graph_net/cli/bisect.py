@@ -14,7 +14,7 @@ from graph_net.display.display import Display
 
 if TYPE_CHECKING:
     from graph_net.bisect import BisectSettings, Witness, WitnessCluster
-    from graph_net.bisect.witness_file import Stored
+    from graph_net.bisect.witness_file import WitnessFiles
 
 DISPLAY = Display()
 NOT_SHOWN = 1
@@ -87,7 +87,7 @@ def _bisect_graph(graph: str, compiler: str, settings: BisectSettings, output: P
     _print_witness(witness, write_witness(witness, output, settings.level))
 
 
-def _print_witness(witness: Witness, files: Stored) -> None:
+def _print_witness(witness: Witness, files: WitnessFiles) -> None:
     for node in witness.graph.nodes:
         reads = ", ".join(ref.name for ref in node.refs)
         out.print(f"{node.name} = {node.target}({reads})", highlight=False)
@@ -124,7 +124,7 @@ def _bisect_run(
         problem, kind = settings.problem or "a problem", settings.device.kind
         DISPLAY.tell(f"no record in {records} shows {problem} on {kind}")
         raise typer.Exit(NOT_SHOWN)
-    files: dict[str, Stored] = {}
+    files: dict[str, WitnessFiles] = {}
     witnesses = []
     for witness in bisect_records(todo, graphs, compiler, settings, DISPLAY):
         witnesses.append(witness)
@@ -135,7 +135,7 @@ def _bisect_run(
         raise typer.Exit(NOT_SHOWN)
 
 
-def _table(clusters: list[WitnessCluster], files: dict[str, Stored]) -> Table:
+def _table(clusters: list[WitnessCluster], files: dict[str, WitnessFiles]) -> Table:
     columns = ("compiler", "problem", "calls", "graphs", "operators", "witness")
     table = new_table(*columns, title="witnesses")
     for cluster in clusters:

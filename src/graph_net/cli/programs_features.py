@@ -38,14 +38,14 @@ def make_features(
     workloads; graph takes the graphs of a pack.
     """
     from graph_net.api import features as api
-    from graph_net.programs.formats import TuningError
+    from graph_net.programs.formats import ReadError
 
     kinds = [name.strip() for name in kind.split(",") if name.strip()]
     try:
         computed = api.make_features(
             records, output, kinds, graphs=graphs, jobs=jobs, seconds=seconds, retry=retry
         )
-    except TuningError as error:
+    except ReadError as error:
         raise typer.BadParameter(str(error)) from error
     for counts in computed:
         err.print(

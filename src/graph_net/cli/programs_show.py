@@ -44,7 +44,7 @@ def show_programs(
 
     Without a task: a table of all tasks. Modules and schedules are read, never run.
     """
-    from graph_net.programs.formats import TuningError
+    from graph_net.programs.formats import ReadError
 
     if sort not in SORTS:
         raise typer.BadParameter(
@@ -56,7 +56,7 @@ def show_programs(
             _show_task(programs.details(task), lines, steps, code, json)
         else:
             _show_tasks(programs.tasks(sort), sort, limit, json)
-    except TuningError as error:
+    except ReadError as error:
         raise typer.BadParameter(str(error)) from error
 
 

@@ -10,15 +10,15 @@ from graph_net.cli.common import err, new_table, out
 
 if TYPE_CHECKING:
     from graph_net.golden.store import GoldenRun
-    from graph_net.golden.verdict import Verified
+    from graph_net.golden.verdict import RerunVerdict
     from graph_net.results import Interval
 
-Results = list[tuple["GoldenRun | None", "Verified"]]
+Results = list[tuple["GoldenRun | None", "RerunVerdict"]]
 
 
 def print_environment(results: Results) -> None:
     """Print the differences between the two machines: what a regression may be due to."""
-    from graph_net.golden.store import machine
+    from graph_net.golden.store import describe_machine
 
     pair = next(((run, v.record) for run, v in results if run and v.record), None)
     if pair is None:
@@ -27,7 +27,7 @@ def print_environment(results: Results) -> None:
     then = _flatten({"compiler": asdict(run.record.config), "device": asdict(run.record.device),
                   "machine": dict(run.environment)})  # fmt: skip
     now = _flatten({"compiler": asdict(record.config), "device": asdict(record.device),
-                 "machine": machine()})  # fmt: skip
+                 "machine": describe_machine()})  # fmt: skip
     changed = [key for key in sorted(then | now) if then.get(key) != now.get(key)]
     if not changed:
         err.print("same device, compiler and software as the reference")
@@ -48,7 +48,7 @@ def _flatten(tree: dict[str, Any], before: str = "") -> dict[str, str]:
     return flat
 
 
-def print_results(results: list[Verified]) -> None:
+def print_results(results: list[RerunVerdict]) -> None:
     """Print a row per graph."""
     numbers = ("t", "times as fast", "98 % interval", "eager")
     columns = ("graph", "compiler", "outputs", *numbers, "speed", "why")
@@ -62,7 +62,7 @@ def print_results(results: list[Verified]) -> None:
     out.print(table)
 
 
-def _level(result: Verified) -> str:
+def _level(result: RerunVerdict) -> str:
     if result.t is None:
         return ""
     return "same bits" if result.same_bits else "equal" if result.t <= -64 else f"{result.t:.2f}"
@@ -76,7 +76,7 @@ def _bounds(ratio: Interval | None) -> str:
     return "" if ratio is None else f"{ratio.low:.3f} … {ratio.high:.3f}"
 
 
-def print_summary(results: list[Verified], t: float, margin: float) -> None:
+def print_summary(results: list[RerunVerdict], t: float, margin: float) -> None:
     """Print the number of results of each kind, and what the times mean."""
     standings = Counter(str(result.standing) for result in results)
     verdicts = Counter(str(result.verdict) for result in results if result.verdict is not None)
@@ -92,7 +92,7 @@ def print_summary(results: list[Verified], t: float, margin: float) -> None:
     )  # fmt: skip
 
 
-def verified_json(run: GoldenRun | None, result: Verified) -> dict[str, Any]:
+def verified_json(run: GoldenRun | None, result: RerunVerdict) -> dict[str, Any]:
     """Return one graph as JSON."""
     record = result.record
     return {

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from graph_net.corpus.columns import SCHEMA
 from graph_net.corpus.pack import is_pack
-from graph_net.corpus.page import tables
+from graph_net.corpus.page import make_tables
 from graph_net.corpus.stats import Stats
 
 FILE = "README.md"
@@ -41,11 +41,11 @@ BESIDE = {
     "networks": "TenSet's 120 networks, which differ in their sizes alone",
     "subgraphs": "what the graphs are cut into, with kind, occurrences and models",
 }
-"""Packs in directories of a pack: configurations of its card."""
+"""Packs in subdirectories of a pack: configurations of its card."""
 
 
-def card(stats: Stats, beside: Sequence[str] = ()) -> str:
-    """The card: front matter that tools read, then what people read; ``beside`` are in BESIDE."""
+def make_card(stats: Stats, beside: Sequence[str] = ()) -> str:
+    """Return the card: front matter for tools, then text; ``beside`` are keys of BESIDE."""
     lines = ["---", "license: mit", "pretty_name: GraphNet corpus of computational graphs"]
     lines += ["task_categories:", "- graph-ml", "tags:", *(f"- {tag}" for tag in TAGS)]
     lines += ["size_categories:", f"- {size_category(stats.graphs)}"]
@@ -66,7 +66,7 @@ def card(stats: Stats, beside: Sequence[str] = ()) -> str:
 
 
 def packs_beside(path: Path) -> list[str]:
-    """Which of BESIDE there are."""
+    """List the packs of BESIDE that exist."""
     return [name for name in BESIDE if is_pack(path / name)]
 
 
@@ -77,10 +77,10 @@ def _feature(field: pa.Field) -> list[str]:
 
 
 def size_category(number: int) -> str:
-    """The Hub's word for so many rows."""
-    for limit, word in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K")):
+    """Return the Hub's category for a number of rows."""
+    for limit, category in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K")):
         if number < limit:
-            return word
+            return category
     return "100K<n<1M"
 
 
@@ -99,7 +99,7 @@ pack = Pack("corpus")
 graph = pack.graph("{stats.longest["name"]}")
 ```
 
-{tables(stats)}
+{make_tables(stats)}
 
 ## Columns
 

@@ -1,4 +1,4 @@
-"""The columns of a pack: what can be asked of a graph without reading it."""
+"""The columns of a pack: what is known of a graph without reading it."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ SUBGRAPH_COLUMNS = (
     pa.field("models", pa.int32()),
     pa.field("in_models", pa.list_(pa.string())),
 )
-"""What a pack of subgraphs has besides: what kind, how often in all, in how many models, in which
-(a few of them)."""
+"""Further columns of a pack of subgraphs: the kind, the total count, the number of models, and the
+names of a few."""
 
 
 def row_of(name: str, graph: Graph) -> dict[str, Any]:
-    """One row of a pack."""
+    """Return the row of a graph in a pack."""
     origin = graph.provenance
     specs = [entry.spec for entry in graph.inputs if isinstance(entry.spec, TensorSpec)]
     return {

@@ -1,4 +1,4 @@
-"""Croissant metadata of a pack: what its files hold, for tools that have never seen one."""
+"""Croissant metadata of a pack: the contents of its files, for generic tools."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ CONTEXT: dict[str, Any] = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-"""The context that Croissant 1.0 prescribes, word for word."""
+"""The context that Croissant 1.0 prescribes, verbatim."""
 
 
-def croissant(stats: Stats, version: str, published: str, sizes: dict[str, int]) -> str:
-    """The metadata as JSON-LD; ``sizes`` has the bytes of each part."""
+def make_croissant(stats: Stats, version: str, published: str, sizes: dict[str, int]) -> str:
+    """Return the metadata as JSON-LD; ``sizes`` has the bytes of each part."""
     parts = [file_object(name, sizes[name], digest) for name, digest in sorted(stats.parts.items())]
     together = file_set("parts", "All parts of the pack.", "part-*.parquet")
     records = {
@@ -73,12 +73,12 @@ def croissant(stats: Stats, version: str, published: str, sizes: dict[str, int])
         "libraries, captured without weights."
     )
     edition = Edition("graph-net-corpus", described, version, published)
-    return document(edition, [*parts, together], [records])
+    return make_document(edition, [*parts, together], [records])
 
 
 @dataclass(frozen=True)
 class Edition:
-    """A data set: which, and of when."""
+    """An edition of a data set."""
 
     name: str
     description: str
@@ -86,18 +86,18 @@ class Edition:
     published: str
 
 
-def document(of: Edition, files: list[Any], records: list[Any]) -> str:
-    """A data set's metadata: its files, and what they hold."""
+def make_document(edition: Edition, files: list[Any], records: list[Any]) -> str:
+    """Return a data set's metadata as JSON-LD: its files and their records."""
     tree = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": of.name,
-        "description": of.description,
+        "name": edition.name,
+        "description": edition.description,
         "license": "https://opensource.org/license/mit",
         "url": URL,
-        "version": of.version,
-        "datePublished": of.published,
+        "version": edition.version,
+        "datePublished": edition.published,
         "citeAs": "GraphNet, arXiv 2510.24035",
         "distribution": files,
         "recordSet": records,
@@ -106,7 +106,7 @@ def document(of: Edition, files: list[Any], records: list[Any]) -> str:
 
 
 def file_object(name: str, size: int, digest: str) -> dict[str, Any]:
-    """A Parquet file."""
+    """Return the entry of a Parquet file."""
     return {
         "@type": "cr:FileObject",
         "@id": name,
@@ -119,7 +119,7 @@ def file_object(name: str, size: int, digest: str) -> dict[str, Any]:
 
 
 def file_set(name: str, description: str, includes: str) -> dict[str, Any]:
-    """Parquet files with the same columns."""
+    """Return the entry of Parquet files with the same columns."""
     return {
         "@type": "cr:FileSet",
         "@id": name,
@@ -130,8 +130,8 @@ def file_set(name: str, description: str, includes: str) -> dict[str, Any]:
     }
 
 
-def part_sizes(folder: Path, stats: Stats) -> dict[str, int]:
-    """The bytes of each part the counts were made from."""
+def read_part_sizes(folder: Path, stats: Stats) -> dict[str, int]:
+    """Return the bytes of each part that was counted."""
     return {name: (folder / name).stat().st_size for name in stats.parts}
 
 

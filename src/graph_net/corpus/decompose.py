@@ -1,4 +1,4 @@
-"""A pack of whole graphs into a pack of subgraphs, many graphs at a time."""
+"""Decomposition of a pack of whole graphs into a pack of subgraphs, in parallel."""
 
 from __future__ import annotations
 
@@ -11,24 +11,30 @@ from itertools import takewhile
 from pathlib import Path
 
 from graph_net.corpus.pack import Pack
-from graph_net.corpus.subgraph_spool import Notes, Subgraphs, SubgraphSpool, encoded, pieces_of
+from graph_net.corpus.subgraph_spool import (
+    Notes,
+    Subgraphs,
+    SubgraphSpool,
+    cut_pieces,
+    encode_pieces,
+)
 from graph_net.corpus.subgraphs import merge_rows, write_subgraphs
 from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
 from graph_net.isolate import Finished, Limits, Needs, Pool, Sandbox
-from graph_net.isolate.deaths import said_rubbish
+from graph_net.isolate.deaths import wrote_garbage
 from graph_net.rewrite.kinds import CORPUS_KINDS, SubgraphKind, corpus_kind, kind_of
 
 PARTITIONS = frozenset({"sole_op", "task"})
 """Kinds whose groups hold every node once: these compose to the whole graph."""
 SLOW_TO_LOAD = frozenset({"fusible"})
-"""Kinds that load seconds' worth of torch: before the processes fork, not in each of them."""
+"""Kinds whose imports take seconds: loaded before the processes fork."""
 CHECKED_BYTES = 1 << 30
-"""Graphs with more tensors than this are not run to check their pieces."""
+"""Graphs with larger tensors are not run to check their pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A graph to decompose: its name and id, its bytes, the kinds that are not known yet."""
+    """A graph to decompose: its name and id, its bytes, the kinds that it lacks."""
 
     name: str
     id: str
@@ -37,7 +43,7 @@ class Source:
 
 
 class Decomposition:
-    """The kinds of subgraphs of one pack, with the spool they wait in."""
+    """The decomposition of a pack into kinds of subgraphs, spooled to disk."""
 
     def __init__(self, pack: Pack, kinds: Sequence[str], spool: SubgraphSpool) -> None:
         self.pack = pack
@@ -47,21 +53,21 @@ class Decomposition:
         self.ids = {row["name"]: row["id"] for row in rows}
         torch = Level.TORCH.value
         self.to_lower = dict.fromkeys(row["name"] for row in rows if row["level"] == torch)
-        self._made: dict[str, SubgraphKind] = {}
+        self._cutters: dict[str, SubgraphKind] = {}
         for kind in self.kinds:
             if kind not in CORPUS_KINDS:
-                self._made[kind] = kind_of(kind)
+                self._cutters[kind] = kind_of(kind)
 
     def label(self, kind: str) -> str:
-        """What a kind's files are called; of one that looks at the whole pack, by what is in it."""
+        """Return the label of a kind's files; one that reads the whole pack has a hash of it."""
         if kind not in CORPUS_KINDS:
             return kind
-        seen = [*sorted(self.ids.values()), *(["lowered"] if self.to_lower else [])]
-        return f"{kind}-{sha256(''.join(seen).encode()).hexdigest()[:12]}"
+        contents = [*sorted(self.ids.values()), *(["lowered"] if self.to_lower else [])]
+        return f"{kind}-{sha256(''.join(contents).encode()).hexdigest()[:12]}"
 
     def missing(self, retry: bool = False) -> dict[str, tuple[str, ...]]:
-        """For each graph that is not finished the kinds it lacks."""
-        found: dict[str, tuple[str, ...]] = {}
+        """Return the kinds that each unfinished graph lacks, by its name."""
+        missing: dict[str, tuple[str, ...]] = {}
         for name, graph in self.ids.items():
             lacking = []
             for kind in self.kinds:
@@ -69,8 +75,8 @@ class Decomposition:
                 if notes is None or (retry and notes.failed):
                     lacking.append(kind)
             if lacking:
-                found[name] = tuple(lacking)
-        return found
+                missing[name] = tuple(lacking)
+        return missing
 
     def run(
         self,
@@ -80,9 +86,9 @@ class Decomposition:
         check: bool = False,
         spend: float | None = None,
     ) -> Iterator[str]:
-        """Decompose graphs, each in a process of its own; their names as they are finished.
+        """Decompose graphs, each in a process of its own; yield their names as they finish.
 
-        With seconds to ``spend`` the smallest come first and none is begun after them.
+        With seconds to ``spend`` the smallest come first, and none is started after that time.
         """
         end = None if spend is None else time.monotonic() + spend
         budget = budget or Limits.of(180, 10.0)
@@ -91,7 +97,9 @@ class Decomposition:
         if end is not None:
             smallest = sorted(sources, key=lambda source: len(source.data))
             sources = takewhile(lambda _: time.monotonic() < end, smallest)
-        for done in self._pool(jobs, budget).each(sources, lambda one: self._work(one, check)):
+        for done in self._pool(jobs, budget).each(
+            sources, lambda source: self._work(source, check)
+        ):
             self._finish(done)
             yield done.item.name
 
@@ -102,25 +110,24 @@ class Decomposition:
     def _prepare(
         self, missing: dict[str, tuple[str, ...]], jobs: int, budget: Limits, check: bool
     ) -> None:
-        """Load what is slow to load, and let kinds that must see every graph see them."""
+        """Load slow imports, and give all graphs to kinds that need them."""
         wanted = {kind for kinds in missing.values() for kind in kinds}
         if check or wanted & SLOW_TO_LOAD:
             _warm_up(wanted & SLOW_TO_LOAD)
         if missing and self.to_lower:
-            _with_specifications(_SMALL)  # loads the tracer before the processes fork
+            _lower_with_specs(_SMALL)  # load the tracer before the processes fork
         if wanted & set(CORPUS_KINDS):
             self._lower(jobs, budget)
         for kind in CORPUS_KINDS:
             if kind in wanted:
-                self._made[kind] = corpus_kind(kind, self._forms())
+                self._cutters[kind] = corpus_kind(kind, self._forms())
 
     def _lower(self, jobs: int, budget: Limits) -> None:
         """Lower the graphs that are cut in another form than they are stored in.
 
-        A table of what recurs is of use only if it is made of the form that is cut.
+        A table of recurring patterns is useful only for the form that is cut.
         """
         absent = [name for name in self.to_lower if self.spool.graph(self.ids[name]) is None]
-
         sources = self._sources(dict.fromkeys(absent, ()))
         pool = self._pool(jobs, budget)
         for done in pool.each(sources, lambda source: to_bytes(self._form(source))):
@@ -128,7 +135,7 @@ class Decomposition:
                 self.spool.put_graph(done.item.id, done.answer)
 
     def _forms(self) -> Iterator[Graph]:
-        """Every graph in the form it is cut in; one that could not be lowered is left out."""
+        """Yield every graph in the form it is cut in, except those that cannot be lowered."""
         for name, data in self.pack.blobs():
             if name in self.to_lower:
                 stored = self.spool.graph(self.ids[name])
@@ -138,16 +145,16 @@ class Decomposition:
             yield from_bytes(data, self.pack.limits)
 
     def _form(self, source: Source) -> Graph:
-        """A graph in the form it is cut in."""
+        """Return a graph in the form it is cut in."""
         stored = self.spool.graph(source.id) if source.name in self.to_lower else None
         graph = from_bytes(stored or source.data, self.pack.limits)
-        return _with_specifications(graph)
+        return _lower_with_specs(graph)
 
     def _sources(self, missing: Mapping[str, tuple[str, ...]]) -> list[Source]:
-        """All graphs at once, a few bytes a node.
+        """Return all graphs at once, a few bytes per node.
 
-        While a pack is being read there are threads that read ahead, and a process forked then may
-        inherit a lock that nobody will open.
+        While a pack is being read, threads read ahead, and a process forked then may inherit a lock
+        that is never released.
         """
         return [
             Source(name, self.ids[name], data, missing[name])
@@ -160,38 +167,38 @@ class Decomposition:
         for kind in source.kinds:
             try:
                 graph = form()
-                pieces = pieces_of(source.name, graph, kind, self._made[kind])
+                pieces = cut_pieces(source.name, graph, kind, self._cutters[kind])
                 if check and kind in PARTITIONS and graph.tensor_bytes <= CHECKED_BYTES:
-                    pieces.notes.composed = _composes(graph, self._made[kind])
+                    pieces.notes.composed = _is_composition(graph, self._cutters[kind])
             except MemoryError:
                 raise  # the pool says what the limit was
             except Exception as error:
                 why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
                 pieces = Subgraphs([], Notes(source.name, kind, failed=why))
-            yield encoded(pieces.rows, pieces.notes)
+            yield encode_pieces(pieces.rows, pieces.notes)
 
     def _finish(self, done: Finished[Source]) -> None:
-        """Keep what was found; for the rest, a note of what the process died of."""
+        """Store the answers; for the rest, a note of what the process died of."""
         source, answers = done.item, dict(zip(done.item.kinds, done.answers, strict=False))
         for kind in source.kinds:
             data = answers.get(kind)
             if isinstance(data, bytes):
                 self.spool.put(source.id, self.label(kind), data)
             if data is None or self.spool.notes(source.id, self.label(kind)) is None:
-                why = done.death or said_rubbish("pieces that cannot be read")
-                failed = encoded([], Notes(source.name, kind, failed=why.reason[:300]))
+                why = done.death or wrote_garbage("pieces that cannot be read")
+                failed = encode_pieces([], Notes(source.name, kind, failed=why.reason[:300]))
                 self.spool.put(source.id, self.label(kind), failed)
 
     def notes(self) -> Iterator[Notes]:
-        """What became of each graph and kind that is finished."""
+        """Yield the notes of each finished graph and kind."""
         for graph in self.ids.values():
             for kind in self.kinds:
-                found = self.spool.notes(graph, self.label(kind))
-                if found is not None:
-                    yield found
+                notes = self.spool.notes(graph, self.label(kind))
+                if notes is not None:
+                    yield notes
 
     def write(self, output: Path) -> int:
-        """Make the pack of all subgraphs found; how many rows it has."""
+        """Write the pack of all subgraphs; return how many rows it has."""
         rows = merge_rows(
             row
             for graph in self.ids.values()
@@ -204,7 +211,7 @@ class Decomposition:
 
 
 def _warm_up(kinds: Iterable[str]) -> None:
-    """Load torch, and use kinds once, on a convolution with what usually follows one."""
+    """Load torch, and use kinds once, on a convolution with its usual successors."""
     import torch
 
     import graph_net.rewrite.compose  # noqa: F401 - what a check needs
@@ -229,8 +236,8 @@ def _warm_up(kinds: Iterable[str]) -> None:
         torch.set_num_threads(threads)
 
 
-def _with_specifications(graph: Graph) -> Graph:
-    """The graph itself at level ``aten``; one as Dynamo writes it is lowered first."""
+def _lower_with_specs(graph: Graph) -> Graph:
+    """Return the graph at level ``aten``; one at level ``torch`` is lowered first."""
     if graph.level is not Level.TORCH:
         return graph
     from graph_net.rewrite.lower import to_aten
@@ -246,8 +253,8 @@ _SMALL = Graph(
 )
 
 
-def _composes(graph: Graph, kind: Callable[[Graph], Iterable[Sequence[str]]]) -> bool:
-    """Whether the pieces, run one after another, give the graph's own outputs, bit for bit."""
+def _is_composition(graph: Graph, kind: Callable[[Graph], Iterable[Sequence[str]]]) -> bool:
+    """Whether the pieces, run in order, give the graph's own outputs, bit for bit."""
     import torch
 
     from graph_net.graph.execute import digest, run

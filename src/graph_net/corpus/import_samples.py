@@ -1,28 +1,29 @@
-"""Many sample directories read at once, each in a process that may die."""
+"""Parallel reading of sample directories, in processes that may die."""
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from graph_net.corpus.columns import row_of
 from graph_net.corpus.open_sample import open_sample
-from graph_net.corpus.readers import reading_pool
 from graph_net.graph import GraphError
+from graph_net.isolate import INHERITED, Batch, Death, Ending, Limits, Pool
 from graph_net.printable import is_utf8, printable
 
-IN_FLIGHT = 4
-"""Samples handed out per process: enough to keep it busy, few enough to bound memory."""
+BATCH = 32
+"""Samples per process."""
+LIMITS = Limits(seconds=3600, memory_bytes=None)
+"""Of one sample; tracing one has limits of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """What became of one sample directory: a row, or the reason there is none."""
+    """The row of one sample directory, or the reason that it has none."""
 
     name: str
     row: dict[str, Any] | None = None
@@ -31,12 +32,12 @@ class SampleResult:
 
 
 Reader = Callable[[str, str], SampleResult]
-"""From a sample's name and directory to what became of it."""
+"""Reads a sample, given its name and directory."""
 
 
 @dataclass
 class ImportCounts:
-    """What an import did."""
+    """The counts of an import."""
 
     read: int = 0
     skipped: int = 0
@@ -45,18 +46,18 @@ class ImportCounts:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
     def refuse(self, name: str, reason: str) -> None:
-        """Note a sample that cannot be read."""
+        """Add a sample that cannot be read."""
         self.refused.append((name, reason))
 
     def reasons(self) -> list[tuple[str, list[str]]]:
-        """Refused samples by reason (line numbers masked), the most frequent first."""
+        """Return refused samples by reason (line numbers masked), the most frequent first."""
         groups: dict[str, list[str]] = {}
         for name, reason in self.refused:
             groups.setdefault(re.sub(r"\bline \d+", "line …", reason), []).append(name)
         return sorted(groups.items(), key=lambda item: -len(item[1]))
 
     def as_json(self) -> dict[str, Any]:
-        """The outcome for other programs."""
+        """Return the counts for other programs."""
         return {
             "read": self.read,
             "already_there": self.skipped,
@@ -67,7 +68,7 @@ class ImportCounts:
 
 
 def read_one(name: str, path: str) -> SampleResult:
-    """Read one sample directory; never raises on what is in it."""
+    """Read one sample directory; never raise on its contents."""
     directory = Path(path)
     if not is_utf8(name):
         return SampleResult(printable(name), reason="its name is not UTF-8; rename the directory")
@@ -84,39 +85,33 @@ def read_one(name: str, path: str) -> SampleResult:
 def read_directories(
     samples: Mapping[str, Path], jobs: int, read: Reader = read_one
 ) -> Iterator[SampleResult]:
-    """Results in the order they are ready. A sample that kills its process is read again alone,
-    and refused if it does so twice; the others are not affected."""
-    waiting = list(samples.items())[::-1]
-    if jobs == 1 or len(waiting) < 2:
-        yield from (read(name, str(path)) for name, path in reversed(waiting))
+    """Yield results in the order they are ready.
+
+    A sample that kills its process is read again, and refused if it does so twice; the others are
+    not affected.
+    """
+    items = [(name, str(path)) for name, path in samples.items()]
+    if jobs == 1 or len(items) < 2:
+        yield from (read(name, path) for name, path in items)
         return
-    while waiting:
-        suspects: list[tuple[str, Path]] = []
-        with reading_pool(jobs, __name__) as pool:
-            flying: dict[Future[SampleResult], tuple[str, Path]] = {}
-            while (waiting or flying) and not suspects:
-                while waiting and len(flying) < jobs * IN_FLIGHT:
-                    name, path = waiting.pop()
-                    try:
-                        flying[pool.submit(read, name, str(path))] = (name, path)
-                    except BrokenProcessPool:
-                        suspects.append((name, path))
-                        break
-                done, _ = wait(flying, return_when=FIRST_COMPLETED)
-                for future in done:
-                    sample = flying.pop(future)
-                    if isinstance(future.exception(), BrokenProcessPool):
-                        suspects.append(sample)
-                    else:
-                        yield future.result()
-            suspects.extend(flying.values())
-        for name, path in suspects:
-            yield _read_alone(name, path, read)
+
+    def work(sample: tuple[str, str]) -> bytes:
+        return pickle.dumps(read(*sample))
+
+    pool = Pool(LIMITS, jobs, INHERITED)
+    chunks = (tuple(items[start : start + BATCH]) for start in range(0, len(items), BATCH))
+    lost: list[tuple[str, str]] = []
+    for done in pool.batches(Batch(lambda: work, chunk) for chunk in chunks):
+        if done.death is None:
+            yield pickle.loads(done.answer)  # noqa: S301 - from a process of this program
+        else:
+            lost.append(done.item)
+    for done in pool.each(lost, work):
+        if done.death is None:
+            yield pickle.loads(done.answer)  # noqa: S301 - from a process of this program
+        else:
+            yield SampleResult(done.item[0], reason=_reason_of(done.death))
 
 
-def _read_alone(name: str, path: Path, read: Reader) -> SampleResult:
-    with reading_pool(1, __name__) as pool:
-        try:
-            return pool.submit(read, name, str(path)).result()
-        except BrokenProcessPool:
-            return SampleResult(name, reason="reading it killed the process")
+def _reason_of(death: Death) -> str:
+    return death.reason if death.ending is Ending.EXCEPTION else "reading it killed the process"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 
-def with_region(page: str, begin: str, end: str, text: str) -> str:
-    """The page, what lies between its two marks made anew."""
+def replace_region(page: str, begin: str, end: str, text: str) -> str:
+    """Return the page with the text between its two marks replaced."""
     if page.count(begin) != 1 or page.count(end) != 1:
         raise ValueError(f"the page needs one {begin} and one {end}")
     pattern = re.escape(begin) + ".*?" + re.escape(end)

@@ -1,4 +1,4 @@
-"""How long a graph of a pack takes eagerly, measured in a process of its own."""
+"""The eager time of a pack's graph, measured in a process of its own."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from graph_net.isolate import Limits, call
 THREADS = 2
 RUNS = 5
 HOPELESS = 0.12
-"""Seconds after which two runs are enough: it will not get under a third of that."""
+"""Seconds above which two runs are enough: a third of it is out of reach."""
 SECONDS = 60
 GIGABYTES = 8.0
 
 
 def eager_seconds(pack: Pack, name: str, most_flops: float = math.inf) -> float:
-    """The quickest of a few runs on two threads; Died if there is none.
+    """Return the quickest of a few runs on two threads; raise Died if the process dies.
 
-    Whatever else the machine does only adds to a time. A graph of more operations is not run, and
-    takes for ever.
+    Disturbances only add time. A graph of more operations is not run: its time is infinite.
     """
     graph = pack.graph(name)
 
@@ -45,7 +44,7 @@ def eager_seconds(pack: Pack, name: str, most_flops: float = math.inf) -> float:
     return float(call(measure, Limits.of(SECONDS, GIGABYTES)))
 
 
-def machine() -> str:
-    """What the times belong to."""
+def describe_machine() -> str:
+    """Return the machine and the software of the times."""
     version = torch.__version__.partition("+")[0]
     return f"torch {version}, {THREADS} threads, {platform.machine()}, {os.cpu_count()} cores"

@@ -1,8 +1,7 @@
-"""A GraphNet sample as a Graph, whatever it takes to make it one."""
+"""A GraphNet sample as a Graph, traced if parsing is not enough."""
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from pathlib import Path
 
 from graph_net.formats.graphnet.read import read_parts
@@ -14,38 +13,37 @@ SECONDS, GIGABYTES = 300, 16.0
 
 
 def open_sample(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph:
-    """Return the Graph of a sample directory; GraphError says why there is none.
+    """Return the Graph of a sample directory; raise GraphError if it cannot be read.
 
-    Most samples are read by parsing alone. One that holds regions computed under ``vmap`` is
-    traced, on tensors without values in a confined process, and is at level ``aten``.
+    Most samples are only parsed. One with regions under ``vmap`` is traced, on fake tensors in a
+    confined process, and is at level ``aten``.
     """
-    found = read_parts(directory, limits)
-    return found if isinstance(found, Graph) else _traced(found, limits)
+    parts = read_parts(directory, limits)
+    return parts if isinstance(parts, Graph) else _trace(parts, limits)
 
 
 def open_confined(directory: Path | str, limits: GraphLimits = DEFAULT_LIMITS) -> Graph:
-    """Return what ``open_sample`` does, in a process that is confined already."""
-    found = read_parts(directory, limits)
-    if isinstance(found, Graph):
-        return found
+    """Return the same Graph, in a process that is confined already."""
+    parts = read_parts(directory, limits)
+    if isinstance(parts, Graph):
+        return parts
     from graph_net.rewrite.batched import remove_vmap
 
-    return remove_vmap(found)
+    return remove_vmap(parts)
 
 
-def _traced(batched: Batched, limits: GraphLimits) -> Graph:
+def _trace(batched: Batched, limits: GraphLimits) -> Graph:
     import torch
 
     from graph_net.rewrite.batched import remove_vmap
 
-    def work() -> str:
+    def work() -> bytes:
         torch.set_num_threads(1)  # the threads of the parent are not in this process
-        return b64encode(to_bytes(remove_vmap(batched))).decode()
+        return to_bytes(remove_vmap(batched))
 
     try:
-        data = call(work, Limits.of(SECONDS, GIGABYTES), Sandbox())
+        return from_bytes(call(work, Limits.of(SECONDS, GIGABYTES), Sandbox()), limits)
     except Raised as error:
         raise GraphError(error.message) from error
     except Died as error:
         raise GraphError(f"tracing its vmap regions gave nothing: {error}") from error
-    return from_bytes(b64decode(data), limits)

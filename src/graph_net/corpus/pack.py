@@ -1,8 +1,8 @@
 """A pack: many graphs in few Parquet files, filtered by columns without reading a graph.
 
 A pack is a directory of immutable parts. A part is written aside, synced and renamed; rows that
-are not in a part yet are in a journal. A killed writer leaves whole parts and a journal behind,
-and the next one goes on where it stopped.
+are not in a part yet are in a journal. A killed writer leaves whole parts and a journal, and the
+next one resumes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import COLUMNS, SCHEMA, SUBGRAPH_COLUMNS, row_of
-from graph_net.corpus.suggest import suggestion
+from graph_net.corpus.suggest import suggest
 from graph_net.graph import DEFAULT_LIMITS, Graph, GraphError, GraphLimits, from_bytes
+from graph_net.printable import first_line
 from graph_net.store.atomic import replacing
-from graph_net.store.files import matching
-from graph_net.store.lock import held
+from graph_net.store.files import list_regular
+from graph_net.store.lock import hold_lock
 from graph_net.store.parquet_guard import DEFAULT_PARQUET, Guarded, ParquetError, ParquetLimits
 from graph_net.store.parquet_guard import column_names as _column_names
 from graph_net.store.parquet_guard import read_columns as _read_columns
@@ -41,21 +42,21 @@ SUFFIX = ".parquet"
 
 
 class PackError(ValueError):
-    """A pack cannot be opened, or does not hold what was asked for."""
+    """A pack that cannot be opened, or lacks what was requested."""
 
 
 class NoGraph(PackError):
-    """A pack has no graph of that name or id."""
+    """A name or id that a pack does not have."""
 
 
 def is_pack(path: Path | str) -> bool:
-    """Whether a path is a pack: a directory with parts, or one part."""
+    """Whether a path is a pack: a directory with parts, or a single part."""
     path = Path(path)
     return path.suffix == SUFFIX if path.is_file() else any(path.glob(f"part-*{SUFFIX}"))
 
 
 class Pack:
-    """A pack opened for reading; anybody may have written it.
+    """A pack opened for reading; it is not trusted.
 
     ``limits`` hold for each graph, ``parquet`` for the columns: types and sizes are checked before
     a column is decoded.
@@ -70,30 +71,30 @@ class Pack:
         self.path = Path(path)
         self.limits = limits
         if not self.path.exists():
-            raise PackError(f"{self.path} does not exist; `graph-net import` makes a pack")
+            raise PackError(f"{self.path} does not exist; make a pack with `graph-net import`")
         if not is_pack(self.path):
-            raise PackError(f"{self.path} is no pack: it holds no part-*{SUFFIX}")
+            raise PackError(f"{self.path} is not a pack: it holds no part-*{SUFFIX}")
         with self._readable():
             self.parts = (
-                [self.path] if self.path.is_file() else matching(self.path, f"part-*{SUFFIX}")
+                [self.path] if self.path.is_file() else list_regular(self.path, f"part-*{SUFFIX}")
             )
             self.stored = _column_names(self.parts[0])
         missing = set(SCHEMA.names) - set(self.stored)
         if missing:
-            raise PackError(f"{self.path} is no pack: it lacks {', '.join(sorted(missing))}")
+            raise PackError(f"{self.path} is not a pack: it lacks {', '.join(sorted(missing))}")
         with self._readable():
             self._guarded = Guarded(self.parts, SCHEMA, SUBGRAPH_COLUMNS, parquet)
 
     @cached_property
     def dataset(self) -> ds.Dataset:
-        """The parts for reads that choose rows; arrow imports pandas for it, if that is there."""
+        """The parts, to read chosen rows; lazy, since arrow imports pandas for it."""
         import pyarrow.dataset as ds
 
         with self._readable():
             return ds.dataset([str(part) for part in self.parts], format="parquet")
 
     def check(self, columns: Iterable[str], together: bool = True) -> None:
-        """Raise PackError where columns decode to more than is read; ``together`` in memory."""
+        """Raise PackError if columns decode to more than the limits, ``together`` in memory."""
         with self._readable():
             self._guarded.check(columns, together)
 
@@ -102,7 +103,7 @@ class Pack:
         try:
             yield
         except (pa.ArrowException, ParquetError, OSError) as error:
-            raise PackError(f"{self.path} cannot be read: {str(error).splitlines()[0]}") from error
+            raise PackError(f"{self.path} cannot be read: {first_line(error, 1000)}") from error
 
     def _table(self, columns: Iterable[str], chosen: pc.Expression | None = None) -> pa.Table:
         columns = list(columns)
@@ -113,7 +114,7 @@ class Pack:
                 if chosen is None
                 else self.dataset.to_table(columns=columns, filter=chosen)
             )
-            table.validate(full=True)  # text may be no UTF-8
+            table.validate(full=True)  # text may not be UTF-8
         return table
 
     def _whole(self, columns: list[str]) -> pa.Table:
@@ -126,38 +127,38 @@ class Pack:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What can be asked for; a pack of subgraphs has more than others."""
+        """The columns to choose from; a pack of subgraphs has more than others."""
         return (*COLUMNS, *(field.name for field in SUBGRAPH_COLUMNS if field.name in self.stored))
 
     def names(self) -> list[str]:
-        """The names of all graphs, in stored order."""
+        """List the names of all graphs, in stored order."""
         return list(self._table(["name"])["name"].to_pylist())
 
     def rows(self, columns: Iterable[str] = COLUMNS) -> pa.Table:
-        """Columns of all graphs; the graphs themselves are not read."""
+        """Return columns of all graphs, without reading the graphs."""
         return self._table(columns)
 
     def graph(self, name: str) -> Graph:
-        """One graph by its name, or by an unambiguous beginning of its id."""
+        """Return one graph by its name, or by an unambiguous prefix of its id."""
         chosen = pc.field("name") == name
-        found = self._table(["name"], chosen)["name"]
-        if len(found) == 0 and len(name) >= 6:
+        names = self._table(["name"], chosen)["name"]
+        if len(names) == 0 and len(name) >= 6:
             chosen = pc.starts_with(pc.field("id"), name)
-            found = self._table(["name", "id"], chosen)["name"]
-        if len(found) == 0:
-            raise NoGraph(f"{self.path} has no graph {name!r}; {suggestion(name, self.names())}")
-        if len(found) > 1:
-            some = ", ".join(found.slice(0, 5).to_pylist())
-            raise PackError(f"{name!r} stands for {len(found)} graphs: {some}")
-        return self._decode(found[0].as_py(), self._table(["graph"], chosen)["graph"][0].as_py())
+            names = self._table(["name", "id"], chosen)["name"]
+        if len(names) == 0:
+            raise NoGraph(f"{self.path} has no graph {name!r}; {suggest(name, self.names())}")
+        if len(names) > 1:
+            some = ", ".join(names.slice(0, 5).to_pylist())
+            raise PackError(f"{name!r} stands for {len(names)} graphs: {some}")
+        return self._decode(names[0].as_py(), self._table(["graph"], chosen)["graph"][0].as_py())
 
     def graphs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Graph]]:
-        """Graphs with their names, a few in memory at a time; all of them, or those named."""
+        """Yield graphs with their names, all or those named, a few in memory at a time."""
         for name, data in self.blobs(names):
             yield name, self._decode(name, data)
 
     def blobs(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, bytes]]:
-        """The same as they are stored, for who decodes them elsewhere."""
+        """Yield the bytes of graphs with their names, all or those named."""
         chosen = (
             None if names is None else pc.field("name").isin(pa.array(list(names), pa.string()))
         )
@@ -176,12 +177,12 @@ class Pack:
                 yield name.as_py(), data.as_py()
 
     def rows_of(self, names: Collection[str], columns: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Columns of some graphs by name; raises PackError where one is not there, or twice."""
+        """Return columns of some graphs by name; raise PackError if one is missing, or twice."""
         chosen = pc.field("name").isin(pa.array(list(names), pa.string()))
-        found = Counter(self._table(["name"], chosen)["name"].to_pylist())
+        counts = Counter(self._table(["name"], chosen)["name"].to_pylist())
         for name in names:
-            if found[name] != 1:
-                raise PackError(f"{self.path} has {found[name]} graphs called {name!r}")
+            if counts[name] != 1:
+                raise PackError(f"{self.path} has {counts[name]} graphs called {name!r}")
         table = self._table(dict.fromkeys(("name", *columns)), chosen)
         return {row["name"]: row for row in table.to_pylist()}
 
@@ -195,27 +196,27 @@ class Pack:
 
 
 class PackWriter:
-    """Adds graphs to a pack, part by part; raises InUse where another process does.
+    """A writer that adds graphs to a pack, part by part; raise InUse if there is another.
 
-    The pack is held from the beginning until ``with`` ends, so that no name is in it twice.
+    The pack is locked from construction to the end of ``with``, so that no name is in it twice.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         if self.path.is_file():
             raise PackError(f"{self.path} is a file; a pack is written to a directory")
-        self._held = ExitStack()
-        self._held.enter_context(held(self.path))
+        self._lock = ExitStack()
+        self._lock.enter_context(hold_lock(self.path))
         for left in self.path.glob(".part-*"):
-            left.unlink()  # what a killed writer had not finished
+            left.unlink()  # unfinished parts of a killed writer
         self.names = set(Pack(self.path).names()) if is_pack(self.path) else set()
         self._rows: list[dict[str, Any]] = []
         self._bytes = 0
         self._journal = RowJournal(self.path / ".journal", SCHEMA)
-        self._take_up()
+        self._recover()
 
-    def _take_up(self) -> None:
-        """Make a part of what a killed writer had finished."""
+    def _recover(self) -> None:
+        """Write the journal of a killed writer as a part."""
         for row in self._journal.recover():
             if row["name"] not in self.names:
                 self.names.add(row["name"])
@@ -232,15 +233,15 @@ class PackWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._held:
-            self.flush()  # what was finished before an error is worth keeping
+        with self._lock:
+            self.flush()  # also after an error: these rows are complete
 
     def add(self, name: str, graph: Graph) -> None:
-        """Add one graph under a name that the pack does not have yet."""
+        """Add a graph under a new name."""
         self.add_row(row_of(name, graph))
 
     def add_row(self, row: dict[str, Any]) -> None:
-        """Add a row that ``row_of`` made, perhaps in another process."""
+        """Add a row made by ``row_of``, perhaps in another process."""
         if row["name"] in self.names:
             raise PackError(f"{self.path} already has a graph {row['name']!r}")
         self.names.add(row["name"])
@@ -251,10 +252,12 @@ class PackWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was added as a part."""
+        """Write the added rows as a part."""
         if not self._rows:
             return
-        number = 1 + max((_number(part) for part in self.path.glob(f"part-*{SUFFIX}")), default=-1)
+        number = 1 + max(
+            (_part_number(part) for part in self.path.glob(f"part-*{SUFFIX}")), default=-1
+        )
         target = self.path / f"part-{number:05d}{SUFFIX}"
         write_part(target, pa.Table.from_pylist(self._rows, schema=SCHEMA))
         self._journal.clear()
@@ -264,7 +267,7 @@ class PackWriter:
 def write_part(
     target: Path, table: pa.Table, *, row_group: int = ROW_GROUP, level: int = COMPRESSION_LEVEL
 ) -> None:
-    """Write rows as a part, which is there whole or not at all."""
+    """Write rows as a part, which appears complete or not at all."""
     repeated = [name for name in table.column_names if name not in ("name", "id", "graph")]
     with replacing(target) as aside:
         pq.write_table(
@@ -275,11 +278,11 @@ def write_part(
             row_group_size=row_group,
             use_dictionary=repeated,
             data_page_size=8 << 20,
-            store_schema=False,  # kilobytes in every part, to say what Parquet's own schema says
+            store_schema=False,  # Arrow's copy of the schema takes kilobytes in every part
             write_statistics=["name", "id", "nodes"],
         )
 
 
-def _number(part: Path) -> int:
+def _part_number(part: Path) -> int:
     digits = part.stem.removeprefix("part-")
     return int(digits) if digits.isdecimal() else -1

@@ -1,4 +1,4 @@
-"""Collected graphs into a pack, each distinct one once."""
+"""Packing of collected graphs, each distinct one once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from graph_net.graph.hashing import code_hash
 from graph_net.store.files import read_text
 
 
-def results(spool: Spool) -> Iterator[Result]:
-    """Every result in a spool, by name."""
+def read_results(spool: Spool) -> Iterator[Result]:
+    """Yield every result in a spool, by name."""
     for path in sorted(spool.path.glob("*.json")):
         tree = json.loads(read_text(path))["entry"]
         result = spool.result(ZooEntry(**{**tree, "tags": tuple(tree["tags"])}))
@@ -26,15 +26,15 @@ def results(spool: Spool) -> Iterator[Result]:
 
 
 def gather(spool: Spool, output: Path, by_size: bool = False) -> int:
-    """Add every distinct whole graph of a spool that a pack does not have; how many were added.
+    """Add every distinct whole graph of a spool that a pack lacks; return how many were added.
 
-    Distinct is what GraphNet counts as distinct (``code_hash``), where ``by_size`` is not asked
-    for: then sizes count too. Parts that exist stay as they are.
+    Distinct means as GraphNet counts (``code_hash``), or with ``by_size`` also by sizes. Existing
+    parts do not change.
     """
     added = 0
     with PackWriter(output) as writer:
         known = _Ids(output) if by_size else _Codes(output)
-        for result in results(spool):
+        for result in read_results(spool):
             name = name_of(result.entry)
             if not result.ok or len(result.lengths) != 1 or name in writer.names:
                 continue
@@ -46,23 +46,23 @@ def gather(spool: Spool, output: Path, by_size: bool = False) -> int:
 
 
 class _Ids:
-    """Which graphs a pack has, sizes and all."""
+    """The ids of a pack's graphs."""
 
     def __init__(self, path: Path) -> None:
         self.ids = set(Pack(path).rows(["id"])["id"].to_pylist()) if is_pack(path) else set()
 
     def is_new(self, graph: Graph, again: object) -> bool:
-        """Whether this graph was not seen before; it counts as seen from now on."""
+        """Return whether this graph is new, and remember it."""
         new = graph.id not in self.ids
         self.ids.add(graph.id)
         return new
 
 
 class _Codes:
-    """Which codes a pack has.
+    """The code hashes of a pack's graphs.
 
-    Graphs with one code have one structure, which is a column: only where a structure comes again
-    are graphs read (again) for their codes.
+    Graphs of equal code have equal structure, which is a column: graphs are read for their codes
+    only if a structure recurs.
     """
 
     def __init__(self, path: Path) -> None:
@@ -75,29 +75,29 @@ class _Codes:
         for row in pack.rows(["name", "structure"]).to_pylist():
             names[row["structure"]].append(row["name"])
         for structure, stored in names.items():
-            self.unread[structure].append(partial(_graphs, pack, stored))
+            self.unread[structure].append(partial(_read_graphs, pack, stored))
 
     def is_new(self, graph: Graph, again: Callable[[], Iterable[Graph]]) -> bool:
-        """Whether no graph with this code was seen before; it counts as seen from now on.
+        """Return whether this graph's code is new, and remember it.
 
-        ``again`` reads the graph once more, should its code be asked for later.
+        ``again`` reads the graph once more, should its code be needed later.
         """
         unread = self.unread.pop(graph.structure, [])
         if not unread and graph.structure not in self.codes:
             self.unread[graph.structure].append(again)
             return True
         codes = self.codes.setdefault(graph.structure, set())
-        codes.update(code_hash(seen) for read in unread for seen in read())
+        codes.update(code_hash(earlier) for read in unread for earlier in read())
         code = code_hash(graph)
         new = code not in codes
         codes.add(code)
         return new
 
 
-def _graphs(pack: Pack, names: list[str]) -> list[Graph]:
+def _read_graphs(pack: Pack, names: list[str]) -> list[Graph]:
     return [graph for _, graph in pack.graphs(names)]
 
 
 def name_of(entry: ZooEntry) -> str:
-    """What a model's graph is called in a pack."""
+    """Return the name of a model's graph in a pack."""
     return f"{entry.library}/{entry.name}"

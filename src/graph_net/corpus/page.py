@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_net.corpus.marked_region import with_region
+from graph_net.corpus.marked_region import replace_region
 from graph_net.corpus.stats import Stats
 
 BEGIN, END = "<!-- made by `graph-net corpus stats` -->", "<!-- end -->"
@@ -21,25 +21,25 @@ GRAPHNET = {
     "space on disk": "1.1 GB",
     "bytes a node": "about 310 (a statement)",
 }
-"""What is known of GraphNet's torch samples of May 2026; its nodes are torch calls."""
+"""The figures of GraphNet's torch samples of May 2026; its nodes are torch calls."""
 
 
-def tables(stats: Stats) -> str:
-    """The composition beside GraphNet's, and by library and category."""
-    ours = _ours(stats)
+def make_tables(stats: Stats) -> str:
+    """Return the composition beside GraphNet's, and by library and category, as Markdown."""
+    ours = _our_column(stats)
     lines = ["| | this corpus | GraphNet (torch) |", "|---|---|---|"]
-    lines += [f"| {what} | {ours[what]} | {theirs} |" for what, theirs in GRAPHNET.items()]
+    lines += [f"| {name} | {ours[name]} | {theirs} |" for name, theirs in GRAPHNET.items()]
     kinds = list(stats.categories)
     lines += ["", f"| library | graphs | {' | '.join(kinds)} |", "|---" * (len(kinds) + 2) + "|"]
-    for library, found in sorted(stats.libraries.items(), key=lambda i: (-sum(i[1].values()), i)):
-        cells = [f"{found[kind]:,}" if kind in found else "" for kind in kinds]
-        lines.append(f"| {library} | {sum(found.values()):,} | {' | '.join(cells)} |")
+    for library, counts in sorted(stats.libraries.items(), key=lambda i: (-sum(i[1].values()), i)):
+        cells = [f"{counts[kind]:,}" if kind in counts else "" for kind in kinds]
+        lines.append(f"| {library} | {sum(counts.values()):,} | {' | '.join(cells)} |")
     totals = [f"{number:,}" for number in stats.categories.values()]
     lines.append(f"| all | {stats.graphs:,} | {' | '.join(totals)} |")
     return "\n".join(lines)
 
 
-def _ours(stats: Stats) -> dict[str, str]:
+def _our_column(stats: Stats) -> dict[str, str]:
     categories = ", ".join(f"{name} {number:,}" for name, number in stats.categories.items())
     dtypes = ", ".join(f"{name} {number:,}" for name, number in stats.dtypes.items())
     batches = list(stats.batches.items())
@@ -75,5 +75,5 @@ def _bytes(number: int) -> str:
 
 
 def with_tables(page: str, stats: Stats) -> str:
-    """The page, what lies between its two marks made anew."""
-    return with_region(page, BEGIN, END, tables(stats))
+    """Return the page with its tables replaced."""
+    return replace_region(page, BEGIN, END, make_tables(stats))

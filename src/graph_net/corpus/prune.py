@@ -1,4 +1,4 @@
-"""Graphs out of a pack: those that validation refused."""
+"""Removal of graphs from a pack, such as those that validation refused."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.columns import SCHEMA
 from graph_net.corpus.pack import Pack, PackError, write_part
-from graph_net.store.lock import held
+from graph_net.store.lock import hold_lock
 
 
 def prune(pack: Pack, names: Collection[str]) -> int:
-    """Take graphs out of a pack; how many there were. Parts without any of them stay as they are.
+    """Remove graphs from a pack; return how many there were. Other parts do not change.
 
     A part is replaced in one step, so that a kill leaves a pack of whole parts.
     """
     if pack.path.is_file():
-        raise PackError(f"{pack.path} is one part; graphs are taken out of a directory of them")
+        raise PackError(f"{pack.path} is a single part; give the directory of the pack")
     pack.check([*pack.columns, "graph"], together=False)
-    with held(pack.path):
+    with hold_lock(pack.path):
         return sum(_prune_part(part, names) for part in pack.parts)
 
 
 def _prune_part(part: Path, names: Collection[str]) -> int:
     table = pq.read_table(part)
-    kept = table.filter(pc.invert(pc.is_in(table["name"], pa.array(sorted(names)))))
-    gone = int(table.num_rows - kept.num_rows)
-    if gone and kept.num_rows:
-        write_part(part, kept.replace_schema_metadata(SCHEMA.metadata))
-    elif gone:
+    rest = table.filter(pc.invert(pc.is_in(table["name"], pa.array(sorted(names)))))
+    removed = int(table.num_rows - rest.num_rows)
+    if removed and rest.num_rows:
+        write_part(part, rest.replace_schema_metadata(SCHEMA.metadata))
+    elif removed:
         part.unlink()
-    return gone
+    return removed

@@ -1,4 +1,4 @@
-"""Questions to a pack in SQL."""
+"""SQL queries of a pack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graph_net.corpus.pack import Pack, PackError
 from graph_net.store.sql import Sql, SqlError
 
 MEMORY = "4GiB"
-"""What a question may take."""
+"""The memory limit of a query."""
 
 
 def select(
@@ -19,24 +19,24 @@ def select(
     limit: int | None = None,
     columns: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows of a pack that a SQL condition chooses; no graph is read.
+    """Return the rows of a pack that meet a SQL condition, without reading graphs.
 
     The condition sees the columns of ``graph_net.corpus.columns`` and nothing outside the pack.
-    Rows have all of these, or those of ``columns`` that the pack has.
+    Rows have all of these, or those in ``columns``.
     """
     wanted = [name for name in pack.columns if columns is None or name in columns]
     if where is None and order == "name":  # no engine is loaded to sort a list
         return sorted(pack.rows(wanted).to_pylist(), key=lambda row: row["name"])[:limit]
-    question = f"SELECT {', '.join(wanted)} FROM pack"  # noqa: S608 - fixed names
+    query = f"SELECT {', '.join(wanted)} FROM pack"  # noqa: S608 - fixed names
     if where:
-        question += f" WHERE ({where}\n)"  # a comment at the end of it ends there
-    question += f" ORDER BY {order}\n"
+        query += f" WHERE ({where}\n)"  # the line break ends a comment
+    query += f" ORDER BY {order}\n"
     if limit is not None:
-        question += f" LIMIT {int(limit)}"
+        query += f" LIMIT {int(limit)}"
     with Sql(memory=MEMORY) as sql:
         sql.register("pack", pack.rows(pack.columns))
         try:
-            names, rows = sql.ask(question)
+            names, rows = sql.ask(query)
         except SqlError as error:
             asked = f"{where!r} ordered by {order!r}" if where else f"order {order!r}"
             hint = f"Columns: {', '.join(pack.columns)}"

@@ -1,4 +1,4 @@
-"""A pack whose graphs are given the values their models would begin with, and nothing else new."""
+"""A copy of a pack with its models' initial values as recipes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from graph_net.corpus.pack import Pack, write_part
 from graph_net.graph import Graph, Normal, Recipe, Role, TensorSpec, from_bytes, to_bytes
 
 Initial = Callable[[str, str], Mapping[str, Recipe]]
-"""Gives what was heard of a library's model, by the names of its parameters."""
+"""Returns the initial recipes of a library's model, by parameter name."""
 
 
 def revalue(pack: Pack, output: Path, initial: Initial) -> Iterator[Counter[str]]:
-    """Write the pack's parts to another directory, one after the other, with new recipes.
+    """Write the pack's parts to another directory, with new recipes.
 
-    Gives for each part how many graphs have their values from where. A part that is there already
-    is passed over, so that a killed run goes on; one part is in memory at a time. The other columns
-    stay: none of them depends on recipes.
+    Yield for each part how many graphs have their values from which source. An existing part is
+    skipped, so that a killed run can resume; one part is in memory at a time. The other columns do
+    not depend on recipes.
     """
     pack.check([*pack.columns, "graph"], together=False)
     output.mkdir(parents=True, exist_ok=True)
@@ -33,25 +33,25 @@ def revalue(pack: Pack, output: Path, initial: Initial) -> Iterator[Counter[str]
 
 def _revalue_part(source: Path, target: Path, initial: Initial, pack: Pack) -> Counter[str]:
     table = pq.read_table(source)
-    found: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
     blobs = []
     for data in table["graph"]:
         graph = revalue_graph(from_bytes(data.as_py(), pack.limits), initial)
         blobs.append(to_bytes(graph))
-        found[str(graph.provenance.option(OPTION, "as they were"))] += 1
+        sources[str(graph.provenance.option(OPTION, "as they were"))] += 1
     position = table.schema.get_field_index("graph")
     field = table.schema.field(position)
     write_part(target, table.set_column(position, field, [blobs]))
-    return found
+    return sources
 
 
 def revalue_graph(graph: Graph, initial: Initial) -> Graph:
-    """The graph with the values its model begins with, those it was given before forgotten."""
+    """Return the graph with its model's initial values, replacing earlier ones."""
     origin = graph.provenance
-    return with_initial_values(_forgotten(graph), initial(origin.library, origin.model))
+    return with_initial_values(_forget_values(graph), initial(origin.library, origin.model))
 
 
-def _forgotten(graph: Graph) -> Graph:
+def _forget_values(graph: Graph) -> Graph:
     if graph.provenance.option(OPTION) is None:
         return graph
     inputs = tuple(

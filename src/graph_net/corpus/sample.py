@@ -1,4 +1,4 @@
-"""A part of a pack that is like the whole: reproducible, and fair to every kind of graph."""
+"""A reproducible stratified sample of a pack."""
 
 from __future__ import annotations
 
@@ -16,44 +16,46 @@ Kind = TypeVar("Kind", bound=tuple[str, ...])
 def sample(
     rows: Iterable[Mapping[str, Any]], count: int, by: Sequence[str] = (), seed: int = 0
 ) -> list[str]:
-    """Names of so many rows, each kind (one value of ``by``) with its share, in alphabetic order.
+    """Return ``count`` names, each kind (one value of ``by``) with its share, alphabetically.
 
-    Every kind has at least one where there are enough. The answer depends on the rows and the
-    seed, not on the order of the rows; a name keeps its luck when other rows come or go.
+    Every kind has at least one if ``count`` allows. The result depends on the rows and the seed,
+    not on the order of the rows; a name keeps its rank when other rows come or go.
     """
     unknown = [column for column in by if column not in COLUMNS]
     if unknown:
-        raise PackError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
+        raise PackError(f"no column {unknown[0]!r}; columns: {', '.join(COLUMNS)}")
     if count < 0:
-        raise PackError(f"{count} graphs cannot be drawn")
+        raise PackError(f"{count} is not a number of graphs; give 0 or more")
     kinds: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for row in rows:
         kinds[tuple(str(row[column]) for column in by)].append(row["name"])
     chosen: list[str] = []
-    for kind, share in shares({kind: len(names) for kind, names in kinds.items()}, count).items():
-        chosen += sorted(kinds[kind], key=lambda name: _luck(name, seed))[:share]
+    for kind, share in allot({kind: len(names) for kind, names in kinds.items()}, count).items():
+        chosen += sorted(kinds[kind], key=lambda name: _rank(name, seed))[:share]
     return sorted(chosen)
 
 
-def shares(sizes: Mapping[Kind, int], count: int) -> dict[Kind, int]:
-    """How many of each kind make so many in all: one each as far as it goes, the rest by size."""
+def allot(sizes: Mapping[Kind, int], count: int) -> dict[Kind, int]:
+    """Divide ``count`` among kinds: one each as far as possible, the rest by size."""
     kinds = sorted(sizes, key=lambda kind: (-sizes[kind], kind))
-    given = {kind: int(i < count) for i, kind in enumerate(kinds)}
+    allotted = {kind: int(i < count) for i, kind in enumerate(kinds)}
     count = min(count, sum(sizes.values()))
     total = sum(sizes.values()) or 1
-    while (left := count - sum(given.values())) > 0:
-        # Whoever is furthest below what its size entitles it to is next; whole parts at once.
-        wanting = {k: sizes[k] * count / total - given[k] for k in kinds if given[k] < sizes[k]}
-        whole = {k: min(int(w), sizes[k] - given[k]) for k, w in wanting.items() if w >= 1}
+    while (left := count - sum(allotted.values())) > 0:
+        # The kind furthest below its proportional share is next; whole parts at once.
+        wanting = {
+            k: sizes[k] * count / total - allotted[k] for k in kinds if allotted[k] < sizes[k]
+        }
+        whole = {k: min(int(w), sizes[k] - allotted[k]) for k, w in wanting.items() if w >= 1}
         if whole:
             for kind, more in sorted(whole.items(), key=lambda item: (-item[1], item[0])):
                 more = min(more, left)
-                given[kind] += more
+                allotted[kind] += more
                 left -= more
         else:
-            given[min(wanting, key=lambda kind: (-wanting[kind], kind))] += 1
-    return given
+            allotted[min(wanting, key=lambda kind: (-wanting[kind], kind))] += 1
+    return allotted
 
 
-def _luck(name: str, seed: int) -> str:
+def _rank(name: str, seed: int) -> str:
     return sha256(f"{seed}/{name}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a pack is made of, counted."""
+"""The composition of a pack in numbers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from graph_net.store.files import read_bytes, read_text
 
 FILE = "stats.json"
 TRAINING_TAG = "training"
-"""A graph with this tag holds a backward pass; such graphs are counted apart."""
+"""A graph with this tag holds a backward pass; such graphs are counted separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The composition of a pack. ``codes`` is the number of graphs distinct as GraphNet counts.
+    """The composition of a pack. ``codes`` counts graphs that GraphNet considers distinct.
 
-    ``operators`` has for each the number of graphs that use it, ``batches`` for each leading size
-    of the first input the number of graphs, ``nodes`` and ``tensor_bytes`` their quartiles with
-    the ends, ``decades`` the number of graphs with up to 10, 10^1.5, 10^2, … nodes, ``parts`` the
-    digest of each file these counts were made from.
+    ``operators`` has the number of graphs that use each, ``batches`` the number of graphs by
+    leading size of the first input, ``nodes`` and ``tensor_bytes`` the quartiles with minimum and
+    maximum, ``decades`` the number of graphs with up to 10, 10^1.5, 10^2, … nodes, ``parts`` the
+    digest of each counted file.
     """
 
     graphs: int
@@ -55,25 +55,25 @@ class Stats:
     @property
     def categories(self) -> dict[str, int]:
         """The number of graphs of each category."""
-        found: Counter[str] = Counter()
-        for kinds in self.libraries.values():
-            found.update(kinds)
-        return dict(found.most_common())
+        counts: Counter[str] = Counter()
+        for categories in self.libraries.values():
+            counts.update(categories)
+        return dict(counts.most_common())
 
     def save(self, path: Path) -> None:
-        """Write it where ``load`` finds it."""
+        """Write it for ``load_stats``."""
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", "utf-8")
 
 
-def load(path: Path) -> Stats:
-    """What ``save`` wrote."""
+def load_stats(path: Path) -> Stats:
+    """Read what ``save`` wrote."""
     if not path.is_file():
-        raise PackError(f"no counts at {path}; `graph-net corpus stats` writes them")
+        raise PackError(f"no counts at {path}; write them with `graph-net corpus stats`")
     return Stats(**json.loads(read_text(path)))
 
 
-def count(pack: Pack) -> Stats:
-    """Count everything; reads every graph once."""
+def count_pack(pack: Pack) -> Stats:
+    """Count everything; read every graph once."""
     rows = pack.rows(COLUMNS).to_pylist()
     if not rows:
         raise PackError(f"{pack.path} has no graphs")
@@ -83,7 +83,7 @@ def count(pack: Pack) -> Stats:
         libraries[row["library"] or ""][row["category"] or ""] += 1
     structures = Counter(row["structure"] for row in rows)
     repeated = {row["name"]: row["structure"] for row in rows if structures[row["structure"]] > 1}
-    codes, batches = _look_inside(pack, repeated)
+    codes, batches = _read_graphs(pack, repeated)
     largest = max(rows, key=lambda row: row["parameters"])
     longest = max(rows, key=lambda row: row["nodes"])
     return Stats(
@@ -91,31 +91,31 @@ def count(pack: Pack) -> Stats:
         codes=sum(number == 1 for number in structures.values()) + codes,
         structures=len(structures),
         training=sum(TRAINING_TAG in row["tags"] for row in rows),
-        libraries={name: _common(libraries[name]) for name in sorted(libraries)},
-        subcategories=_common(row["subcategory"] or "" for row in rows),
-        operators=_common(name for row in rows for name in row["operators"]),
-        dtypes=_common(name for row in rows for name in row["dtypes"]),
-        batches=_common(batches),
-        levels=_common(row["level"] for row in rows),
-        versions=_common(row["framework_version"] or "" for row in rows),
+        libraries={name: _count_common(libraries[name]) for name in sorted(libraries)},
+        subcategories=_count_common(row["subcategory"] or "" for row in rows),
+        operators=_count_common(name for row in rows for name in row["operators"]),
+        dtypes=_count_common(name for row in rows for name in row["dtypes"]),
+        batches=_count_common(batches),
+        levels=_count_common(row["level"] for row in rows),
+        versions=_count_common(row["framework_version"] or "" for row in rows),
         nodes=_quartiles([row["nodes"] for row in rows]),
         tensor_bytes=_quartiles([row["tensor_bytes"] for row in rows]),
-        decades=_decades([row["nodes"] for row in rows]),
+        decades=_count_decades([row["nodes"] for row in rows]),
         largest={key: largest[key] for key in ("name", "parameters", "nodes")},
         longest={key: longest[key] for key in ("name", "parameters", "nodes")},
         total_nodes=sum(row["nodes"] for row in rows),
         pack_bytes=sum(part.stat().st_size for part in pack.parts),
-        parts=digests(pack),
+        parts=hash_parts(pack),
     )
 
 
-def digests(pack: Pack) -> dict[str, str]:
-    """The sha256 of each part: counts belong to these files and no others."""
+def hash_parts(pack: Pack) -> dict[str, str]:
+    """Return the SHA-256 of each part, to which counts belong."""
     return {part.name: sha256(read_bytes(part)).hexdigest() for part in pack.parts}
 
 
-def _look_inside(pack: Pack, repeated: Mapping[str, str]) -> tuple[int, list[str]]:
-    """How many codes the graphs with a repeated structure have, and every graph's batch size."""
+def _read_graphs(pack: Pack, repeated: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Count the codes of graphs with a repeated structure, and list every graph's batch size."""
     codes: set[str] = set()
     batches = []
     for name, graph in pack.graphs():
@@ -126,16 +126,16 @@ def _look_inside(pack: Pack, repeated: Mapping[str, str]) -> tuple[int, list[str
 
 
 def batch_size(graph: Graph) -> str:
-    """The leading size of the first tensor a graph is called with, or ``none``."""
+    """Return the leading size of a graph's first input tensor, or ``none``."""
     for entry in graph.inputs:
         if entry.role is Role.INPUT and isinstance(entry.spec, TensorSpec) and entry.spec.shape:
             return str(entry.spec.sizes(graph.bindings)[0])
     return "none"
 
 
-def _common(words: Iterable[str] | Counter[str]) -> dict[str, int]:
-    """Counts, the most frequent first, equal ones by name: the same in any order of rows."""
-    return dict(sorted(Counter(words).items(), key=lambda item: (-item[1], item[0])))
+def _count_common(names: Iterable[str] | Counter[str]) -> dict[str, int]:
+    """Count names, the most frequent first, then alphabetically."""
+    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 
 
 def _quartiles(numbers: list[int]) -> list[int]:
@@ -143,12 +143,12 @@ def _quartiles(numbers: list[int]) -> list[int]:
     return [min(numbers), *(round(number) for number in inner), max(numbers)]
 
 
-def _decades(numbers: list[int]) -> dict[str, int]:
-    """How many lie in each half decade, by the number it ends with."""
+def _count_decades(numbers: list[int]) -> dict[str, int]:
+    """Count the numbers in each half decade, by its upper end."""
     edges = [round(10 ** (step / 2)) for step in range(2, 14)]
-    found = dict.fromkeys(map(str, edges), 0)
+    counts = dict.fromkeys(map(str, edges), 0)
     for number in numbers:
-        found[str(next((edge for edge in edges if number <= edge), edges[-1]))] += 1
-    while found and list(found.values())[-1] == 0:
-        found.popitem()
-    return found
+        counts[str(next((edge for edge in edges if number <= edge), edges[-1]))] += 1
+    while counts and list(counts.values())[-1] == 0:
+        counts.popitem()
+    return counts

@@ -1,7 +1,7 @@
-"""The subgraphs of one graph, one kind at a time, and the files they wait in.
+"""The subgraphs of one graph, one kind at a time, and the files that spool them.
 
-What a graph falls into is a file of its own, written aside and renamed: a decomposition that is
-killed goes on with the graphs that have none.
+The subgraphs of a graph are a file of its own, written aside and renamed: a killed decomposition
+resumes with the graphs that have none.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NOTES = b"graph_net.pieces"
 
 @dataclass
 class Notes:
-    """What became of a graph's groups: how many there were, were trivial, could not be cut.
+    """Counts of a graph's groups: all, trivial ones, and those that could not be cut.
 
-    ``composed`` says whether the pieces gave the whole graph's outputs, where that was tried.
+    ``composed`` says whether the pieces gave the whole graph's outputs, if checked.
     """
 
     source: str = ""
@@ -51,10 +51,10 @@ class Subgraphs:
     notes: Notes
 
 
-def pieces_of(source: str, graph: Graph, kind: str, groups: SubgraphKind) -> Subgraphs:
+def cut_pieces(source: str, graph: Graph, kind: str, groups: SubgraphKind) -> Subgraphs:
     """Cut a graph into subgraphs; equal ones are one row with the number of occurrences.
 
-    A group in which no call computes (views and new tensors only) is trivial and no subgraph.
+    A group in which no call computes (views and new tensors only) is trivial and is dropped.
     """
     carver = Carver(graph)
     notes = Notes(source, kind)
@@ -63,11 +63,11 @@ def pieces_of(source: str, graph: Graph, kind: str, groups: SubgraphKind) -> Sub
     pieces: dict[tuple[Any, ...], Graph | None] = {}
     for group in groups(graph):
         notes.groups += 1
-        places = sorted(carver.position[name] for name in group)
-        if not any(computes(graph.nodes[place]) for place in places):
+        positions = sorted(carver.position[name] for name in group)
+        if not any(computes(graph.nodes[position]) for position in positions):
             notes.trivial += 1
             continue
-        key = _key(carver, places)
+        key = _key(carver, positions)
         if key not in pieces:
             try:
                 pieces[key] = plain_names(carver.carve(group, kind=kind))
@@ -89,16 +89,16 @@ def pieces_of(source: str, graph: Graph, kind: str, groups: SubgraphKind) -> Sub
     return Subgraphs(list(rows.values()), notes)
 
 
-def _key(carver: Carver, places: Sequence[int]) -> tuple[Any, ...]:
-    """Equal for groups that make equal subgraphs, much sooner known than a hash of these."""
-    inside = set(places)
-    given = tuple(
+def _key(carver: Carver, positions: Sequence[int]) -> tuple[Any, ...]:
+    """Return a key that is equal for groups with equal subgraphs, faster than their hash."""
+    inside = set(positions)
+    outputs = tuple(
         i
-        for i, place in enumerate(places)
-        if carver.graph.nodes[place].name in carver.returned
-        or any(reader not in inside for reader in carver.after[place])
+        for i, position in enumerate(positions)
+        if carver.graph.nodes[position].name in carver.returned
+        or any(reader not in inside for reader in carver.after[position])
     )
-    return tuple(carver.items[place] for place in places), carver.wiring(places), given
+    return tuple(carver.items[i] for i in positions), carver.wiring(positions), outputs
 
 
 class SubgraphSpool:
@@ -112,7 +112,7 @@ class SubgraphSpool:
         return self.path / f"{graph}-{kind}.arrow"
 
     def notes(self, graph: str, kind: str) -> Notes | None:
-        """What is known of a graph, by its id; None where nothing is."""
+        """Return the notes of a graph, by its id; None without a readable file."""
         try:
             with pa.OSFile(str(self._file(graph, kind))) as file, pa.ipc.open_file(file) as stored:
                 return Notes(**json.loads(stored.schema.metadata[_NOTES]))
@@ -120,30 +120,30 @@ class SubgraphSpool:
             return None
 
     def rows(self, graph: str, kind: str) -> list[dict[str, Any]]:
-        """The subgraphs that were found in a graph."""
+        """Return the rows of a graph's subgraphs."""
         with pa.OSFile(str(self._file(graph, kind))) as file, pa.ipc.open_file(file) as stored:
             return list(stored.read_all().to_pylist())
 
     def graph(self, graph: str) -> bytes | None:
-        """The bytes of a graph in the form that is cut, by the id it has in its pack."""
+        """Return the bytes of a graph in the form that is cut, by its id in the pack."""
         try:
             return self._lowered(graph).read_bytes()
         except OSError:
             return None
 
     def put_graph(self, graph: str, data: bytes) -> None:
-        """Keep a graph in the form that is cut."""
+        """Store a graph in the form that is cut."""
         write_bytes(self._lowered(graph), data, durable=False)
 
     def _lowered(self, graph: str) -> Path:
         return self.path / f"{graph}.lowered"
 
     def put(self, graph: str, kind: str, data: bytes) -> None:
-        """Keep what a graph falls into, as ``encoded`` gives it."""
+        """Store the subgraphs of a graph, as ``encode_pieces`` returns them."""
         write_bytes(self._file(graph, kind), data, durable=False)
 
 
-def encoded(rows: Iterable[dict[str, Any]], notes: Notes) -> bytes:
+def encode_pieces(rows: Iterable[dict[str, Any]], notes: Notes) -> bytes:
     """Return the bytes of a file with the subgraphs of one kind in one graph."""
     schema = SUBGRAPH_SCHEMA.with_metadata({_NOTES: json.dumps(asdict(notes)).encode()})
     sink = pa.BufferOutputStream()

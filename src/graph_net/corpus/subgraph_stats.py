@@ -1,22 +1,22 @@
-"""How many subgraphs of each kind a pack holds, beside PassNet's."""
+"""The number of subgraphs of each kind in a pack, beside PassNet's."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from graph_net.corpus.marked_region import with_region
+from graph_net.corpus.marked_region import replace_region
 from graph_net.corpus.pack import Pack, PackError
 
 BEGIN, END = "<!-- subgraphs, made by `graph-net corpus stats` -->", "<!-- end of subgraphs -->"
 PASSNET = {"sole_op": 5_939, "fusible": 22_870, "typical": 25_151}
-"""What PassNet (arXiv 2605.29357) publishes of its own."""
+"""The counts that PassNet (arXiv 2605.29357) publishes."""
 ORDER = ("sole_op", "fusible", "typical", "task", "block")
 
 
 @dataclass(frozen=True, slots=True)
 class SubgraphStats:
-    """For each kind the number of ids, structures and occurrences, and all kinds together."""
+    """The numbers of ids, structures and occurrences, by kind and in total."""
 
     kinds: dict[str, tuple[int, int, int]]
     ids: int
@@ -25,9 +25,11 @@ class SubgraphStats:
 
 
 def count_subgraphs(pack: Pack) -> SubgraphStats:
-    """Count the rows of a pack that ``graph-net decompose`` made; no graph is read."""
+    """Count the rows of a pack made by ``graph-net decompose``, without reading graphs."""
     if "kind" not in pack.columns:
-        raise PackError(f"{pack.path} holds no subgraphs; `graph-net decompose` makes such a pack")
+        raise PackError(
+            f"{pack.path} holds no subgraphs; make such a pack with `graph-net decompose`"
+        )
     rows = pack.rows(["kind", "id", "structure", "occurrences"]).to_pylist()
     ids: defaultdict[str, set[str]] = defaultdict(set)
     structures: defaultdict[str, set[str]] = defaultdict(set)
@@ -37,10 +39,10 @@ def count_subgraphs(pack: Pack) -> SubgraphStats:
             ids[kind].add(row["id"])
             structures[kind].add(row["structure"])
         occurrences[row["kind"]] += row["occurrences"]
-    known = [kind for kind in ORDER if kind in occurrences]
-    known += sorted(set(occurrences) - set(ORDER))
+    kinds = [kind for kind in ORDER if kind in occurrences]
+    kinds += sorted(set(occurrences) - set(ORDER))
     return SubgraphStats(
-        {kind: (len(ids[kind]), len(structures[kind]), occurrences[kind]) for kind in known},
+        {kind: (len(ids[kind]), len(structures[kind]), occurrences[kind]) for kind in kinds},
         len(ids[""]),
         len(structures[""]),
         sum(part.stat().st_size for part in pack.parts),
@@ -48,7 +50,7 @@ def count_subgraphs(pack: Pack) -> SubgraphStats:
 
 
 def subgraph_table(stats: SubgraphStats) -> str:
-    """The counts as Markdown, PassNet's beside them."""
+    """Return the counts as Markdown, beside PassNet's."""
     lines = ["| kind | distinct | structures | occurrences | PassNet |", "|---|---|---|---|---|"]
     for kind, numbers in stats.kinds.items():
         theirs = f"{PASSNET[kind]:,}" if kind in PASSNET else "none"
@@ -60,5 +62,5 @@ def subgraph_table(stats: SubgraphStats) -> str:
 
 
 def with_subgraphs(page: str, stats: SubgraphStats) -> str:
-    """The page, its region on subgraphs made anew."""
-    return with_region(page, BEGIN, END, subgraph_table(stats))
+    """Return the page with its region on subgraphs replaced."""
+    return replace_region(page, BEGIN, END, subgraph_table(stats))

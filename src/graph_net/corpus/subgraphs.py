@@ -1,4 +1,4 @@
-"""Packs of subgraphs: the columns they have beside a pack's, and how they are written.
+"""Packs of subgraphs: their schema, and how they are written.
 
 A row is a subgraph of one kind; the same subgraph under two kinds is two rows with one id.
 """
@@ -15,7 +15,7 @@ import pyarrow as pa
 from graph_net.corpus.columns import SCHEMA, SUBGRAPH_COLUMNS, row_of
 from graph_net.corpus.pack import SUFFIX, write_part
 from graph_net.graph import Graph
-from graph_net.store.lock import held
+from graph_net.store.lock import hold_lock
 
 SUBGRAPH_SCHEMA = pa.schema(
     [*list(SCHEMA)[:-1], *SUBGRAPH_COLUMNS, SCHEMA.field("graph")],
@@ -24,44 +24,38 @@ SUBGRAPH_SCHEMA = pa.schema(
 PART_ROWS = 1 << 17
 ROW_GROUP = 1 << 13
 COMPRESSION_LEVEL = 19
-"""Small rows that are alike: long row groups and a hard-working compressor halve them."""
+"""Rows are small and similar: long row groups and a high level halve their size."""
 MODELS_NAMED = 8
 NAME_DIGITS = 16
 
 
 def subgraph_row(kind: str, graph: Graph, occurrences: int, source: str) -> dict[str, Any]:
-    """The row of a subgraph found in one graph of a pack, which has the name ``source``."""
-    row = row_of("", graph)
-    row["name"] = f"{kind}/{graph.id[:NAME_DIGITS]}"
-    return {
-        **row,
-        "kind": kind,
-        "occurrences": occurrences,
-        "models": 1,
-        "in_models": [source],
-    }
+    """Return the row of a subgraph of one graph in a pack, named ``source``."""
+    row = row_of(f"{kind}/{graph.id[:NAME_DIGITS]}", graph)
+    return row | {
+        "kind": kind, "occurrences": occurrences, "models": 1, "in_models": [source],
+    }  # fmt: skip
 
 
 def merge_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of many graphs as one for each kind and id, occurrences and models added up."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    """Merge rows of many graphs into one per kind and id, with occurrences and models summed."""
+    merged: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
-        known = found.setdefault((row["kind"], row["id"]), row)
-        if known is not row:
-            known["occurrences"] += row["occurrences"]
-            known["models"] += row["models"]
-            room = MODELS_NAMED - len(known["in_models"])
-            known["in_models"] = known["in_models"] + row["in_models"][: max(room, 0)]
-    # Neighbours that are alike compress: first by what they compute, then by size.
+        first = merged.setdefault((row["kind"], row["id"]), row)
+        if first is not row:
+            first["occurrences"] += row["occurrences"]
+            first["models"] += row["models"]
+            first["in_models"] = (first["in_models"] + row["in_models"])[:MODELS_NAMED]
+    # Similar neighbours compress well: sort by operators, then by size.
     return sorted(
-        found.values(),
+        merged.values(),
         key=lambda row: (row["operators"], row["nodes"], row["structure"], row["id"], row["kind"]),
     )
 
 
 def write_subgraphs(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Make a pack of exactly these rows; its old parts go once the new ones are written."""
-    with held(path):
+    """Write a pack of exactly these rows; old parts are removed once the new ones are written."""
+    with hold_lock(path):
         _replace_parts(path, rows)
 
 

@@ -1,4 +1,4 @@
-"""Names near one that is not there, for an error to suggest."""
+"""Suggestions of similar names, for errors about an unknown one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 MOST = 20_000
-"""So many names are compared; beyond that an error would take seconds."""
+"""Names that are compared at most; more would take seconds."""
 
 
 def near_names(name: str, names: Sequence[str], count: int = 3) -> list[str]:
-    """The names most like this one: same last part first."""
+    """Return the most similar names: those with the same last part first."""
     compared = names[:MOST]
     same = [other for other in compared if _last(other) == _last(name)]
     close = get_close_matches(name, compared, n=count, cutoff=0.4)
     return list(dict.fromkeys([*same, *close]))[:count]
 
 
-def suggestion(name: str, names: Sequence[str]) -> str:
-    """The end of a sentence about a name that is not there."""
+def suggest(name: str, names: Sequence[str]) -> str:
+    """Return the end of a sentence about an unknown name."""
     near = near_names(name, names)
     if near:
         return f"did you mean {', '.join(near)}?"

@@ -1,14 +1,14 @@
-"""How the graphs of a pack meet the five requirements, counted from kept verdicts."""
+"""How many graphs of a pack meet each of the five requirements, from stored verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from graph_net.corpus.marked_region import with_region
+from graph_net.corpus.marked_region import replace_region
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.validate.report import Requirement, State, ValidationReport
-from graph_net.validate.report_file import Kept
+from graph_net.validate.report_file import VerdictFile
 
 BEGIN = "<!-- validation, made by `graph-net corpus stats` -->"
 END = "<!-- end of validation -->"
@@ -19,16 +19,18 @@ WORDS = {
 }
 
 
-def kept_verdicts(pack: Pack, path: Path) -> list[ValidationReport]:
-    """The verdicts that ``graph-net validate --keep`` left, of graphs that are in the pack."""
+def read_verdicts(pack: Pack, path: Path) -> list[ValidationReport]:
+    """Return the verdicts that ``graph-net validate --keep`` wrote, of graphs in the pack."""
     if not path.is_file():
-        raise PackError(f"no verdicts at {path}; `graph-net validate --keep {path}` writes some")
+        raise PackError(
+            f"no verdicts at {path}; write them with `graph-net validate --keep {path}`"
+        )
     rows = pack.rows(["name", "structure"]).to_pylist()
-    return Kept(path).verdicts({row["name"]: row["structure"] for row in rows})
+    return VerdictFile(path).verdicts({row["name"]: row["structure"] for row in rows})
 
 
 def verdict_table(verdicts: Sequence[ValidationReport], graphs: int) -> str:
-    """Graphs by requirement and by how it is met, as Markdown."""
+    """Return the number of graphs by requirement and state, as Markdown."""
     lines = [f"| requirement | {' | '.join(WORDS.values())} |", "|---" * (len(WORDS) + 1) + "|"]
     for requirement in Requirement:
         states = [
@@ -51,5 +53,5 @@ def verdict_table(verdicts: Sequence[ValidationReport], graphs: int) -> str:
 
 
 def with_verdicts(page: str, table: str) -> str:
-    """The page, its region on validation made anew."""
-    return with_region(page, BEGIN, END, table)
+    """Return the page with its region on validation replaced."""
+    return replace_region(page, BEGIN, END, table)

@@ -1,1 +1,1 @@
-"""Golden runs: graphs stored with their outputs and times, run again elsewhere and judged."""
+"""Golden runs: graphs stored with their outputs and times, to rerun and compare elsewhere."""

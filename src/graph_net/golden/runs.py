@@ -1,4 +1,4 @@
-"""Making a golden run, and running its graphs again: the lanes of ``measure`` do both."""
+"""Making a golden run, and rerunning its graphs, both on the lanes of ``measure``."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from graph_net.golden.store import GoldenError, GoldenRun, GoldenStore
 from graph_net.measure import MeasureLimits, Measurement, measure
 from graph_net.measure.device import describe
 from graph_net.measure.runner import Watch
-from graph_net.results import Config, Device, Json, Record, canonical
+from graph_net.results import Config, Device, Json, Record
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """How the workers are held."""
+    """The settings of the lanes."""
 
     jobs: int
     device: str = "cpu"
     work: Path | None = None
     watch: Watch = lambda event, key, stage: None
     until: float | None = None
-    """When the run ends, by ``time.monotonic``."""
+    """The deadline, by ``time.monotonic``."""
 
 
 @dataclass(frozen=True)
-class Again:
-    """One graph of a golden run, run again; where it could not be, ``problem`` says why."""
+class Rerun:
+    """One graph of a golden run, rerun; ``problem`` says why it could not be."""
 
     name: str
     run: GoldenRun | None
@@ -44,7 +44,7 @@ class Again:
 def make_golden(
     store: GoldenStore, todo: Iterable[Measurement], lanes: Lanes, asked: Mapping[str, Json]
 ) -> Iterator[Record]:
-    """Measure tasks and store each as it is done; one that the machine spoilt is not stored."""
+    """Measure tasks, and store and yield each record; those to be retried are not stored."""
     store.clear()
     out: dict[str, Measurement] = {}
 
@@ -53,38 +53,36 @@ def make_golden(
             out[task.key] = replace(task, golden=store.writing(task))
             yield out[task.key]
 
-    for record in _measured(tasks(), lanes):
+    for record in _measure(tasks(), lanes):
         task = out.pop(record.key)
         yield store.add(task, record, asked) if record.final else record
 
 
 def stored_keys(store: GoldenStore, config: Config, device: Device, protocol: str) -> set[str]:
-    """What a golden run has already, whole; raises GoldenError if it is of another machine.
+    """Return the keys that a golden run has completely; raise GoldenError on another machine's.
 
-    A directory with times of two machines or versions in it would say nothing about either.
+    Times of two machines or versions in one directory could not be compared.
     """
-    found: set[str] = set()
+    keys: set[str] = set()
     for name, run in store.runs():
         record = run.record
-        if (record.config.name, canonical(dict(record.config.options))) != (
-            config.name,
-            canonical(dict(config.options)),
-        ):
+        same_options = record.config.options_text == config.options_text
+        if record.config.name != config.name or not same_options:
             continue
-        for what, then, now in (
+        for field, then, now in (
             ("version", record.config.version, config.version),
             ("device", record.device.hash, device.hash),
             ("protocol", record.protocol, protocol),
         ):
             if then != now:
                 raise GoldenError(
-                    f"{store.path} holds a golden run of {config.name} under another {what}; "
+                    f"{store.path} holds a golden run of {config.name} under another {field}; "
                     "name another directory, or replace it with --again"
                 )
-        with suppress(GoldenError):  # what is damaged is made again
+        with suppress(GoldenError):  # a damaged one is made again
             store.graph(name, run)
-            found.add(record.key)
-    return found
+            keys.add(record.key)
+    return keys
 
 
 def run_again(
@@ -94,10 +92,10 @@ def run_again(
     limits: MeasureLimits,
     lanes: Lanes,
     config: Config | None = None,
-) -> Iterator[Again]:
-    """Every graph of a golden run on this machine; ``config`` in the place of the stored ones."""
+) -> Iterator[Rerun]:
+    """Yield every graph of a golden run, rerun here; ``config`` replaces the stored ones."""
     out: dict[str, tuple[str, GoldenRun]] = {}
-    told: list[Again] = []
+    skipped: list[Rerun] = []
 
     def tasks() -> Iterator[Measurement]:
         for name in names:
@@ -106,33 +104,33 @@ def run_again(
                 run = store.read(name)
                 data = store.graph(name, run)
             except GoldenError as error:
-                told.append(Again(name, run, problem=str(error), damaged=True))
+                skipped.append(Rerun(name, run, problem=str(error), damaged=True))
                 continue
             if not run.usable:
-                told.append(Again(name, run))
+                skipped.append(Rerun(name, run))
                 continue
             try:
                 used = config or trusted_config(run.record.config)
             except CompilerError as error:
-                told.append(Again(name, run, problem=str(error)))
+                skipped.append(Rerun(name, run, problem=str(error)))
                 continue
             task = Measurement(
                 run.record.subject, used, device(run.record.device), data, run.protocol, limits,
                 golden=store.comparing(name),
             )  # fmt: skip
             if task.key in out:
-                told.append(Again(name, run, problem="the same graph twice under one compiler"))
+                skipped.append(Rerun(name, run, problem="the same graph twice under one compiler"))
                 continue
             out[task.key] = (name, run)
             yield task
 
-    for record in _measured(tasks(), lanes):
-        yield Again(*out[record.key], record)
-    yield from told
+    for record in _measure(tasks(), lanes):
+        yield Rerun(*out[record.key], record)
+    yield from skipped
 
 
 def device_like(kind: str, threads: int = 0) -> Callable[[Device], Device]:
-    """This machine as a device, with the threads that a reference had if it has so many cores."""
+    """Return this machine as a device, with a reference's threads if it has that many cores."""
 
     @cache
     def described(wanted: int) -> Device:
@@ -142,8 +140,8 @@ def device_like(kind: str, threads: int = 0) -> Callable[[Device], Device]:
     return lambda reference: described(reference.threads)
 
 
-def _measured(tasks: Iterator[Measurement], lanes: Lanes) -> Iterator[Record]:
-    """The records of tasks; the compiler of the first is loaded before any worker is forked."""
+def _measure(tasks: Iterator[Measurement], lanes: Lanes) -> Iterator[Record]:
+    """Return the records of tasks; the first one's compiler is loaded before workers fork."""
     first = next(tasks, None)
     if first is None:
         return iter(())

@@ -1,4 +1,4 @@
-"""Processes that may die, and what they can reach: the lowest room, standard library only."""
+"""Calls and pools in confined processes that may die; standard library only."""
 
 from graph_net.isolate.call import Died as Died
 from graph_net.isolate.call import Raised as Raised

@@ -12,7 +12,7 @@ from graph_net.isolate.sandbox import Sandbox
 
 
 class Died(RuntimeError):
-    """The process ended without an answer: of time, of memory, or of a crash."""
+    """The process ended without an answer: out of time or memory, or crashed."""
 
     def __init__(self, death: Death) -> None:
         super().__init__(death.reason)
@@ -20,7 +20,7 @@ class Died(RuntimeError):
 
 
 class Raised(Died):
-    """The call itself failed; ``kind`` is the name of the exception's class."""
+    """The call raised an exception; ``kind`` is the name of its class."""
 
     def __init__(self, death: Death) -> None:
         super().__init__(death)
@@ -28,10 +28,10 @@ class Raised(Died):
 
 
 def call(work: Callable[[], Any], limits: Limits, sandbox: Sandbox | None = None) -> Any:
-    """Return what ``work`` gives (something JSON can hold, or bytes) in a confined process.
+    """Return what ``work`` returns (JSON or bytes), called in a confined process.
 
-    It has a work directory of its own unless the sandbox names one. An exception comes back as
-    Raised, any other end without an answer as Died. What it started dies with it.
+    It has a work directory of its own unless the sandbox names one. An exception is raised here as
+    Raised, any other end without an answer as Died. Its descendants die with it.
     """
     (done,) = Pool(limits, 1, sandbox or Sandbox()).each([None], lambda _: work())
     if done.death is None:

@@ -1,4 +1,4 @@
-"""Which of the machine's cores a process runs on: some are kept for the one that measures."""
+"""The cores that processes run on: some are reserved for the one that measures."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ from dataclasses import dataclass
 from graph_net.isolate.descendants import descendants
 
 MOST = 4
-"""So many cores are kept at most: one that launches kernels, and what helps it."""
+"""Cores reserved at most: one to launch kernels, and some for its helpers."""
 PART = 4
-"""One core in so many is kept; with fewer than so many, none."""
+"""One core in this many is reserved; with fewer cores, none."""
 _ROUNDS = 3
-"""How often a process is looked at, since a thread may start another meanwhile."""
+"""How often threads are listed, since one may start another meanwhile."""
 
 
 @dataclass(frozen=True)
 class Cores:
-    """The cores of this process, divided; both parts hold all of them where none can be spared."""
+    """The cores of this process, divided; both parts hold all of them if none can be spared."""
 
-    kept: frozenset[int]
-    """For the process that measures."""
+    measuring: frozenset[int]
     others: frozenset[int]
 
     @classmethod
-    def divided(cls, cores: Iterable[int] | None = None) -> Cores:
-        """The last few of these cores, or of those of this process, and the rest."""
-        found = sorted(os.sched_getaffinity(0) if cores is None else cores)
-        count = min(MOST, len(found) // PART)
+    def divide(cls, cores: Iterable[int] | None = None) -> Cores:
+        """Reserve the last few of these cores (default: of this process's) for measuring."""
+        usable = sorted(os.sched_getaffinity(0) if cores is None else cores)
+        count = min(MOST, len(usable) // PART)
         if not count:
-            return cls(frozenset(found), frozenset(found))
-        return cls(frozenset(found[-count:]), frozenset(found[:-count]))
+            return cls(frozenset(usable), frozenset(usable))
+        return cls(frozenset(usable[-count:]), frozenset(usable[:-count]))
 
 
 def move(pid: int, cores: Iterable[int]) -> None:
-    """Run every thread of a process, and of what it started, on these cores only."""
+    """Bind every thread of a process and of its descendants to these cores."""
     allowed = set(cores)
     for _ in range(_ROUNDS):
         threads = [thread for process in descendants(pid) for thread in threads_of(process)]
@@ -48,13 +47,13 @@ def move(pid: int, cores: Iterable[int]) -> None:
 
 
 def bind(thread: int, cores: Iterable[int]) -> None:
-    """Run a thread on these cores only, if it lives and its cores are ours to choose."""
+    """Bind a thread to these cores, if it lives and this process may."""
     with suppress(OSError):
         os.sched_setaffinity(thread, cores)
 
 
 def threads_of(pid: int | str) -> list[int]:
-    """The threads of a process in the order they were started; none where nothing tells."""
+    """Return the threads of a process, oldest first; none if it has ended."""
     try:
         return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
     except OSError:

@@ -1,17 +1,18 @@
-"""How a process ended without an answer: one table of causes, in the same words for every user."""
+"""Why a process ended without an answer: one table of causes, for every user of processes."""
 
 from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
-"""Signals that a confined process cannot send to itself: somebody else did."""
+"""Signals that a confined process cannot send to itself."""
 _NO_MEMORY = ("can't allocate memory", "Cannot allocate memory")
-"""What libraries say, in exceptions of their own, where an allocation failed."""
+"""Messages of libraries' own exceptions when an allocation failed."""
 
 
 class Ending(StrEnum):
@@ -22,14 +23,14 @@ class Ending(StrEnum):
     TIMEOUT = "timeout"
     OUT_OF_MEMORY = "out_of_memory"
     KILLED = "killed"
-    """By a signal from outside, which tells nothing about the work."""
+    """By a signal from outside: not the fault of the work."""
     NO_ANSWER = "no_answer"
-    """It exited, or said something that is not an answer."""
+    """It exited, or wrote something that is not an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """Why there is no answer: the kind, a sentence without its subject, the signal if any."""
+    """The cause of a missing answer: its kind, a sentence without subject, the signal if any."""
 
     ending: Ending
     reason: str
@@ -44,15 +45,15 @@ def took_longer(seconds: float) -> Death:
     return Death(Ending.TIMEOUT, f"took more than {seconds:g} s")
 
 
-def held_more(memory_bytes: int | None, said: str = "") -> Death:
-    """Return the death of a process that needed more memory than it may have.
+def held_more(memory_bytes: int | None, exception: str = "") -> Death:
+    """Return the death of a process that needed more memory than its limit.
 
-    ``said`` is the text of the exception in which it noticed by itself.
+    ``exception`` is the text of the one it raised, if it did.
     """
     why = "the machine ran out of memory"
     if memory_bytes is not None:
         why = f"held more than the limit of {memory_bytes / 2**30:.1f} GiB"
-    return Death(Ending.OUT_OF_MEMORY, f"{why} ({said})" if said else why)
+    return Death(Ending.OUT_OF_MEMORY, f"{why} ({exception})" if exception else why)
 
 
 def started_more(processes: int) -> Death:
@@ -60,35 +61,34 @@ def started_more(processes: int) -> Death:
     return Death(Ending.CRASH, f"started more than {processes} processes", signal.SIGKILL)
 
 
-def said_rubbish(why: object) -> Death:
-    """Return the death of a process that was killed since it cannot be understood."""
+def wrote_garbage(why: object) -> Death:
+    """Return the death of a process that was killed for an invalid message."""
     return Death(Ending.NO_ANSWER, f"wrote something that is not an answer: {why}")
 
 
-def said_too_much(most_bytes: int) -> Death:
-    """Return the death of a process that was killed in the middle of its answer."""
+def wrote_too_much(most_bytes: int) -> Death:
+    """Return the death of a process that was killed for the size of its answer."""
     return Death(Ending.NO_ANSWER, f"gave an answer of more than {most_bytes} bytes")
 
 
 def raised(kind: str, message: str, memory_bytes: int | None) -> Death:
     """Return the death of work that raised an exception of this class."""
-    said = f"{kind}: {message}" if message else kind
+    text = f"{kind}: {message}" if message else kind
     if is_out_of_memory(kind, message):
-        return held_more(memory_bytes, said)
-    return Death(Ending.EXCEPTION, said)
+        return held_more(memory_bytes, text)
+    return Death(Ending.EXCEPTION, text)
 
 
 def is_out_of_memory(kind: str, message: str) -> bool:
-    """Return whether an exception says that an allocation failed: Python's, NumPy's or torch's."""
-    return kind.endswith("MemoryError") or any(words in message for words in _NO_MEMORY)
+    """Whether an exception of Python, NumPy or torch says that an allocation failed."""
+    return kind.endswith("MemoryError") or any(text in message for text in _NO_MEMORY)
 
 
 def death_from(status: int, seconds: float | None, kills_before: int) -> Death:
     """Return what a process died of, from its wait status.
 
-    ``seconds`` is what its alarm was set to, if it was. ``kills_before`` is what ``oom_kills`` gave
-    at its start: a SIGKILL that nobody here sent is the kernel's for memory only where that count
-    has risen.
+    ``seconds`` is its alarm, if one was set. ``kills_before`` is ``oom_kills()`` at its start: a
+    SIGKILL that we did not send counts as the kernel's for memory only if that number has risen.
     """
     if not os.WIFSIGNALED(status):
         code = os.waitstatus_to_exitcode(status)
@@ -114,10 +114,8 @@ def name_of(number: int) -> str:
 
 def oom_kills() -> int:
     """Return how often the kernel has killed a process for memory."""
-    try:
+    with suppress(OSError):
         for line in Path("/proc/vmstat").read_text("ascii").splitlines():
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
-    except OSError:
-        pass
     return 0

@@ -10,62 +10,61 @@ from contextlib import suppress
 from pathlib import Path
 
 _ROUNDS = 200
-"""How often a tree that grows while it is killed is looked at again."""
+"""How often a tree that grows while it is killed is listed again."""
 _PAUSE = 0.001
-"""Seconds between looks at processes that are dying, and start no more."""
+"""Seconds between two listings while processes are dying."""
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes whose parent this one is, whichever of its threads started them."""
-    found: list[int] = []
+    """Return the children of a process, whichever of its threads started them."""
+    children: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with suppress(OSError):
                 text = Path(f"/proc/{pid}/task/{thread}/children").read_text("ascii")
-                found.extend(int(word) for word in text.split())
-    return found
+                children.extend(map(int, text.split()))
+    return children
 
 
 def descendants(pid: int) -> list[int]:
-    """A process and all that it started, and they, as far as they live."""
-    found, place = [pid], 0
-    while place < len(found):
-        found.extend(child for child in children_of(found[place]) if child not in found)
-        place += 1
-    return found
+    """Return a process and all its living descendants."""
+    tree = [pid]
+    for parent in tree:  # grows on the way
+        tree.extend(child for child in children_of(parent) if child not in tree)
+    return tree
 
 
 def kill_all(pids: Iterable[int]) -> None:
-    """Kill processes with all their descendants, in rounds, until a look finds none alive."""
+    """Kill processes with all their descendants, in rounds, until none is alive."""
     roots, signalled = set(pids), set[int]()
     for _ in range(_ROUNDS):
         alive = {pid for root in roots for pid in descendants(root) if state_of(pid) not in "ZX"}
         if not alive:
             return
         if alive <= signalled:
-            time.sleep(_PAUSE)  # the kernel gives their memory back
+            time.sleep(_PAUSE)  # the kernel is freeing their memory
         for pid in alive - signalled:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        # The orphans of one that died have another parent now: they are looked for by number.
+        # Orphans have another parent now: each is a root of its own.
         roots |= alive
         signalled |= alive
 
 
-def kill_strays(known: Iterable[int]) -> int:
-    """Kill and reap children of this process that are not known to it; how many there were.
+def kill_strays(own: Iterable[int]) -> int:
+    """Kill and reap all children of this process but its own; return how many there were.
 
     In a process that adopts orphans they are what workers left behind.
     """
-    mine = set(known)
-    return end_all(lambda: set(children_of(os.getpid())) - mine)
+    expected = set(own)
+    return end_all(lambda: set(children_of(os.getpid())) - expected)
 
 
-def end_all(look: Callable[[], set[int]]) -> int:
-    """Kill and reap the children that ``look`` finds, until it finds none; how many there were."""
+def end_all(find: Callable[[], set[int]]) -> int:
+    """Kill and reap the children that ``find`` returns until it returns none; count them."""
     count = 0
     for _ in range(_ROUNDS):
-        strays = look()
+        strays = find()
         if not strays:
             break
         kill_all(strays)
@@ -77,7 +76,7 @@ def end_all(look: Callable[[], set[int]]) -> int:
 
 
 def state_of(pid: int) -> str:
-    """The kernel's letter for what a process does (R, S, D, T, Z), X for one that is gone."""
+    """Return the kernel's letter for a process's state (R, S, D, T, Z); X if it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:

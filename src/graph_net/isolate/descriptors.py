@@ -9,23 +9,23 @@ from collections.abc import Collection, Iterable
 _GPU = "/dev/nvidia"
 
 
-def keep_only(kept: Collection[int]) -> None:
-    """Let every descriptor but these lead to the null device, standard streams included.
+def keep_only(keep: Collection[int]) -> None:
+    """Point every descriptor but these to the null device, standard streams included.
 
     They are replaced, not closed: an object of the parent that closes its number later must not
-    close what this process opened under it. A driver's own descriptors stay; its library, which
-    was loaded before the fork, would call them by number.
+    close what this process opened under it. A GPU driver's descriptors stay: its library, loaded
+    before the fork, uses them by number.
     """
     null = os.open(os.devnull, os.O_RDWR)
-    for number in _numbers():
-        if number in kept or number == null or _is_left_alone(number):
+    for number in _list_descriptors():
+        if number in keep or number == null or _is_left_alone(number):
             continue
         os.dup2(null, number, inheritable=number <= 2)
     os.close(null)
 
 
-def _numbers() -> Iterable[int]:
-    """Every descriptor there may be; a process forked from a confined one cannot list its own."""
+def _list_descriptors() -> Iterable[int]:
+    """Return every possible descriptor; a process forked from a confined one cannot list them."""
     try:
         return [int(name) for name in os.listdir("/proc/self/fd")]
     except PermissionError:

@@ -1,4 +1,4 @@
-"""What this machine confines, found out by trying: each probe does in a child what it must not."""
+"""Probes of the confinement on this machine: each tries in a child what must be refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = Limits(20, 8 << 30)
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """One promise, whether it holds here, and what was seen."""
+    """One promise, whether it holds here, and what was observed."""
 
     promise: str
     holds: bool
@@ -30,7 +30,7 @@ class ProbeResult:
 
 
 def examine() -> Iterator[ProbeResult]:
-    """Try what a confined process must not be able to do, and what it must."""
+    """Yield probes of what a confined process must not be able to do, and of what it must."""
     with tempfile.TemporaryDirectory(prefix="graph-net-doctor-") as folder:
         outside = Path(folder)
         secret, home = outside / "secret", Path.home()
@@ -52,7 +52,7 @@ def examine() -> Iterator[ProbeResult]:
 
 
 def confinement() -> str:
-    """What holds for a worker here, in the words that records carry."""
+    """Return the confinement of a worker here, as records state it."""
     return str(call(lambda: str(confine(Sandbox())), LIMITS))
 
 
@@ -76,7 +76,7 @@ def _must_not(promise: str, work: Callable[[], object]) -> ProbeResult:
 
 
 def _changes_no_mode(secret: Path) -> ProbeResult:
-    """A change of mode is answered as if it were made."""
+    """Probe that a change of mode, which is reported as done, has no effect."""
     secret.chmod(0o600)
     with suppress(Died):
         call(lambda: secret.chmod(0o777), LIMITS)
@@ -93,7 +93,7 @@ def _run_a_program() -> None:
 
 
 def _connect() -> None:
-    """A refused connection would be one: nobody listens on port 9."""
+    """Connect to port 9, where nobody listens: even "connection refused" would be an escape."""
     _socket(socket.AF_INET).connect(("127.0.0.1", 9))
 
 
@@ -113,7 +113,7 @@ def _shell(outside: Path) -> None:
 
 
 def _daemons() -> ProbeResult:
-    """Whether a process that leaves its session lives on when the one that started it has ended."""
+    """Probe whether a process that leaves its session outlives the one that started it."""
     pid = int(call(_leave_a_daemon, LIMITS))
     alive = state_of(pid) not in "ZX"
     if alive:

@@ -1,4 +1,4 @@
-"""Forking a process that is waited for, and ending what such processes leave behind."""
+"""Forking of processes that are waited for, and the end of what they leave behind."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from graph_net.isolate.privileges import die_with_parent
 _FORKED: set[int] = set()
 """Processes that this one forked and has not reaped: a fact of the process, so it is global.
 
-A confined child that is none of them is the orphan of one.
+A confined child that is not among them is the orphan of one.
 """
 
 
 def fork(live: Callable[[], None]) -> int:
-    """Fork a process that does ``live`` and exits, whatever happens in it; return its id.
+    """Fork a process that calls ``live`` and exits, whatever happens in it; return its id.
 
-    When this returns, the kernel will kill the child together with its parent: a child that is
-    stopped before it has asked for that would stay behind for ever. An interrupt from the terminal
-    is for the parent to answer, which ends its children.
+    When this returns, the kernel will kill the child together with its parent: a child stopped
+    before it had asked for that would stay for ever. An interrupt from the terminal is for the
+    parent to handle, which ends its children.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -33,7 +33,7 @@ def fork(live: Callable[[], None]) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     reads, writes = os.pipe()
     try:
-        with _garbage_left_alone() as collecting:
+        with _no_collection() as collecting:
             child = os.fork()
             if child == 0:
                 try:
@@ -59,8 +59,8 @@ def fork(live: Callable[[], None]) -> int:
 
 
 @contextmanager
-def _garbage_left_alone() -> Iterator[bool]:
-    """Collect nothing: among a parent's garbage may be a pool that waits for threads it lost."""
+def _no_collection() -> Iterator[bool]:
+    """Collect no garbage: a parent's may hold a pool that waits for threads it lost."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -71,10 +71,9 @@ def _garbage_left_alone() -> Iterator[bool]:
 
 
 def end(child: int) -> int:
-    """Kill a forked process with all that it started; return its wait status.
+    """Kill a forked process and its descendants; return its wait status.
 
-    In a confined process, which cannot look into /proc, what it started is left to whoever
-    confined it.
+    A confined process cannot list descendants in /proc: they are left to its own parent.
     """
     kill_all([child])
     with suppress(ProcessLookupError):
@@ -92,10 +91,10 @@ def reap(child: int) -> int:
 
 
 def kill_confined_strays() -> int:
-    """Kill and reap the confined children of this process that it did not fork here.
+    """Kill and reap the confined children of this process that ``fork`` did not start.
 
-    What else the process has started is left alone: the kernel says of each whether it may gain
-    privileges. Nothing is done in a process that is confined itself.
+    Its other children are left alone: the kernel tells which ones cannot gain privileges. A
+    confined process does nothing.
     """
     if _is_confined(os.getpid()):
         return 0

@@ -1,7 +1,7 @@
 """Landlock: the kernel's own file, TCP and signal rules for this process and its descendants.
 
-Three system calls without a library. A kernel knows the rights of its ABI and all before it; what
-it does not know is not asked for, and ``abi`` says which it is (0: none).
+Three system calls without a library. A kernel knows the rights of its ABI and of all before it;
+others are not requested, and ``abi`` returns its version (0: none).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FIRST_RIGHTS = (1 << 13) - 1
 _MAKE_DEVICES = 1 << 6 | 1 << 11
-"""Character and block devices: no work directory needs one."""
+"""Character and block devices, which no work directory needs."""
 
 READ = EXECUTE | READ_FILE | READ_DIR
 WRITE = (_FIRST_RIGHTS | REFER | TRUNCATE) & ~_MAKE_DEVICES
@@ -31,32 +31,32 @@ DEVICE = READ_FILE | WRITE_FILE | IOCTL_DEV
 _ON_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 SCOPED_SIGNALS = 6
-"""The ABI from which on a confined process signals nobody outside."""
+"""The first ABI in which a confined process can signal nobody outside."""
 _TCP = 3
 _SCOPES = 3
 """Abstract Unix sockets and signals."""
 
 
 def abi() -> int:
-    """Which version of Landlock the kernel has, 0 where it has none or it is switched off."""
+    """Return the kernel's version of Landlock, 0 if it has none or it is switched off."""
     return max(0, _call(_CREATE, None, 0, _VERSION_FLAG))
 
 
 def restrict(rules: Iterable[tuple[Path, int]], *, tcp: bool = False) -> None:
-    """Confine the calling thread, and whatever it starts from now on, to these paths.
+    """Confine the calling thread, and all it starts from now on, to these paths.
 
     A rule is a path and the rights beneath it; a path that does not exist is left out. ``tcp``
-    leaves TCP alone. The process must have given up new privileges before.
+    allows TCP. The process must have given up new privileges before.
     """
     version = abi()
     handled = _rights(version)
     sizes = (8, 16, 24)[(version >= 4) + (version >= SCOPED_SIGNALS)]
     attributes = struct.pack("=QQQ", handled, 0 if tcp else _TCP, _SCOPES)[:sizes]
-    ruleset = _checked(_call(_CREATE, attributes, sizes, 0), "create a Landlock ruleset")
+    ruleset = _check(_call(_CREATE, attributes, sizes, 0), "create a Landlock ruleset")
     try:
         for path, access in rules:
-            _add(ruleset, path, access & handled)
-        _checked(_call(_RESTRICT, ruleset, 0), "enforce a Landlock ruleset")
+            _add_rule(ruleset, path, access & handled)
+        _check(_call(_RESTRICT, ruleset, 0), "enforce a Landlock ruleset")
     finally:
         os.close(ruleset)
 
@@ -68,29 +68,29 @@ def _rights(version: int) -> int:
     return rights
 
 
-def _add(ruleset: int, path: Path, access: int) -> None:
+def _add_rule(ruleset: int, path: Path, access: int) -> None:
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:  # not on this machine
         return
     try:
-        if not stat.S_ISDIR(os.fstat(place).st_mode):
+        if not stat.S_ISDIR(os.fstat(handle).st_mode):
             access &= _ON_A_FILE
         if access:
-            attributes = struct.pack("=Qi", access, place)
-            _checked(_call(_ADD_RULE, ruleset, _PATH_BENEATH, attributes, 0), f"allow {path}")
+            attributes = struct.pack("=Qi", access, handle)
+            _check(_call(_ADD_RULE, ruleset, _PATH_BENEATH, attributes, 0), f"allow {path}")
     finally:
-        os.close(place)
+        os.close(handle)
 
 
 def _call(number: int, *arguments: int | bytes | None) -> int:
     syscall = libc().syscall
     wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    found = int(syscall(ctypes.c_long(number), *wide))
-    return found if found >= 0 else -ctypes.get_errno()
+    result = int(syscall(ctypes.c_long(number), *wide))
+    return result if result >= 0 else -ctypes.get_errno()
 
 
-def _checked(result: int, what: str) -> int:
+def _check(result: int, action: str) -> int:
     if result < 0:
-        raise OSError(-result, f"cannot {what}: {os.strerror(-result)}")
+        raise OSError(-result, f"cannot {action}: {os.strerror(-result)}")
     return result

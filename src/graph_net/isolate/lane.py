@@ -1,4 +1,4 @@
-"""Lane: workers that stay, given items one at a time by somebody who has other things to watch."""
+"""A lane: long-lived workers that an event loop gives items one at a time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from graph_net.isolate.worker import Batch, Finished, ForkedWorker, Item, Work
 
 @dataclass
 class Lane(Generic[Item]):
-    """So many workers that do what ``make`` makes, each item within its limits.
+    """Up to ``size`` workers that call the function ``make`` returns, each item within limits.
 
-    An item that kills its worker costs itself alone: the next one gets a new worker.
+    If an item kills its worker, only that item is lost: the next one gets a new worker.
     """
 
     make: Callable[[], Work[Item]]
@@ -24,12 +24,12 @@ class Lane(Generic[Item]):
     limits: Limits
     sandbox: Sandbox = INHERITED
     starting: int = 60
-    """Seconds more for a worker's preparation, and for its first item."""
+    """Extra seconds for a worker's preparation, and for its first item."""
     _workers: list[ForkedWorker[Item]] = field(default_factory=list)
 
     @property
     def busy(self) -> int:
-        """How many items are being worked on."""
+        """The number of items being worked on."""
         return sum(bool(worker.pending) for worker in self._workers)
 
     @property
@@ -38,22 +38,22 @@ class Lane(Generic[Item]):
         return self.busy < self.size
 
     def give(self, item: Item) -> None:
-        """Begin an item; only where a worker is free."""
+        """Begin an item; call it only if ``free``."""
         idle = next((worker for worker in self._workers if not worker.pending), None)
         (idle or self._start()).give(item)
 
     def descriptors(self) -> list[int]:
-        """Return what to wait for."""
+        """Return the descriptors to wait for."""
         return [number for worker in self._workers for number in worker.descriptors()]
 
-    def finished(self) -> list[Finished[Item]]:
+    def take_finished(self) -> list[Finished[Item]]:
         """Return the items finished since the last call, without waiting for any."""
-        found = [done for worker in self._workers for done in worker.hear()]
+        finished = [done for worker in self._workers for done in worker.receive()]
         for worker in self._workers:
             if worker.is_spent and not worker.is_over:
                 worker.end()
         self._workers = [worker for worker in self._workers if not worker.is_over]
-        return found
+        return finished
 
     def stop(self) -> None:
         """End all workers, whatever they are doing."""
@@ -63,7 +63,7 @@ class Lane(Generic[Item]):
 
     def _start(self) -> ForkedWorker[Item]:
         def prepare() -> Work[Item]:
-            gc.enable()  # a worker that stays cannot keep all its garbage
+            gc.enable()  # a long-lived worker must free its garbage
             return self.make()
 
         worker = ForkedWorker(Batch(prepare), self.limits, self.sandbox, self.starting)

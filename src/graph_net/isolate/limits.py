@@ -1,4 +1,4 @@
-"""How long a process may take and how much it may hold."""
+"""Limits of time and memory of a process."""
 
 from __future__ import annotations
 
@@ -11,24 +11,21 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds of wall time, and bytes of addresses beyond those a process was forked with.
-
-    None is as many as the machine has.
-    """
+    """Seconds of wall time, and bytes of address space beyond the fork's (None: no limit)."""
 
     seconds: int
     memory_bytes: int | None
 
     @classmethod
     def of(cls, seconds: int, gigabytes: float) -> Limits:
-        """The same from gigabytes, as options have them."""
+        """Return limits from gigabytes, as options have them."""
         return cls(seconds, int(gigabytes * 2**30))
 
     def impose(self) -> None:
-        """Let this process end after so long and hold so much.
+        """Impose the limits on this process.
 
-        The alarm is the polite end; whoever waits for the process kills it a little later. It
-        lives for one call: collecting garbage would copy every page it shares with its parent.
+        The alarm ends it; if it ignores that, its parent kills it a little later. Garbage is not
+        collected, which would copy every page that it shares with its parent.
         """
         gc.disable()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -38,13 +35,13 @@ class Limits:
 
 
 def lower(kind: int, most: int) -> None:
-    """Lower a limit of this process for good; one that is lower already stays."""
+    """Lower a resource limit of this process for good; a lower one stays."""
     _, hard = resource.getrlimit(kind)
     least = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(kind, (least, least))
 
 
 def address_space() -> int:
-    """Bytes of addresses that this process has asked for."""
+    """Return the bytes of address space of this process."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
     return pages * resource.getpagesize()

@@ -8,29 +8,29 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 MOST_TEXT = 20_000
-"""Letters of an exception's text; one that names every operator in the way is long."""
+"""Characters of an exception's text; one that names every unsupported operator is long."""
 
 
 class BadMessage(ValueError):
-    """Bytes that are no message of ours, or one beyond the limits."""
+    """Bytes that are not a message, or one beyond the limits."""
 
 
 def encode(tree: dict[str, Any], blob: bytes = b"") -> bytes:
-    """A message: two lengths, JSON, bytes; a dataclass goes as its fields."""
+    """Return a message: two lengths, JSON, bytes; a dataclass is sent as its fields."""
     text = json.dumps(tree, default=asdict).encode()
     return len(text).to_bytes(4, "little") + len(blob).to_bytes(8, "little") + text + blob
 
 
 @dataclass
 class Inbox:
-    """Puts messages together from bytes as they arrive, within limits on both of their parts."""
+    """A buffer that assembles messages from bytes as they arrive, within limits on both parts."""
 
     most_text: int = 1 << 28
     most_blob: int = 1 << 33
     _held: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-        """Return the messages that are complete now, those before a bad one first."""
+        """Return the messages that are complete now; iterating raises BadMessage at a bad one."""
         self._held += data
         return self._complete()
 
@@ -39,30 +39,30 @@ class Inbox:
             text = int.from_bytes(self._held[:4], "little")
             blob = int.from_bytes(self._held[4:12], "little")
             if text > self.most_text or blob > self.most_blob:
-                raise BadMessage(f"a message of {text + blob} bytes")
+                raise BadMessage(f"a message of {text + blob} bytes is over the limit")
             end = 12 + text + blob
             if len(self._held) < end:
                 break
             message = bytes(self._held[12 : 12 + text])
             rest = bytes(self._held[12 + text : end])
             del self._held[:end]
-            yield _tree(message), rest
+            yield _parse(message), rest
 
 
-def _tree(text: bytes) -> dict[str, Any]:
+def _parse(text: bytes) -> dict[str, Any]:
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadMessage(f"no JSON: {error}") from error
+        raise BadMessage(f"not JSON: {error}") from error
     if not isinstance(tree, dict):
-        raise BadMessage("JSON, but no object")
+        raise BadMessage("not a JSON object")
     return tree
 
 
 def text_of(error: BaseException) -> str:
-    """An exception's own text, of bounded length, whatever its class does when asked for it."""
+    """Return an exception's own text, of bounded length, whatever its class does."""
     try:
-        text = str.__str__(str(error))  # of a subclass too, whose own methods are not asked
+        text = str.__str__(str(error))  # a plain str, even if the class returned a subclass
     except BaseException as second:
-        text = f"(its text cannot be had: {type(second).__name__})"
+        text = f"(its text cannot be read: {type(second).__name__})"
     return text[:MOST_TEXT].encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Many items worked on in a few forked, confined processes, of which any may die."""
+"""A pool of forked, confined processes, any of which may die."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Generic
 from graph_net.isolate.limits import Limits
 from graph_net.isolate.privileges import adopting_orphans
 from graph_net.isolate.sandbox import Needs, Sandbox
-from graph_net.isolate.workdir import remove_tree, temporary_place
+from graph_net.isolate.workdir import remove_tree, temporary_directory
 from graph_net.isolate.worker import Batch, Finished, ForkedWorker, Item, Work
 
 
 @dataclass(frozen=True)
 class Pool:
-    """How many workers there are, what one item may cost, and what they can reach.
+    """The number of workers, the limits of an item, and what the workers can reach.
 
     Each has a work directory of its own unless the sandbox names one.
     """
@@ -35,21 +35,21 @@ class Pool:
         work: Work[Item],
         needs: Callable[[Item], Needs] = lambda item: Needs(),
     ) -> Iterator[Finished[Item]]:
-        """Work on each item in a process of its own; yield them in the order they are finished.
+        """Work on each item in a process of its own; yield the items in the order they finish.
 
-        Items are taken as workers are free, and answers are read as they are asked for: a worker
-        whose answers nobody reads waits.
+        Items are taken when a worker is free, and answers read when the caller asks for the next
+        one: until then a worker with an answer waits.
         """
         return self.batches(Batch(lambda: work, (item,), needs(item)) for item in items)
 
     def batches(self, batches: Iterable[Batch[Item]]) -> Iterator[Finished[Item]]:
         """Work on the items of each batch in one process, as long as it lives.
 
-        The item that a worker dies on is lost, and another worker goes on behind it; one that dies
-        of preparing loses its batch.
+        The item that a worker dies on is lost, and another worker continues after it; a worker that
+        dies while preparing loses its batch.
         """
-        with temporary_place() as place, adopting_orphans():
-            run = _Run(self, iter(batches), place)
+        with temporary_directory() as root, adopting_orphans():
+            run = _Run(self, iter(batches), root)
             try:
                 yield from run.finished()
             finally:
@@ -60,9 +60,9 @@ class Pool:
 class _Run(Generic[Item]):
     pool: Pool
     waiting: Iterator[Batch[Item]]
-    place: Path
+    root: Path
     left: deque[Batch[Item]] = field(default_factory=deque)
-    """What dead workers have left behind."""
+    """The unfinished items of dead workers."""
     workers: list[tuple[ForkedWorker[Item], Path]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 
@@ -72,15 +72,15 @@ class _Run(Generic[Item]):
             first = min(worker.deadline() for worker, _ in self.workers)
             wait([d for w, _ in self.workers for d in w.descriptors()], max(0.0, first - now))
             for worker, folder in list(self.workers):
-                for one in worker.hear():
-                    yield from self._handed_over(one)
+                for done in worker.receive():
+                    yield from self._hand_over(done)
                 if worker.is_over or worker.is_spent or not worker.pending:
                     self._retire(worker, folder)
 
-    def _handed_over(self, one: Finished[Item]) -> Iterator[Finished[Item]]:
-        """Yield an item; the time until the next is asked for counts against no worker."""
+    def _hand_over(self, done: Finished[Item]) -> Iterator[Finished[Item]]:
+        """Yield an item; the time until the caller asks again counts for no worker."""
         before = time.monotonic()
-        yield one
+        yield done
         for worker, _ in self.workers:
             worker.since += time.monotonic() - before
 
@@ -95,7 +95,7 @@ class _Run(Generic[Item]):
         return bool(self.workers)
 
     def _start(self, batch: Batch[Item]) -> None:
-        folder, sandbox = self.place / str(next(self.numbers)), self.pool.sandbox
+        folder, sandbox = self.root / str(next(self.numbers)), self.pool.sandbox
         if sandbox.workdir is None and not sandbox.inherits:
             folder.mkdir()
             sandbox = replace(sandbox, workdir=folder)

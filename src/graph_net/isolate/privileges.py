@@ -1,4 +1,4 @@
-"""What a process may become, and who dies with whom: prctl and capabilities without a library."""
+"""Privileges of a process, and which processes die together: prctl and capabilities."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _CAPABILITY_VERSION = 0x20080522
 
 @cache
 def libc() -> ctypes.CDLL:
-    """The C library that this process runs with."""
+    """Return the C library of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent dies; it may be dead by now."""
+    """Ask the kernel to kill this process when its parent dies; exit if it is dead already."""
     _prctl(PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent dies, so that none gets away."""
+    """Become the parent of every descendant whose own parent dies, so that none escapes."""
     _prctl(_SUBREAPER, 1)
 
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Adopt orphans for a while; afterwards as before."""
+    """Adopt orphans inside the context."""
     before = ctypes.c_int()
     libc().prctl(_GET_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     adopt_orphans()
@@ -45,7 +45,7 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def give_up_privileges() -> None:
-    """No capabilities now, and none again through any program that is started."""
+    """Drop all capabilities, also for any program that is started later."""
     _prctl(_NO_NEW_PRIVS, 1)
     header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
     if libc().capset(header, bytes(24)):
@@ -58,6 +58,6 @@ def _prctl(option: int, value: int) -> None:
         raise _error(f"set process control {option}")
 
 
-def _error(what: str) -> OSError:
+def _error(action: str) -> OSError:
     number = ctypes.get_errno()
-    return OSError(number, f"cannot {what}: {os.strerror(number)}")
+    return OSError(number, f"cannot {action}: {os.strerror(number)}")

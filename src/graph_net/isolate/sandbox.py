@@ -1,8 +1,8 @@
 """Confinement: what a process that runs a graph, a schedule or a compiler can reach.
 
-``confine`` is called right after a fork. Afterwards the process reads the installation, the
-system's libraries and the inputs it was given; writes its own work directory; opens no socket,
-signals nobody outside, and neither it nor a program that it starts gets any of this back.
+``confine`` is called right after a fork. Afterwards the process can read the installation, the
+system's libraries and its inputs, and write its own work directory; it can open no socket and
+signal nobody outside, and neither it nor a program that it starts can undo this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_net.isolate.limits import lower
 from graph_net.isolate.privileges import give_up_privileges
 
 SWITCH = "GRAPH_NET_SANDBOX"
-"""The environment variable that ``--no-sandbox`` sets to ``off``, so that every process sees it."""
+"""The environment variable that ``--no-sandbox`` sets to ``off``, for every process to see."""
 MOST_FILE_BYTES = 16 << 30
 MOST_DESCRIPTORS = 4096
 
@@ -37,7 +37,7 @@ _SYSTEM = """
 """.split()
 _GPU_DEVICES = ("/dev/nvidia*", "/dev/nvidia-caps", "/dev/dri", "/dev/kfd")
 _SEARCH_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH")
-_PRIVATE_PLACES = {
+_PRIVATE_FOLDERS = {
     "HOME": "home",
     "TMPDIR": "tmp",
     "XDG_CACHE_HOME": "cache",
@@ -53,14 +53,14 @@ _SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE|API_?KEY|ACCESS_KEY
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a compiler needs beyond its work directory and the installation, and says so."""
+    """What a compiler declares that it needs beyond its work directory and the installation."""
 
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     shared_memory: bool = False
     """Files in /dev/shm, which the processes of a pool share."""
     sockets: bool = False
-    """New sockets, and with them the network as far as the machine has one."""
+    """New sockets, and with them the machine's network."""
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -73,16 +73,16 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Where a confined process may write, and what else it needs; ``device`` as records have it."""
+    """Where a confined process may write, what else it needs, and its device."""
 
     workdir: Path | None = None
     needs: Needs = Needs()
     device: str = "cpu"
     inherits: bool = False
-    """Add no confinement: the process that forks is confined already, or the work is trusted."""
+    """Add no confinement: the parent is confined already, or the work is trusted."""
 
     def needing(self, more: Needs) -> Sandbox:
-        """The same with more needs."""
+        """Return this sandbox with more needs."""
         return replace(self, needs=self.needs | more)
 
 
@@ -91,23 +91,23 @@ INHERITED = Sandbox(inherits=True)
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What holds for a process: ``layers`` are in force, ``missing`` says what is not, and why."""
+    """The confinement of a process: the ``layers`` in force, and those ``missing``, with why."""
 
     layers: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        held = ", ".join(self.layers) or "none"
-        return f"{held} (without {'; '.join(self.missing)})" if self.missing else held
+        layers = ", ".join(self.layers) or "none"
+        return f"{layers} (without {'; '.join(self.missing)})" if self.missing else layers
 
 
 def is_off(environment: Mapping[str, str] | None = None) -> bool:
-    """Whether the user switched confinement off."""
+    """Whether the user has switched confinement off."""
     return (os.environ if environment is None else environment).get(SWITCH) == "off"
 
 
 def confine(sandbox: Sandbox) -> Confinement:
-    """Confine this process; says what holds from now on.
+    """Confine this process; return the confinement that holds from now on.
 
     The kernel confines a thread and those that it starts, so there must be no other yet.
     """
@@ -162,38 +162,38 @@ def _limit_resources() -> None:
 
 
 def _use_as_home(workdir: Path) -> None:
-    """Let every library that keeps files keep them in the work directory."""
-    for variable, folder in _PRIVATE_PLACES.items():
+    """Point every library's home, cache and temporary directory into the work directory."""
+    for variable, folder in _PRIVATE_FOLDERS.items():
         os.environ[variable] = f"{workdir.absolute()}/{folder}"
-    for made in ("home", "tmp"):  # the others are made by who keeps something there
-        (workdir / made).mkdir(exist_ok=True)
+    for folder in ("home", "tmp"):  # libraries create the others
+        (workdir / folder).mkdir(exist_ok=True)
     tempfile.tempdir = None
 
 
 def _forget_secrets() -> None:
-    """Remove variables that are named like secrets, and what the kernel still shows of them."""
+    """Remove variables named like secrets, also from what the kernel shows of this process."""
     for name in [name for name in os.environ if _SECRET.search(name)]:
         del os.environ[name]
     fields = Path("/proc/self/stat").read_text("ascii", "replace").rpartition(")")[2].split()
-    start, end = int(fields[47]), int(fields[48])  # where the process was given its environment
+    start, end = int(fields[47]), int(fields[48])  # the addresses of the initial environment
     if not 0 < start < end:
         return
-    place = start
+    address = start
     for entry in ctypes.string_at(start, end - start).split(b"\0"):
         key = entry.partition(b"=")[0]
         if _SECRET.search(key.decode("utf-8", "replace")):
-            ctypes.memset(place + len(key), 0, len(entry) - len(key))
-        place += len(entry) + 1
+            ctypes.memset(address + len(key), 0, len(entry) - len(key))
+        address += len(entry) + 1
 
 
 def _rules(sandbox: Sandbox) -> Iterator[tuple[Path, int]]:
     for name in {*_installation(), *_SYSTEM, *map(str, sandbox.needs.reads)}:
         yield Path(name), landlock.READ
-    for place in (sandbox.workdir, *sandbox.needs.writes):
-        if place is not None:
-            yield place, landlock.WRITE
+    for folder in (sandbox.workdir, *sandbox.needs.writes):
+        if folder is not None:
+            yield folder, landlock.WRITE
     yield Path("/dev/null"), landlock.DEVICE | landlock.TRUNCATE
-    # Its own entry there: the peak of its memory is counted from when it says so.
+    # Its own entry there: a process resets the peak of its memory by a write.
     yield Path("/proc/self"), landlock.READ | landlock.DEVICE | landlock.TRUNCATE
     if sandbox.needs.shared_memory:
         yield Path("/dev/shm"), landlock.WRITE  # noqa: S108 - what is named
@@ -204,18 +204,18 @@ def _rules(sandbox: Sandbox) -> Iterator[tuple[Path, int]]:
 
 
 def _installation() -> Iterable[str]:
-    """Where the interpreter, its packages and the programs on the path lie.
+    """Return the directories of the interpreter, its packages and the programs on the path.
 
-    A home is not, though ``python -m`` started in one puts it on the path.
+    A home directory is not among them, though ``python -m`` started there puts it on the path.
     """
     searched = {*sys.path}
     for variable in _SEARCH_VARIABLES:
         searched.update(os.environ.get(variable, "").split(os.pathsep))
     home = os.path.realpath(os.path.expanduser("~"))
-    places = {place for place in searched if os.path.isabs(place) and not _holds(place, home)}
+    folders = {
+        folder
+        for folder in searched
+        if os.path.isabs(folder) and not Path(home).is_relative_to(os.path.realpath(folder))
+    }
     own = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.dirname(__file__))}
-    return {place for place in places | own if os.path.realpath(place) != "/"}
-
-
-def _holds(place: str, inner: str) -> bool:
-    return Path(inner).is_relative_to(os.path.realpath(place))
+    return {folder for folder in folders | own if os.path.realpath(folder) != "/"}

@@ -1,9 +1,8 @@
 """A system-call filter for what Landlock does not mediate: sockets, processes, modes of files.
 
-The filter answers with an error instead of killing, so that a library which merely tries goes on
-without. It holds for the calling thread and for whatever it starts. A process that sends itself a
-signal which looks as if somebody outside had sent it dies of SIGSYS instead, and nobody else is
-suspected.
+The filter returns an error instead of killing, so that a library that merely tries continues. It
+holds for the calling thread and all it starts. A process that sends itself a signal that would look
+as if it came from outside dies of SIGSYS instead.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _SET_FILTER, _ALLOW_SPECULATION = 1, 1 << 2
 _NEW_NAMESPACES = 0x7E020000
-"""The flags of ``clone`` that make namespaces, in which a process could be root."""
+"""The flags of ``clone`` that create namespaces, in which a process could be root."""
 _FOREIGN_NUMBERS = 0x40000000
-"""From here on x86's third set of numbers, by which the same calls are reached."""
+"""The first of the x32 numbers, which reach the same calls."""
 
 _NEVER = """
 ptrace process_vm_readv process_vm_writev pidfd_getfd pidfd_send_signal kcmp bpf
@@ -38,21 +37,21 @@ removexattr lremovexattr fremovexattr removexattrat file_setattr
 shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink
 inotify_add_watch fanotify_init syslog memfd_secret
 """.split()
-"""What reaches other processes, or stays when this one has ended: segments, semaphores and queues
-belong to nobody. A watch tells the names of files in a directory that cannot be listed."""
+"""Calls that reach other processes, or whose objects outlive this one: segments, semaphores and
+queues have no owner. A watch reveals file names in a directory that cannot be listed."""
 _UNCOUNTED = ["memfd_create"]
-"""Memory that no process maps is counted by nobody, and is no address."""
+"""Its memory, unless mapped, counts towards no process's limit."""
 _PRETENDED = "chmod fchmod fchmodat fchmodat2".split()
-"""Answered as if done. Landlock lets the owner of any file change its mode, a linker and OpenVINO
-fail where they cannot, and for a library that is loaded the mode does not matter."""
+"""Reported as done. Landlock lets the owner of any file change its mode, a linker and OpenVINO
+fail if they cannot, and the mode of a library that is loaded does not matter."""
 _FATAL = (1, 2, 9, 15, 19)
-"""HUP, INT, KILL, TERM and STOP: who sends them to a worker is taken to stand outside it."""
+"""HUP, INT, KILL, TERM and STOP: a worker that dies of them counts as killed from outside."""
 _SIGNALLING = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2}
-"""The calls whose first argument is a process, and which of their arguments is the signal."""
+"""The calls whose first argument is a process, and the index of their signal argument."""
 
 
 class Machine:
-    """How one architecture names itself to the filter, and numbers the calls."""
+    """An architecture: its audit number and its system-call numbers."""
 
     def __init__(self, audit: int, filtering: int, clone: int, numbers: dict[str, int]) -> None:
         self.audit, self.filtering, self.clone, self.numbers = audit, filtering, clone, numbers
@@ -101,32 +100,32 @@ def available() -> bool:
 
 
 class Sockets(Enum):
-    """Which new sockets are left alone."""
+    """The new sockets that are allowed."""
 
     NONE = 0
     UNCONNECTED = 1
-    """Unix sockets that connect to nobody: a GPU's driver makes one for itself."""
+    """Unix sockets that do not connect: a GPU's driver creates one for itself."""
     ALL = 2
 
 
 def restrict(sockets: Sockets = Sockets.NONE, *, memory_files: bool = False) -> None:
-    """Refuse the calls above from now on, and sockets but for these.
+    """Refuse the calls above from now on, and all sockets but these.
 
     The process must have given up new privileges before.
     """
     machine = MACHINES[platform.machine()]
-    program = b"".join(_program(machine, sockets, memory_files))
+    program = b"".join(_make_filter(machine, sockets, memory_files))
     code = ctypes.create_string_buffer(program, len(program))
     length = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
-    # Without the flag older kernels switch a protection on that slows down what is measured.
+    # Without the flag older kernels enable a mitigation that slows down measurements.
     wide = ctypes.c_long
     if libc().syscall(wide(machine.filtering), wide(_SET_FILTER), wide(_ALLOW_SPECULATION), length):
         number = ctypes.get_errno()
         raise OSError(number, f"cannot filter system calls: {os.strerror(number)}")
 
 
-def _program(machine: Machine, sockets: Sockets, memory_files: bool) -> list[bytes]:
-    """The filter: one call after another; where one is met, its instructions end with an answer."""
+def _make_filter(machine: Machine, sockets: Sockets, memory_files: bool) -> list[bytes]:
+    """Return the filter: a test for each call, followed by the instructions that answer it."""
     refused = _NEVER + ([] if memory_files else _UNCOUNTED)
     refused += {Sockets.NONE: ["socket"], Sockets.UNCONNECTED: ["connect"]}.get(sockets, [])
     numbers = [machine.numbers[name] for name in refused if name in machine.numbers]
@@ -142,12 +141,12 @@ def _program(machine: Machine, sockets: Sockets, memory_files: bool) -> list[byt
     answers |= {machine.numbers[n]: 0 for n in _PRETENDED if n in machine.numbers}
     for number, answer in answers.items():
         code += [_step(_EQUAL, number, 0, 1), _step(_RETURN, _FAIL | answer)]
-    # Its flags lie where no filter can look; glibc falls back to clone, whose flags do not.
+    # Its flags are in memory, which no filter can read; glibc falls back to clone.
     code += [
         _step(_EQUAL, machine.numbers["clone3"], 0, 1),
         _step(_RETURN, _FAIL | errno.ENOSYS),
         _step(_EQUAL, machine.clone, 0, 4),
-        _step(_LOAD, _argument(0)),
+        _step(_LOAD, _argument_offset(0)),
         _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1),
         _step(_RETURN, _FAIL | errno.EPERM),
         _step(_RETURN, _ALLOW),
@@ -158,20 +157,20 @@ def _program(machine: Machine, sockets: Sockets, memory_files: bool) -> list[byt
     refuse = _step(_RETURN, _FAIL | errno.EPERM)
     if sockets is Sockets.UNCONNECTED:
         body = [
-            _step(_LOAD, _argument(0)),
+            _step(_LOAD, _argument_offset(0)),
             _step(_EQUAL, socket.AF_UNIX, 1, 0),
             refuse,
             _step(_RETURN, _ALLOW),
         ]
         code += [_step(_EQUAL, machine.numbers["socket"], 0, len(body)), *body]
-    # The limits of other processes, and one's own on processor time, at which the kernel kills.
+    # The limits of other processes, and its own on CPU time, at which the kernel kills.
     cpu = [_step(_EQUAL, resource.RLIMIT_CPU, 0, 1), refuse, _step(_RETURN, _ALLOW)]
-    own = [_step(_LOAD, _argument(0)), *cpu]
+    own = [_step(_LOAD, _argument_offset(0)), *cpu]
     other = [
-        _step(_LOAD, _argument(0)),
+        _step(_LOAD, _argument_offset(0)),
         _step(_EQUAL, 0, 1, 0),
         refuse,
-        _step(_LOAD, _argument(1)),
+        _step(_LOAD, _argument_offset(1)),
         *cpu,
     ]
     for name, body in (("setrlimit", own), ("prlimit64", other)):
@@ -179,16 +178,16 @@ def _program(machine: Machine, sockets: Sockets, memory_files: bool) -> list[byt
     return [*code, _step(_RETURN, _ALLOW)]
 
 
-def _no_suicide(number: int, place: int) -> list[bytes]:
-    """Kill who sends a fatal signal to this process, to its group or to everybody."""
+def _no_suicide(number: int, index: int) -> list[bytes]:
+    """Return instructions that kill a sender of a fatal signal to itself, its group or all."""
     me = os.getpid()
     targets = (me, 0, -1 & 0xFFFFFFFF, -me & 0xFFFFFFFF)
     body = [
-        _step(_LOAD, _argument(place)),
-        *_any_of(_FATAL),
+        _step(_LOAD, _argument_offset(index)),
+        *_skip_if_any(_FATAL),
         _step(_RETURN, _ALLOW),
-        _step(_LOAD, _argument(0)),
-        *_any_of(targets),
+        _step(_LOAD, _argument_offset(0)),
+        *_skip_if_any(targets),
         _step(_RETURN, _ALLOW),
         _step(_RETURN, _KILL),
     ]
@@ -196,11 +195,11 @@ def _no_suicide(number: int, place: int) -> list[bytes]:
 
 
 def _no_orphan(number: int) -> list[bytes]:
-    """Answer as if done who no longer wants to die with its parent; who wants to, may."""
+    """Return instructions that let a process die with its parent, and never stop wanting to."""
     body = [
-        _step(_LOAD, _argument(0)),
+        _step(_LOAD, _argument_offset(0)),
         _step(_EQUAL, PDEATHSIG, 0, 3),
-        _step(_LOAD, _argument(1)),
+        _step(_LOAD, _argument_offset(1)),
         _step(_EQUAL, signal.SIGKILL, 1, 0),
         _step(_RETURN, _FAIL),
         _step(_RETURN, _ALLOW),
@@ -208,15 +207,15 @@ def _no_orphan(number: int) -> list[bytes]:
     return [_step(_EQUAL, number, 0, len(body)), *body]
 
 
-def _any_of(values: tuple[int, ...]) -> list[bytes]:
-    """Step over the instruction that follows where the loaded value is one of these."""
+def _skip_if_any(values: tuple[int, ...]) -> list[bytes]:
+    """Return tests that skip the instruction after them if the loaded value is one of these."""
     left = len(values)
-    return [_step(_EQUAL, value, left - place, 0) for place, value in enumerate(values)]
+    return [_step(_EQUAL, value, left - index, 0) for index, value in enumerate(values)]
 
 
-def _argument(place: int) -> int:
-    """Where the lower half of an argument lies."""
-    return _FIRST_ARGUMENT_AT + 8 * place
+def _argument_offset(index: int) -> int:
+    """Return the offset of the lower half of an argument."""
+    return _FIRST_ARGUMENT_AT + 8 * index
 
 
 def _step(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:

@@ -1,7 +1,6 @@
-"""The directory that a confined process writes to: made for it, and removed whatever it left there.
+"""The work directory of a confined process, removable whatever the process left there.
 
-What removes it must not be stopped by what is in it. ``shutil.rmtree`` calls itself once a level,
-and ends its process on a tree of a thousand directories, one within the other.
+``shutil.rmtree`` recurses once per level: a thousand nested directories would end its process.
 """
 
 from __future__ import annotations
@@ -18,65 +17,65 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def temporary_place(prefix: str = "graph-net-") -> Iterator[Path]:
-    """A new directory, removed at the end with all that is in it."""
-    place = Path(tempfile.mkdtemp(prefix=prefix))
+def temporary_directory(prefix: str = "graph-net-") -> Iterator[Path]:
+    """Give a new directory, removed at the end with its contents."""
+    path = Path(tempfile.mkdtemp(prefix=prefix))
     try:
-        yield place
+        yield path
     finally:
-        remove_tree(place)
+        remove_tree(path)
 
 
-def remove_tree(place: Path) -> None:
-    """Remove a directory and what is in it, as far as this user can; a link is not followed.
+def remove_tree(path: Path) -> None:
+    """Remove a directory and its contents, as far as this user can; links are not followed.
 
-    Directories are moved to the top one by one and emptied there: neither depth, nor the length of
-    a path, nor a mode that forbids reading is in the way. Whoever wrote there has ended.
+    Directories are moved to the top one by one and emptied there: no depth, path length or mode
+    prevents it. The process that wrote there has ended.
     """
     with suppress(OSError):
-        top = _opened(str(place), None)
+        top = _open_directory(str(path), None)
         try:
             _empty(top)
         finally:
             os.close(top)
-        place.rmdir()
+        path.rmdir()
 
 
 def _empty(top: int) -> None:
-    """Remove what is in a directory; what cannot be removed is left."""
+    """Remove the contents of a directory, except what cannot be removed."""
     numbers, left = count(), set[str]()
     while names := set(os.listdir(top)) - left:
         for name in names:
             try:
-                if not _unlinked(name, top):
+                if not _unlink_file(name, top):
                     _flatten(name, top, numbers)
             except OSError:
                 left.add(name)
 
 
 def _flatten(name: str, top: int, numbers: Iterator[int]) -> None:
-    """Remove a directory below ``top``, those in it moved to the top before."""
-    inner = _opened(name, top)
+    """Remove a directory below ``top``, after moving its subdirectories to the top."""
+    inner = _open_directory(name, top)
     try:
         for entry in os.listdir(inner):
-            if not _unlinked(entry, inner):
-                os.close(_opened(entry, inner))  # to be moved, a directory must be writable
+            if not _unlink_file(entry, inner):
+                os.close(_open_directory(entry, inner))  # to be moved, a directory must be writable
                 os.rename(entry, _free_name(top, numbers), src_dir_fd=inner, dst_dir_fd=top)
     finally:
         os.close(inner)
     os.rmdir(name, dir_fd=top)
 
 
-def _unlinked(name: str, folder: int) -> bool:
-    """Whether a name was removed, which it is not where it is a directory."""
+def _unlink_file(name: str, folder: int) -> bool:
+    """Remove a name unless it is a directory; return whether it was removed."""
     if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
         return False
     os.unlink(name, dir_fd=folder)
     return True
 
 
-def _opened(name: str, folder: int | None) -> int:
-    """A handle on a directory, made readable and writable for its owner where it is not."""
+def _open_directory(name: str, folder: int | None) -> int:
+    """Open a directory, after making it readable and writable for its owner."""
     handle = os.open(name, _OPEN | os.O_PATH, dir_fd=folder)
     try:
         if os.fstat(handle).st_mode & stat.S_IRWXU != stat.S_IRWXU:
@@ -87,7 +86,7 @@ def _opened(name: str, folder: int | None) -> int:
 
 
 def _free_name(top: int, numbers: Iterator[int]) -> str:
-    """A name that nothing at the top has."""
+    """Return a name that is free at the top."""
     while True:
         name = f".{next(numbers)}"
         try:

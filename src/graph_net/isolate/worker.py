@@ -20,9 +20,9 @@ from graph_net.isolate.deaths import (
     death_from,
     oom_kills,
     raised,
-    said_rubbish,
-    said_too_much,
     took_longer,
+    wrote_garbage,
+    wrote_too_much,
 )
 from graph_net.isolate.descriptors import keep_only
 from graph_net.isolate.fork import end, fork
@@ -31,18 +31,18 @@ from graph_net.isolate.messages import MOST_TEXT, BadMessage, Inbox, encode, tex
 from graph_net.isolate.sandbox import Confinement, Needs, Sandbox, confine
 
 MOST_ANSWER = 256 << 20
-"""Bytes that a worker may say about one item."""
+"""Bytes of a worker's answer to one item."""
 PATIENCE = 5.0
-"""Seconds after its own alarm that a process which ignores it is killed."""
+"""Seconds between a process's own alarm and its kill, should it ignore the alarm."""
 
 Item = TypeVar("Item")
 Work = Callable[[Item], Any]
-"""Gives what JSON can hold, or bytes; a generator's values are sent on one by one."""
+"""Returns JSON or bytes; the values of a generator are sent one by one."""
 
 
 @dataclass(frozen=True)
 class Batch(Generic[Item]):
-    """Items for one worker; ``prepare`` is called in it, once, and gives what works on them."""
+    """Items for one worker; ``prepare``, called there once, returns what works on them."""
 
     prepare: Callable[[], Work[Item]]
     items: tuple[Item, ...] = ()
@@ -51,7 +51,7 @@ class Batch(Generic[Item]):
 
 @dataclass(frozen=True)
 class Finished(Generic[Item]):
-    """An item that is done with: what was said about it, and the death that cut it short."""
+    """A finished item: its answers, and the death that cut it short, if any."""
 
     item: Item
     answers: tuple[Any, ...]
@@ -60,28 +60,28 @@ class Finished(Generic[Item]):
 
     @property
     def answer(self) -> Any:
-        """What was said last; None where nothing was."""
+        """The last answer; None if there is no answer."""
         return self.answers[-1] if self.answers else None
 
 
 class Retire(Exception):
-    """Raised by work whose process is of no more use; its argument is the answer."""
+    """Raised by work whose process must not be reused; its argument is the answer."""
 
 
 class ForkedWorker(Generic[Item]):
-    """A worker as the process that forked it sees it."""
+    """A worker, as the process that forked it sees it."""
 
     def __init__(
         self, batch: Batch[Item], limits: Limits, sandbox: Sandbox, starting: int = 0
     ) -> None:
         self.batch, self.limits = batch, limits
         self.pending = deque(batch.items)
-        """The item it is on, and those that wait behind."""
+        """The item it is on, and those that wait."""
         self.starting = starting
-        """Seconds more for preparing, and for its first item."""
+        """Extra seconds for preparing, and for its first item."""
         self.is_over = self.is_spent = False
         self._prepared = self._mute = False
-        self._said: list[Any] = []
+        self._answers: list[Any] = []
         self._size, self._inbox = 0, Inbox()
         self._kills = oom_kills()
         self._fork(sandbox.needing(batch.needs))
@@ -107,7 +107,7 @@ class ForkedWorker(Generic[Item]):
         os.set_blocking(self._reads, False)
 
     def give(self, item: Item) -> None:
-        """Add an item; it travels by pipe. One for a worker that has died is lost with it."""
+        """Send an item through the pipe; if the worker has died, the item is lost with it."""
         if not self.pending:
             self.since = time.monotonic()
         self.pending.append(item)
@@ -117,14 +117,14 @@ class ForkedWorker(Generic[Item]):
                 data = data[os.write(self._gives, data) :]
 
     def descriptors(self) -> list[int]:
-        """Return what to wait for: its words, and its end."""
+        """Return the descriptors to wait for: its messages, and its end."""
         return [self._death] if self._mute else [self._reads, self._death]
 
     def deadline(self) -> float:
-        """Return when it is killed if it says nothing until then."""
+        """Return when it is killed unless it sends a message before."""
         return self.since + self.limits.seconds + self.starting + PATIENCE
 
-    def hear(self) -> list[Finished[Item]]:
+    def receive(self) -> list[Finished[Item]]:
         """Return the items finished since the last call, without waiting for any."""
         finished: list[Finished[Item]] = []
         ended, data = _is_readable(self._death), self._read()
@@ -133,12 +133,12 @@ class ForkedWorker(Generic[Item]):
             for tree, blob in self._inbox.feed(data):
                 finished += self._take(tree, blob)
         except (ValueError, KeyError, TypeError) as error:
-            return finished + self._bury(said_rubbish(str(error)[:200]))
+            return finished + self._bury(wrote_garbage(text_of(error)[:200]))
         self._size = 0 if finished else self._size
         if self.is_over:
             return finished
         if self._size > MOST_ANSWER:
-            return finished + self._bury(said_too_much(MOST_ANSWER))
+            return finished + self._bury(wrote_too_much(MOST_ANSWER))
         if ended and not data:
             return finished + self._bury(None)
         if self.pending and not finished and time.monotonic() > self.deadline():
@@ -154,11 +154,11 @@ class ForkedWorker(Generic[Item]):
         return data
 
     def _take(self, tree: dict[str, Any], blob: bytes) -> list[Finished[Item]]:
-        """Believe a worker what it may say, in the order in which it may."""
+        """Handle one message; raise BadMessage unless it may be sent, and may be sent now."""
         if self.is_over:
             return []
         if "error" in tree:
-            kind, message = (str(word)[:MOST_TEXT] for word in tree["error"])
+            kind, message = (str(text)[:MOST_TEXT] for text in tree["error"])
             death = raised(kind, message, self.limits.memory_bytes)
             return [self._finish(death)] if self._prepared else self._bury(death)
         if tree.get("prepared") and not self._prepared:
@@ -169,7 +169,7 @@ class ForkedWorker(Generic[Item]):
         if "end" in tree:
             self.is_spent = bool(tree["end"])
             return [self._finish(None)]
-        self._said.append(blob if tree.get("bytes") else tree["answer"])
+        self._answers.append(blob if tree.get("bytes") else tree["answer"])
         return []
 
     def _finish(self, death: Death | None) -> Finished[Item]:
@@ -177,18 +177,18 @@ class ForkedWorker(Generic[Item]):
             raise BadMessage("an answer to nothing")
         now = time.monotonic()
         item, seconds = self.pending.popleft(), now - self.since
-        said, self._said, self.since, self.starting = tuple(self._said), [], now, 0
-        return Finished(item, said, death, seconds)
+        answers, self._answers, self.since, self.starting = tuple(self._answers), [], now, 0
+        return Finished(item, answers, death, seconds)
 
     def _bury(self, verdict: Death | None) -> list[Finished[Item]]:
-        """End it; the item it was on is lost, and all where it died of preparing."""
+        """End it; the item it was on is lost, or all items if it died while preparing."""
         status = self.end()
         death = verdict or death_from(status, self.limits.seconds, self._kills)
         lost = min(1, len(self.pending)) if self._prepared else len(self.pending)
         return [self._finish(death) for _ in range(lost)]
 
     def end(self) -> int:
-        """Kill it with what it started; return its wait status."""
+        """Kill it and its descendants; return its wait status."""
         self.is_over = True
         status = end(self.pid)
         for descriptor in (self._reads, self._gives, self._death):
@@ -203,7 +203,7 @@ def _is_readable(descriptor: int) -> bool:
 
 
 def enter(limits: Limits, sandbox: Sandbox, *pipes: int) -> Confinement:
-    """Begin the life of a forked process: confined, within limits, with these descriptors only."""
+    """Confine this forked process, impose limits, and keep these descriptors only."""
     keep_only(pipes)
     confinement = confine(sandbox)
     limits.impose()
@@ -218,16 +218,16 @@ def _serve(
     listens: int,
     tells: int,
 ) -> None:
-    """Say that all is prepared, then work on item after item until nobody gives more."""
+    """Prepare, say so, then work on items until the pipe ends."""
     try:
         work = prepare()
     except Exception as error:
         _tell(tells, {"error": [type(error).__name__, text_of(error)]})
         return
     _tell(tells, {"prepared": True})
-    for item in chain(items, _given(listens)):
+    for item in chain(items, _read_items(listens)):
         signal.alarm(seconds + starting)
-        message = _worked(work, item, tells)
+        message = _work_on(work, item, tells)
         signal.alarm(0)
         _tell(tells, message)
         if message.get("end"):
@@ -235,20 +235,20 @@ def _serve(
         starting = 0
 
 
-def _given(listens: int) -> Iterator[Any]:
+def _read_items(listens: int) -> Iterator[Any]:
     with os.fdopen(listens, "rb") as pipe, suppress(EOFError):
         while True:
             yield pickle.load(pipe)  # noqa: S301 - from the process that forked this one
 
 
-def _worked(work: Work[Any], item: Any, tells: int) -> dict[str, Any]:
-    """Tell the answers about one item; return the message that ends it."""
+def _work_on(work: Work[Any], item: Any, tells: int) -> dict[str, Any]:
+    """Send the answers to one item; return the message that ends it."""
     try:
         try:
-            found, last = work(item), False
+            result, last = work(item), False
         except Retire as retired:
-            found, last = retired.args[0], True
-        for answer in found if isinstance(found, GeneratorType) else (found,):
+            result, last = retired.args[0], True
+        for answer in result if isinstance(result, GeneratorType) else (result,):
             if isinstance(answer, bytes):
                 _tell(tells, {"bytes": True}, answer)
             else:
@@ -259,7 +259,7 @@ def _worked(work: Work[Any], item: Any, tells: int) -> dict[str, Any]:
 
 
 def _tell(pipe: int, tree: dict[str, Any], blob: bytes = b"") -> None:
-    """Write a message; the time until somebody reads it is not the work's."""
+    """Write a message; waiting for the reader does not count towards the work's time."""
     data = memoryview(encode(tree, blob))
     left = signal.alarm(0)
     while data:

@@ -1,10 +1,9 @@
-"""The parent decides: what a worker says of itself is checked by other processes.
+"""The audit of a record: what a worker claims is checked by other processes.
 
 A compiler's code runs in its worker and may change anything there: the clock, the verifier, the
-record. So the process that holds the workers sends a seed once the record is written (``answer.py``
-is what the worker does then), reads its own clock while batches run, and has the rest judged by a
-process forked from it, never by the worker and not by itself (``judge.py``). The record that goes
-out is that process's.
+record. So the process that holds the workers sends a seed once the record is written
+(``audit_answer.py`` is what the worker does then), reads its own clock while batches run, and has
+the rest judged by another process forked from it (``audit_judge.py``), whose record is the result.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 from graph_net.isolate import Sandbox
 from graph_net.isolate.descendants import descendants
 from graph_net.measure.protocol import MeasureLimits
-from graph_net.measure.task import Answer, Measurement, Surroundings, WorkerJob
+from graph_net.measure.task import Answer, Measurement, WorkerContext, WorkerJob
 from graph_net.results import Failure, Json, RecordError, Stage, Symptom, from_json, to_json
 from graph_net.results.signature import message_of, signature_of
 
@@ -30,57 +29,57 @@ SEED_BYTES = 8
 MOST_MARKS = 64
 FAILED = "failed: "
 _SCHEDULED = 2
-"""The kernel's name for the clock of the time that a process was run for (``CPUCLOCK_SCHED``)."""
+"""The kernel's clock of a process's scheduled time (``CPUCLOCK_SCHED``)."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A message, with the time and the processor time of its sender as the kernel has them."""
+    """A message, with the wall time and its sender's CPU time as the kernel has them."""
 
-    word: str
+    text: str
     wall: float
     busy: float
 
 
 @dataclass
 class AuditAnswer:
-    """What a worker said after its parent asked, with the parent's clocks."""
+    """A worker's answer to the audit, with times by the parent's clocks."""
 
     seed: int = field(default_factory=lambda: SystemRandom().getrandbits(8 * SEED_BYTES - 2))
     marks: list[Mark] = field(default_factory=list)
     outputs: bytes | None = None
 
     def ask(self, writes: int) -> AuditAnswer:
-        """Send the seed; who has ended does not read it."""
+        """Send the seed."""
         write_to(writes, self.seed.to_bytes(SEED_BYTES, "little"))
         return self
 
-    def hear(self, word: object, blob: bytes, pid: int, writes: int) -> None:
-        """Take a message, look at the clocks, and let the worker go on."""
-        if word == "outputs":
+    def receive(self, text: object, blob: bytes, pid: int, writes: int) -> None:
+        """Add a message with the time it came, and let the worker continue."""
+        if text == "outputs":
             self.outputs = blob
         elif len(self.marks) < MOST_MARKS:
-            self.marks.append(Mark(str(word), time.monotonic(), busy_seconds(pid)))
+            self.marks.append(Mark(str(text), time.monotonic(), busy_seconds(pid)))
             write_to(writes, b"g")
 
     def batch(self, arm: str, pairs: int) -> tuple[float, float] | None:
-        """Wall and processor seconds of the quickest batch of an arm; None where some are missing.
+        """Return wall and CPU seconds of the quickest batch of an arm; None if any is missing.
 
-        What disturbs a batch only makes it slower. On a busy machine a process waits for its turn,
-        but computes no longer (unless its threads wait for one another).
+        Disturbances only make a batch slower. On a busy machine a process waits for its turn, but
+        computes no longer (unless its threads wait for one another).
         """
-        begun = [mark for mark in self.marks if mark.word == f"{arm} begins"]
-        ended = [mark for mark in self.marks if mark.word == f"{arm} ends"]
-        if not len(begun) == len(ended) == pairs:
+        begins = [mark for mark in self.marks if mark.text == f"{arm} begins"]
+        ends = [mark for mark in self.marks if mark.text == f"{arm} ends"]
+        if not len(begins) == len(ends) == pairs:
             return None
         return (
-            min(end.wall - begin.wall for begin, end in zip(begun, ended, strict=True)),
-            min(end.busy - begin.busy for begin, end in zip(begun, ended, strict=True)),
+            min(end.wall - begin.wall for begin, end in zip(begins, ends, strict=True)),
+            min(end.busy - begin.busy for begin, end in zip(begins, ends, strict=True)),
         )
 
 
 def busy_seconds(pid: int) -> float:
-    """Processor seconds that a process and those below it have used, whatever they say."""
+    """Return the CPU seconds that a process and its descendants have used, by the kernel."""
     total = 0.0
     for member in descendants(pid):
         with suppress(OSError):  # it ended meanwhile
@@ -89,20 +88,20 @@ def busy_seconds(pid: int) -> float:
 
 
 def write_to(descriptor: int, data: bytes) -> None:
-    """Tell a worker something; one that has died does not hear it, and its pipe will tell."""
+    """Write to a worker's pipe; one that has died is noticed elsewhere."""
     with suppress(OSError):
         os.write(descriptor, data)
 
 
 def respond(answer: Answer, listens: int, tell: Callable[..., Any]) -> None:
-    """In the worker: wait for the parent's seed, and answer it."""
+    """Wait, in the worker, for the parent's seed, and answer it."""
     data = os.read(listens, SEED_BYTES)
     if len(data) < SEED_BYTES:
         return
 
-    def say(word: str) -> None:
-        """Tell the parent, and wait until it has looked at its clocks."""
-        tell({"audit": word})
+    def say(text: str) -> None:
+        """Tell the parent, and wait until it has read its clocks."""
+        tell({"audit": text})
         os.read(listens, 1)
 
     try:
@@ -114,19 +113,19 @@ def respond(answer: Answer, listens: int, tell: Callable[..., Any]) -> None:
 
 
 def follow_up(
-    task: WorkerJob, record: bytes, heard: AuditAnswer | None, death: Failure | None
+    task: WorkerJob, record: bytes, answer: AuditAnswer | None, death: Failure | None
 ) -> WorkerJob | None:
-    """The check of a record that says its outputs are right; None if there is nothing to check.
+    """Return the audit of a record that claims right outputs; None if there is nothing to check.
 
     ``death`` is what the worker died of, if it did.
     """
     if not isinstance(task, Measurement):
         return None
-    with suppress(ValueError, TypeError, KeyError, RecursionError):  # no record: the check says so
+    with suppress(ValueError, TypeError, KeyError, RecursionError):  # not a record: the audit says
         failure = json.loads(record)["failure"]
         if failure is not None and failure["symptom"] != Symptom.TOO_NOISY:
             return None
-    return Audit(task, record, heard or AuditAnswer(), death)
+    return Audit(task, record, answer or AuditAnswer(), death)
 
 
 @dataclass(frozen=True)
@@ -135,21 +134,21 @@ class Audit:
 
     task: Measurement
     record: bytes
-    heard: AuditAnswer
+    answer: AuditAnswer
     death: Failure | None = None
 
     @property
     def key(self) -> str:
-        """That of the measurement."""
+        """The key of the measurement."""
         return self.task.key
 
     @property
     def limits(self) -> MeasureLimits:
-        """Those of the measurement."""
+        """The limits of the measurement."""
         return self.task.limits
 
     def sandbox(self, workdir: Path) -> Sandbox:
-        """Its work directory: it runs eager, and nothing of the compiler's."""
+        """Allow its work directory: it runs eager, and none of the compiler's code."""
         return Sandbox(workdir, device=self.task.device.kind)
 
     def check(self, result: bytes) -> None:
@@ -157,24 +156,26 @@ class Audit:
         self.task.check(result)
 
     def keep(self, workdir: Path) -> None:
-        """Nothing is kept of a check."""
+        """Keep nothing."""
 
-    def run(self, around: Surroundings) -> bytes:
-        """The record, as it is or with what is wrong with it."""
+    def run(self, context: WorkerContext) -> bytes:
+        """Return the record, as it is or with its failure."""
         from graph_net.measure.audit_judge import judge_record
 
-        around.announce(Stage.VERIFY, {})
+        context.announce(Stage.VERIFY, {})
         try:
             record = from_json(self.record)
         except RecordError as error:
             return self._failed(Symptom.EXCEPTION, message_of(error))
         try:
-            return to_json(judge_record(self, record, around.workdir)).encode()
+            return to_json(judge_record(self, record, context.workdir)).encode()
         except Exception as error:
             return self._failed(Symptom.INFRASTRUCTURE, f"checking it: {message_of(error)}")
 
-    def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
-        """The record of a check that came to no end; it says nothing about the compiler."""
+    def died(
+        self, failure: Failure, environment: dict[str, Json], started: str, seconds: float
+    ) -> bytes:
+        """Return the record of a check that did not finish; it does not blame the compiler."""
         return self._failed(Symptom.INFRASTRUCTURE, f"checking it: {failure.message}")
 
     def _failed(self, symptom: Symptom, why: str) -> bytes:

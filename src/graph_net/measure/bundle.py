@@ -1,7 +1,7 @@
 """A bundle: graphs, configurations and the measuring code in one file for a bare machine.
 
-``python BUNDLE.zip`` measures there, with torch, numpy and the standard library alone, and leaves
-one file of records; the same command again goes on where it stopped.
+``python BUNDLE.zip`` measures there, with torch, numpy and the standard library alone, and writes
+one file of records; the same command again resumes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from graph_net.compilers.trusted import trusted_config
 from graph_net.graph import DEFAULT_LIMITS
 from graph_net.measure.device import describe
-from graph_net.measure.plan import default_jobs, tasks
+from graph_net.measure.plan import default_jobs, make_tasks
 from graph_net.measure.protocol import MeasureLimits, Protocol
 from graph_net.measure.runner import measure
 from graph_net.measure.task import Measurement
@@ -63,9 +63,9 @@ def write_bundle(
     protocol: Protocol,
     limits: MeasureLimits,
 ) -> int:
-    """Write a bundle; how many graphs it holds."""
+    """Write a bundle; return how many graphs it holds."""
     for config in configs:
-        trusted_config(config)  # what the other machine would refuse is refused here
+        trusted_config(config)  # refuse here what the other machine would refuse
     subjects: list[Subject] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         write_sources(bundle, __name__, PACKAGES, MODULES)
@@ -77,30 +77,35 @@ def write_bundle(
     return len(subjects)
 
 
-def main(place: str, arguments: list[str] | None = None) -> None:
-    """Measure what the bundle at ``place`` holds; one line a record, a summary at the end."""
+def main(path: str, arguments: list[str] | None = None) -> None:
+    """Measure a bundle's tasks; print one line per record, and a summary at the end."""
     parser = argparse.ArgumentParser(prog="python BUNDLE", description=__doc__.split("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("records.jsonl"))
-    parser.add_argument("-j", "--jobs", type=int, default=0, help="builders; 0 for one a core")
-    parser.add_argument("--budget", type=float, default=0, help="start nothing after so many s")
-    given = parser.parse_args(arguments)
-    with zipfile.ZipFile(place) as bundle:
+    parser.add_argument("-j", "--jobs", type=int, default=0, help="builders; 0: one per core")
+    parser.add_argument(
+        "--budget", type=float, default=0, help="start nothing new after this many seconds"
+    )
+    options = parser.parse_args(arguments)
+    with zipfile.ZipFile(path) as bundle:
         plan = read_plan(bundle)
         done = set[str]()
-        if given.output.exists():
-            counting = counting_records(read_journal(given.output))
+        if options.output.exists():
+            counting = counting_records(read_journal(options.output))
             done = {key for key, record in counting.items() if record.final}
         run = measure(
-            until(bundle_tasks(bundle, plan, done), given.budget),
-            jobs=given.jobs or default_jobs(plan.device),
+            take_until(bundle_tasks(bundle, plan, done), options.budget),
+            jobs=options.jobs or default_jobs(plan.device),
             compilers=[config.name for config in plan.configs],
             device=plan.device,
         )
-        _write(run, given.output)
+        _write_records(run, options.output)
 
 
 def read_plan(bundle: zipfile.ZipFile) -> BundlePlan:
-    """The plan of a bundle with the versions that are here; raises where it asks for too much."""
+    """Return the plan of a bundle, with the compiler versions of this machine.
+
+    Raise ValueError on a plan that is too large, or asks for what is not trusted.
+    """
     plan = read_as(BundlePlan, read_member(bundle, PLAN, MOST_PLAN), "plan")
     return replace(plan, configs=tuple(map(trusted_config, plan.configs)))
 
@@ -108,8 +113,8 @@ def read_plan(bundle: zipfile.ZipFile) -> BundlePlan:
 def bundle_tasks(
     bundle: zipfile.ZipFile, plan: BundlePlan, done: Collection[str] = ()
 ) -> Iterator[Measurement]:
-    """The tasks of a bundle, for the machine this runs on."""
-    return tasks(
+    """Return the tasks of a bundle, for this machine."""
+    return make_tasks(
         _graphs(bundle, plan.subjects),
         plan.configs,
         describe(plan.device),
@@ -126,8 +131,8 @@ def _graphs(
         yield subject, read_member(bundle, f"graphs/{number}", DEFAULT_LIMITS.bytes)
 
 
-def until(todo: Iterator[Measurement], seconds: float) -> Iterator[Measurement]:
-    """The tasks, until a time is over; 0 is never."""
+def take_until(todo: Iterator[Measurement], seconds: float) -> Iterator[Measurement]:
+    """Yield the tasks until a time is over; 0 means no limit."""
     end = time.monotonic() + seconds if seconds else None
     for task in todo:
         if end is not None and time.monotonic() > end:
@@ -135,15 +140,15 @@ def until(todo: Iterator[Measurement], seconds: float) -> Iterator[Measurement]:
         yield task
 
 
-def _write(run: Iterator[Record], output: Path) -> None:
+def _write_records(run: Iterator[Record], output: Path) -> None:
     counts: Counter[str] = Counter()
     with RecordJournal(output) as journal:
         for record in run:
             journal.add(record)
-            what = str(record.timing.verdict) if record.timing else str(record.failure)
+            result = str(record.timing.verdict) if record.timing else ""
             if record.failure is not None:
-                what = f"{record.failure.stage} {record.failure.symptom}"
-            counts[what] += 1
-            said = printable(f"{record.config.label} {record.subject.name}: {what}")
-            print(said, file=sys.stderr)
-    print(f"{output}: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
+                result = f"{record.failure.stage} {record.failure.symptom}"
+            counts[result] += 1
+            line = printable(f"{record.config.label} {record.subject.name}: {result}")
+            print(line, file=sys.stderr)
+    print(f"{output}: " + ", ".join(f"{n} {result}" for result, n in sorted(counts.items())))

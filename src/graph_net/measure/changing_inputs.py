@@ -1,10 +1,9 @@
-"""Inputs whose values change from call to call, so that nothing can be remembered.
+"""Inputs whose values change from call to call, so that no result can be cached.
 
-All values of an input are windows of one stretch of drawn numbers, so that to renew the tensors of
-a whole sample is to copy two pieces of memory: a window that was there before, and over one half of
-every tensor, a random one, a window that was not. Whoever looks at a few elements to tell whether
-inputs are known is often told so, and wrong. The tensors stay where they are; those of the calls of
-one sample lie side by side, each with values of its own.
+All values of an input are windows of one stretch of drawn numbers, so that renewing the tensors of
+a whole sample copies two pieces of memory: a window used before, and over a random half of every
+tensor a new one. Code that compares a few elements to recognise its inputs is often fooled. The
+tensors stay where they are; those of one sample's calls lie side by side, each with its own values.
 """
 
 from __future__ import annotations
@@ -25,39 +24,39 @@ from graph_net.graph.recipe import Constant, Integers, Literal
 from graph_net.graph.runtime import torch_dtype
 from graph_net.graph.tensors import draw_range, simplify_recipe
 
-WINDOWS = 1 << 14
-"""So many places a window may begin at: more than a measurement takes samples."""
+WINDOW_STARTS = 1 << 14
+"""Offsets that a window may begin at: more than a measurement takes samples."""
 MOST_BYTES = 16 << 20
-"""For the tensors of one sample together; where they need more, calls share values."""
+"""For all tensors of one sample; if they need more, calls share values."""
 STRETCH_BYTES = 64 << 20
 """Larger tensors are filled piece by piece from a stretch of this size."""
 ALIGNED = 256
-"""Bytes; kernels ask for less, and compiled code for the same alignment in every call."""
+"""Bytes; kernels need less, and compiled code the same alignment in every call."""
 HOMES = 4
-"""So many windows come again and again, under halves that are new."""
-Places = tuple[tuple[int, ...], ...]
-"""For each input where its windows begin, and its new half."""
+"""Windows that are reused, each time with a new half."""
+Windows = tuple[tuple[int, ...], ...]
+"""For each input the offsets of its windows, and of its new half."""
 
 
-def choices(graph: Graph) -> Iterator[tuple[int, ...]]:
-    """Positions of the inputs to change, the best choice first; the last one is none.
+def input_choices(graph: Graph) -> Iterator[tuple[int, ...]]:
+    """Yield choices of inputs to change, by position, the best first; the last one is empty.
 
-    Data is changed and weights are not, unless there is no data that may change: numbers that were
-    written down (positions, offsets of sequences) may have a meaning, and what decides sizes or
-    branches would make a compiler compile again.
+    Data changes and weights do not, unless no data may change: literal numbers (positions, offsets
+    of sequences) may have a meaning, and inputs that decide sizes or branches would make a compiler
+    compile again.
     """
     fixed = deciding_inputs(graph)
     free = [(i, e) for i, e in enumerate(graph.inputs) if e.name not in fixed and _varies(e)]
     data = [(i, e) for i, e in free if e.role is Role.INPUT]
-    drawn = tuple(i for i, e in data if not isinstance(e.recipe, Literal) or _floating(e))
+    drawn = tuple(i for i, e in data if not isinstance(e.recipe, Literal) or _is_floating(e))
     written = tuple(i for i, e in data if i not in drawn)
-    weights = tuple(i for i, e in free if e.role is not Role.INPUT and _floating(e))
+    weights = tuple(i for i, e in free if e.role is not Role.INPUT and _is_floating(e))
     yield from (choice for choice in (drawn, written, weights) if choice)
     yield ()
 
 
 def _varies(entry: Input) -> bool:
-    """Whether an input has other values than its own."""
+    """Whether an input's recipe has more than one value."""
     if not isinstance(entry.spec, TensorSpec) or 0 in entry.spec.shape:
         return False
     recipe = simplify_recipe(entry.recipe, torch_dtype(entry.spec.dtype))
@@ -66,7 +65,7 @@ def _varies(entry: Input) -> bool:
     return not isinstance(recipe, Constant)
 
 
-def _floating(entry: Input) -> bool:
+def _is_floating(entry: Input) -> bool:
     assert isinstance(entry.spec, TensorSpec)
     kind = torch_dtype(entry.spec.dtype)
     return kind.is_floating_point or kind.is_complex
@@ -85,29 +84,29 @@ class _Stretch:
 
     @property
     def _step(self) -> int:
-        return len(self.numbers) - WINDOWS
+        return len(self.numbers) - WINDOW_STARTS
 
     def draw(self, random: Random) -> tuple[int, ...]:
-        """Where values are to be taken from, and where the half that is new begins."""
+        """Draw the offsets of the next values, and of the half that is new."""
         if self._step < len(self.buffer):
             pieces = -(-len(self.buffer) // self._step)
-            return tuple(random.randrange(WINDOWS) for _ in range(pieces))
+            return tuple(random.randrange(WINDOW_STARTS) for _ in range(pieces))
         first = random.randrange(self.extent - self._half + 1)
-        return random.choice(self.homes), random.randrange(WINDOWS), first
+        return random.choice(self.homes), random.randrange(WINDOW_STARTS), first
 
     @property
     def _half(self) -> int:
         return -(-self.extent // 2)
 
-    def fill(self, places: tuple[int, ...], calls: int) -> None:
-        """Write the values of so many calls."""
+    def fill(self, offsets: tuple[int, ...], calls: int) -> None:
+        """Write the values of this many calls."""
         end = self.pitch * calls
-        if self._step < len(self.buffer):  # too large for windows that come again
-            for number, start in enumerate(places):
+        if self._step < len(self.buffer):  # too large for windows that are reused
+            for number, start in enumerate(offsets):
                 piece = self.buffer[number * self._step : min((number + 1) * self._step, end)]
                 piece.copy_(self.numbers[start : start + len(piece)])
             return
-        home, new, first = places
+        home, new, first = offsets
         self.buffer[:end].copy_(self.numbers[home : home + end])
         over = slice(first, first + self._half)
         fresh = self.numbers[new : new + end].view(calls, self.pitch)
@@ -115,51 +114,51 @@ class _Stretch:
 
 
 class ChangingInputs:
-    """Tensors for some calls, the inputs at ``places`` with values that ``renew`` replaces."""
+    """Tensors for some calls, the inputs at ``changing`` with values that ``renew`` replaces."""
 
     def __init__(
-        self, graph: Graph, given: Sequence[Any], places: Sequence[int], seed: int, calls: int
+        self, graph: Graph, values: Sequence[Any], changing: Sequence[int], seed: int, calls: int
     ) -> None:
         self._stretches: list[_Stretch] = []
         # Tensors made under inference mode are of another kind than those that were compiled for.
         with torch.inference_mode(False), torch.no_grad():
-            self._most = fitting(graph, places, calls)
-            for place in places:
-                entry, device = graph.inputs[place], given[place].device
-                self._stretches.append(_stretch(graph, entry, device, seed, self._most))
+            self._most = count_sets(graph, changing, calls)
+            for position in changing:
+                entry, device = graph.inputs[position], values[position].device
+                self._stretches.append(_make_stretch(graph, entry, device, seed, self._most))
         self.sets: list[list[Any]] = []
         for number in range(self._most):
-            tensors = list(given)
-            for place, stretch in zip(places, self._stretches, strict=True):
-                tensors[place] = stretch.tensors[number]
+            tensors = list(values)
+            for position, stretch in zip(changing, self._stretches, strict=True):
+                tensors[position] = stretch.tensors[number]
             self.sets.append(tensors)
         self.turn = cycle(self.sets)
 
-    def renew(self, random: Random, calls: int) -> Places:
-        """Give the tensors of so many calls other values; what ``fill`` makes them again from."""
-        places = tuple(stretch.draw(random) for stretch in self._stretches)
-        self.fill(places, calls)
-        return places
+    def renew(self, random: Random, calls: int) -> Windows:
+        """Give the tensors of these calls other values; return what ``fill`` needs to repeat it."""
+        windows = tuple(stretch.draw(random) for stretch in self._stretches)
+        self.fill(windows, calls)
+        return windows
 
-    def fill(self, places: Places, calls: int) -> None:
-        """Give the tensors the values they had; calls begin with the first set again."""
-        for stretch, chosen in zip(self._stretches, places, strict=True):
-            stretch.fill(chosen, min(calls, self._most))
+    def fill(self, windows: Windows, calls: int) -> None:
+        """Give the tensors the values of these windows; ``turn`` begins with the first set."""
+        for stretch, offsets in zip(self._stretches, windows, strict=True):
+            stretch.fill(offsets, min(calls, self._most))
         self.turn = cycle(self.sets)
 
     def last(self, calls: int) -> list[Any]:
-        """The inputs of the last of so many calls."""
+        """Return the inputs of the last of this many calls."""
         return self.sets[(calls - 1) % self._most]
 
 
-def fitting(graph: Graph, places: Sequence[int], calls: int) -> int:
-    """How many of so many calls get values of their own."""
-    room = sum(_bytes(graph, graph.inputs[place]) for place in places)
-    return max(1, min(calls, MOST_BYTES // room)) if room else 1
+def count_sets(graph: Graph, changing: Sequence[int], calls: int) -> int:
+    """Return how many of these calls get values of their own."""
+    size = sum(_bytes_of(graph, graph.inputs[position]) for position in changing)
+    return max(1, min(calls, MOST_BYTES // size)) if size else 1
 
 
 def _extent(graph: Graph, entry: Input) -> tuple[int, int]:
-    """Elements that a tensor reaches over, and how far it is to that of the next call."""
+    """Return the elements that a tensor spans, and the distance to the next call's tensor."""
     assert isinstance(entry.spec, TensorSpec)
     item = torch_dtype(entry.spec.dtype).itemsize
     sizes, strides = entry.spec.sizes(graph.bindings), entry.spec.strides(graph.bindings)
@@ -170,37 +169,41 @@ def _extent(graph: Graph, entry: Input) -> tuple[int, int]:
     return extent, -(-extent // aligned) * aligned
 
 
-def _bytes(graph: Graph, entry: Input) -> int:
+def _bytes_of(graph: Graph, entry: Input) -> int:
     assert isinstance(entry.spec, TensorSpec)
     return _extent(graph, entry)[1] * torch_dtype(entry.spec.dtype).itemsize
 
 
-def _stretch(graph: Graph, entry: Input, device: torch.device, seed: int, calls: int) -> _Stretch:
+def _make_stretch(
+    graph: Graph, entry: Input, device: torch.device, seed: int, calls: int
+) -> _Stretch:
     assert isinstance(entry.spec, TensorSpec)
     dtype = torch_dtype(entry.spec.dtype)
     extent, pitch = _extent(graph, entry)
-    count = min(pitch * calls, STRETCH_BYTES // dtype.itemsize) + WINDOWS
-    numbers = _numbers(entry, entry.spec.dtype, count, seed, device)
+    count = min(pitch * calls, STRETCH_BYTES // dtype.itemsize) + WINDOW_STARTS
+    numbers = _draw_numbers(entry, entry.spec.dtype, count, seed, device)
     buffer = torch.zeros(pitch * calls, dtype=dtype, device=device)
     sizes, strides = entry.spec.sizes(graph.bindings), entry.spec.strides(graph.bindings)
     if strides is None:
         strides = torch.empty(sizes, device="meta").stride()
     storage = buffer.untyped_storage()
     tensors = tuple(
-        # Not a view: what compiles for its inputs treats views of one base in ways of their own.
+        # Not a view: compilers treat views of one base differently.
         torch.empty(0, dtype=dtype, device=device).set_(storage, number * pitch, sizes, strides)
         for number in range(calls)
     )
     random = Random(f"{seed} {entry.name}")  # noqa: S311 - the seed is the secret
-    homes = tuple(random.randrange(WINDOWS) for _ in range(HOMES))
+    homes = tuple(random.randrange(WINDOW_STARTS) for _ in range(HOMES))
     return _Stretch(numbers, buffer, extent, pitch, homes, tensors)
 
 
-def _numbers(entry: Input, dtype: str, count: int, seed: int, device: torch.device) -> torch.Tensor:
-    """A stretch of values as the recipe draws them; written ones in any order, any number."""
+def _draw_numbers(
+    entry: Input, dtype: str, count: int, seed: int, device: torch.device
+) -> torch.Tensor:
+    """Draw values by the recipe; literal ones in random order, with repetition."""
     recipe = entry.recipe
     if not isinstance(recipe, Literal):
         return draw_range(recipe, 0, count, dtype, name=entry.name, seed=seed, device=device)
-    once = draw_range(recipe, 0, len(recipe.values), dtype, name=entry.name, device=device)
-    which = Integers(0, len(recipe.values) - 1)
-    return once[draw_range(which, 0, count, "int64", name=entry.name, seed=seed, device=device)]
+    values = draw_range(recipe, 0, len(recipe.values), dtype, name=entry.name, device=device)
+    index = Integers(0, len(recipe.values) - 1)
+    return values[draw_range(index, 0, count, "int64", name=entry.name, seed=seed, device=device)]

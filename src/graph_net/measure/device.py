@@ -13,7 +13,7 @@ from graph_net.results import Device, Json, RecordError
 
 
 def require_device(device: str) -> None:
-    """Raise ValueError, in a sentence, unless graphs can run on this device here."""
+    """Raise RecordError unless graphs can run on this device here."""
     if device == "cpu":
         return
     import torch
@@ -21,26 +21,23 @@ def require_device(device: str) -> None:
     try:
         kind, index = torch.device(device).type, torch.device(device).index or 0
     except RuntimeError as error:
-        raise RecordError(
-            f"there is no device {device!r}; cpu, cuda and cuda:1 are some"
-        ) from error
+        raise RecordError(f"{device!r} is not a device; write cpu, cuda or cuda:1") from error
     count = torch.cuda.device_count() if kind == "cuda" and torch.cuda.is_available() else 0
     if kind == "cuda" and not count:
         built = "" if torch.version.cuda else f" (torch {torch.__version__} is built without)"
         raise RecordError(f"this machine has no CUDA device{built}; run with --device cpu")
     if kind == "cuda" and index >= count:
-        raise RecordError(
-            f"there is no {device}; this machine has {count_phrase(count, 'CUDA device')}"
-        )
+        devices = count_phrase(count, "CUDA device")
+        raise RecordError(f"{device} does not exist; this machine has {devices}")
 
 
 def describe(kind: str = "cpu", threads: int | None = None) -> Device:
-    """This machine as a Device; asks the GPU only where one is meant, and raises without one."""
+    """Return this machine as a Device; query the GPU only for a CUDA device."""
     require_device(kind)
     cores = len(os.sched_getaffinity(0))
-    software = {name: found for name in ("torch", "triton", "numpy") if (found := _version(name))}
+    software = {name: text for name in ("torch", "triton", "numpy") if (text := _version(name))}
     name = cpu_name()
-    # In whole GiB: the last megabytes change with the kernel, and are no other device.
+    # In whole GiB: the last megabytes change with the kernel, and do not make another device.
     memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30) * 2**30
     if kind.startswith("cuda"):
         import torch
@@ -68,7 +65,7 @@ def _version(name: str) -> str:
 
 
 def cpu_name() -> str:
-    """The processor's model."""
+    """Return the processor's model."""
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:
@@ -80,17 +77,15 @@ def cpu_name() -> str:
 
 
 class Disturbances:
-    """Counts what disturbed this process between its making and ``read``."""
+    """Counters of what disturbed this process between construction and ``read``."""
 
     def __init__(self) -> None:
         self._before = _counters()
 
     def read(self) -> dict[str, Json]:
-        """Steal seconds of the machine, involuntary context switches, page faults, load."""
-        now = _counters()
-        found: dict[str, Json] = {key: now[key] - self._before[key] for key in now}
-        found["load"] = round(os.getloadavg()[0], 2)
-        return found
+        """Return steal seconds of the machine, involuntary context switches, page faults, load."""
+        counters: dict[str, Json] = {k: now - self._before[k] for k, now in _counters().items()}
+        return counters | {"load": round(os.getloadavg()[0], 2)}
 
 
 def _counters() -> dict[str, float]:
@@ -101,32 +96,28 @@ def _counters() -> dict[str, float]:
         "involuntary_switches": float(usage.ru_nivcsw),
         "major_faults": float(usage.ru_majflt),
     }
-    try:
-        words = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()
-        counters["steal_seconds"] = int(words[8]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, IndexError, ValueError):
-        pass
+    with suppress(OSError, IndexError, ValueError):
+        fields = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()
+        counters["steal_seconds"] = int(fields[8]) / os.sysconf("SC_CLK_TCK")
     return counters
 
 
 class Peak:
-    """Counts the most memory this process holds from now on, beyond what it holds now."""
+    """The peak of this process's memory from now on, beyond what it holds now."""
 
     def __init__(self) -> None:
-        with suppress(OSError):  # without it the peak is that of the process's whole life
+        with suppress(OSError):  # otherwise the peak is that of the process's whole life
             Path("/proc/self/clear_refs").write_text("5", "utf-8")
         self._before = _status_bytes("VmRSS:")
 
     def read(self) -> int:
-        """The peak in bytes."""
+        """Return the peak in bytes."""
         return max(0, _status_bytes("VmHWM:") - self._before)
 
 
-def _status_bytes(word: str) -> int:
-    try:
+def _status_bytes(field: str) -> int:
+    with suppress(OSError, ValueError):
         for line in Path("/proc/self/status").read_text("utf-8").splitlines():
-            if line.startswith(word):
+            if line.startswith(field):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
     return 0

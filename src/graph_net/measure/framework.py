@@ -1,7 +1,7 @@
-"""What measuring asks of the framework whose operators a graph calls: PyTorch or Paddle.
+"""The framework whose operators a graph calls: PyTorch or Paddle.
 
-Comparisons are made on PyTorch's tensors whatever ran; Paddle is imported when a graph of its
-operators comes, and not before.
+Comparisons are made on PyTorch's tensors whichever ran; Paddle is imported with the first graph of
+its operators.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ PARALLEL = 1 << 18
 
 
 class Framework(Interface):
-    """Makes tensors, runs a graph one operator after another, and hands tensors over."""
+    """What measuring needs of a framework."""
 
     @property
-    def named(self) -> str:
+    def label(self) -> str:
         """Name and version, as the record has them."""
         ...
 
-    def threads(self, count: int) -> None:
-        """Use so many of the processor's, and start them now: they are placed later."""
+    def set_threads(self, count: int) -> None:
+        """Use this many threads, and start them now: they are placed later."""
         ...
 
-    def inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
-        """Fresh tensors for every input; the same values each time."""
+    def make_inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
+        """Return fresh tensors for every input; the same values each time."""
         ...
 
     def run(self, graph: Graph, inputs: Sequence[Any], device: str, seed: int) -> Any:
-        """The graph's outputs."""
+        """Return the graph's outputs, run one operator after another."""
         ...
 
-    def calling(self) -> AbstractContextManager[Any]:
-        """What a call that nobody differentiates is made in."""
+    def inference_mode(self) -> AbstractContextManager[Any]:
+        """Return the context of calls without gradients."""
         ...
 
     def seed(self, seed: int) -> None:
-        """Where calls that draw random numbers begin."""
+        """Seed the framework's random numbers."""
         ...
 
-    def wide(self, value: Any) -> Any:
-        """A floating-point tensor in float64; anything else as it is."""
+    def widen(self, value: Any) -> Any:
+        """Return a floating-point tensor as float64; anything else unchanged."""
         ...
 
-    def seen(self, value: Any) -> Any:
-        """A value with PyTorch's tensor in the place of the framework's own."""
+    def to_torch(self, value: Any) -> Any:
+        """Return a tensor as PyTorch's; anything else unchanged."""
         ...
 
     def copy(self, value: Any) -> Any:
-        """Another tensor with the same values."""
+        """Return another tensor with the same values."""
         ...
 
     def restore(self, target: Any, value: Any) -> None:
@@ -67,7 +67,7 @@ class Framework(Interface):
 
 
 def framework_of(graph: Graph, device: str) -> Framework:
-    """The framework that runs a graph; Unsupported where it cannot be measured on the device."""
+    """Return the framework that runs a graph; raise Unsupported if it cannot on the device."""
     if graph.level is not Level.PADDLE:
         return _Torch()
     if device != "cpu":
@@ -77,30 +77,30 @@ def framework_of(graph: Graph, device: str) -> Framework:
 
 
 class _Torch:
-    named = f"torch {torch.__version__}"
+    label = f"torch {torch.__version__}"
 
-    def threads(self, count: int) -> None:
+    def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)
         if count > 1:
             torch.zeros(PARALLEL).sin_()  # OpenMP starts its threads when they are first needed
 
-    def inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
+    def make_inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
         return make_inputs(graph, device, seed)
 
     def run(self, graph: Graph, inputs: Sequence[Any], device: str, seed: int) -> Any:
         return run(graph, inputs, device=device, seed=seed)
 
-    def calling(self) -> AbstractContextManager[Any]:
+    def inference_mode(self) -> AbstractContextManager[Any]:
         return torch.inference_mode()
 
     def seed(self, seed: int) -> None:
         torch.manual_seed(seed)
 
-    def wide(self, value: Any) -> Any:
+    def widen(self, value: Any) -> Any:
         floating = isinstance(value, torch.Tensor) and value.is_floating_point()
         return value.double() if floating else value
 
-    def seen(self, value: Any) -> Any:
+    def to_torch(self, value: Any) -> Any:
         return value
 
     def copy(self, value: Any) -> Any:
@@ -121,40 +121,40 @@ class _Paddle:
         self.paddle.device.set_device("cpu")
 
     @property
-    def named(self) -> str:
+    def label(self) -> str:
         return f"paddle {self.paddle.__version__}"
 
-    def threads(self, count: int) -> None:
+    def set_threads(self, count: int) -> None:
         self.paddle.base.core.set_num_threads(count)
 
-    def inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
-        from graph_net.graph.paddle_execute import make_inputs as paddle_inputs
+    def make_inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:
+        from graph_net.graph.paddle_execute import make_inputs
 
-        return paddle_inputs(graph, seed)
+        return make_inputs(graph, seed)
 
     def run(self, graph: Graph, inputs: Sequence[Any], device: str, seed: int) -> Any:
-        from graph_net.graph.paddle_execute import run as run_paddle
+        from graph_net.graph.paddle_execute import run
 
-        return run_paddle(graph, inputs, seed=seed)
+        return run(graph, inputs, seed=seed)
 
-    def calling(self) -> AbstractContextManager[Any]:
-        found: AbstractContextManager[Any] = self.paddle.no_grad()
-        return found
+    def inference_mode(self) -> AbstractContextManager[Any]:
+        context: AbstractContextManager[Any] = self.paddle.no_grad()
+        return context
 
     def seed(self, seed: int) -> None:
         self.paddle.seed(seed)
 
-    def wide(self, value: Any) -> Any:
+    def widen(self, value: Any) -> Any:
         return value.astype("float64") if "float" in str(value.dtype) else value
 
-    def seen(self, value: Any) -> Any:
+    def to_torch(self, value: Any) -> Any:
         if not isinstance(value, self.paddle.Tensor):
             return value
-        word = str(value.dtype).rpartition(".")[2]
+        dtype = str(value.dtype).rpartition(".")[2]
         # numpy lacks the short floats: they travel as wider ones, which hold the same values.
-        short = word.startswith(("bfloat", "float8"))
+        short = dtype.startswith(("bfloat", "float8"))
         array = (value.astype("float32") if short else value).numpy().copy()
-        return torch.from_numpy(array).to(getattr(torch, word))
+        return torch.from_numpy(array).to(getattr(torch, dtype))
 
     def copy(self, value: Any) -> Any:
         return value.clone()

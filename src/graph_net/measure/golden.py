@@ -1,18 +1,17 @@
-"""What a task asks to be done with the outputs of a graph, beside checking them against eager."""
+"""What a task does with the outputs of a graph, besides checking them against eager."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 
 from graph_net.store.files import open_regular
 
 ENVIRONMENT = "golden"
-"""Where a record's environment holds what came of it."""
+"""The key of the result in a record's environment."""
 GOLDEN_FILE = "golden.safetensors"
-"""What a worker calls the file in its work directory; whoever holds the workers moves it."""
-CHUNK = 1 << 22
+"""The file in the work directory of a worker; the process that holds the workers moves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +23,6 @@ class Golden:
 
 
 def hash_of(path: Path) -> str:
-    """The hash of a file, a piece of it in memory at a time."""
-    state = sha256()
+    """Return the SHA-256 of a file."""
     with open_regular(path) as file:
-        while piece := file.read(CHUNK):
-            state.update(piece)
-    return state.hexdigest()
+        return file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Outputs that outlive their run: written by a worker, or compared with its own.
+"""Outputs that outlive their run: written by a worker, or compared with its outputs.
 
 A golden file is in the safetensors format. Its metadata lists the leaves of the outputs in order,
 so that numbers and None between the tensors come back too; complex tensors, which the format does
@@ -21,26 +21,28 @@ from graph_net.measure.safetensors import (
     SafetensorsError,
     bytes_of,
     read_safetensors,
-    storable,
     write_safetensors,
 )
-from graph_net.measure.verify import Reference, check
+from graph_net.measure.verify import Reference, check_outputs
 from graph_net.results import Failure, Json
 
 _SCALARS = {"int": int, "float": float, "complex": complex, "str": str}
 
 
-def meet(
+def store_or_compare(
     golden: Golden, workdir: Path, leaves: Sequence[Any], expected: Reference
 ) -> dict[str, Json]:
-    """Write to the work directory, or compare, as a task asks, and say what came of it."""
+    """Write the outputs to the work directory, or compare them, as the task asks.
+
+    Return the result, as a record's environment holds it.
+    """
     if golden.compare:
         return compare_leaves(leaves, Path(golden.path), expected)
     return write_leaves(workdir / GOLDEN_FILE, leaves)
 
 
 def write_leaves(path: Path, leaves: Sequence[Any]) -> dict[str, Json]:
-    """Write leaves; the hash of the file, and one of each leaf."""
+    """Write leaves; return the hash of the file, and one of each leaf."""
     tensors: list[torch.Tensor] = []
     listed: list[list[str]] = []
     for leaf in leaves:
@@ -49,27 +51,24 @@ def write_leaves(path: Path, leaves: Sequence[Any]) -> dict[str, Json]:
             continue
         listed.append(["complex_tensor" if leaf.is_complex() else "tensor", str(len(tensors))])
         tensors.append(torch.view_as_real(leaf.resolve_conj()) if leaf.is_complex() else leaf)
-    strange = next((tensor.dtype for tensor in tensors if not storable(tensor.dtype)), None)
-    if strange is not None:
-        raise SafetensorsError(f"outputs of {strange} cannot be stored")
     write_safetensors(path, tensors, {"graph_net": "1", "leaves": json.dumps(listed)})
     return {"sha256": hash_of(path), "outputs": [leaf_hash(leaf) for leaf in leaves]}
 
 
 def read_leaves(path: Path) -> list[Any]:
-    """The leaves of a golden file; raises SafetensorsError on any other."""
+    """Return the leaves of a golden file; raise SafetensorsError on any other."""
     tensors, metadata = read_safetensors(path)
     try:
         listed = json.loads(metadata["leaves"])
-        leaves = [_leaf(str(kind), str(text), tensors) for kind, text in listed]
+        leaves = [_read_leaf(str(kind), str(text), tensors) for kind, text in listed]
     except (KeyError, ValueError, TypeError, RuntimeError, RecursionError) as error:
         raise SafetensorsError(f"{path.name}: its list of outputs is damaged: {error}") from error
     if sum("tensor" in str(kind) for kind, _ in listed) != len(tensors):
-        raise SafetensorsError(f"{path.name}: its list of outputs is not that of its tensors")
+        raise SafetensorsError(f"{path.name}: its list of outputs does not match its tensors")
     return leaves
 
 
-def _leaf(kind: str, text: str, tensors: dict[str, torch.Tensor]) -> Any:
+def _read_leaf(kind: str, text: str, tensors: dict[str, torch.Tensor]) -> Any:
     if kind == "tensor":
         return tensors[text]
     if kind == "complex_tensor":
@@ -82,38 +81,39 @@ def _leaf(kind: str, text: str, tensors: dict[str, torch.Tensor]) -> Any:
 
 
 def compare_leaves(leaves: Sequence[Any], path: Path, expected: Reference) -> dict[str, Json]:
-    """The leaves of this run against those of a golden file.
+    """Compare the leaves of this run with those of a golden file.
 
-    How far eager is from itself here says which differences are nobody's fault.
+    The spread of eager on this machine tells which differences are not the candidate's.
     """
     stored = read_leaves(path)
     device = next((leaf.device for leaf in leaves if isinstance(leaf, torch.Tensor)), None)
     moved = [leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf for leaf in stored]
     spread = expected.spread if len(expected.spread) == len(moved) else (None,) * len(moved)
     reference = replace(expected, outputs=tuple(moved), spread=spread, exact=None)
-    outputs, failure = check(leaves, reference)
+    outputs, failure = check_outputs(leaves, reference)
     return {
         "outputs": [asdict(output) for output in outputs],
-        "failure": None if failure is None else asdict(_plain(failure)),
+        "failure": None if failure is None else asdict(_reword(failure)),
         "same_bits": [leaf_hash(a) == leaf_hash(b) for a, b in zip(leaves, stored, strict=False)],
-        "forms": [[_form(leaf) for leaf in each] for each in (stored, leaves)],
+        "forms": [[form_of(leaf) for leaf in side] for side in (stored, leaves)],
     }
 
 
-def _plain(failure: Failure) -> Failure:
-    """The failure with words that name what it was compared with."""
-    said = failure.message.replace("but eager", "but eager here")
-    return replace(failure, message=f"against the reference: {said}")
+def _reword(failure: Failure) -> Failure:
+    """Return the failure with a message that names what the outputs were compared with."""
+    message = failure.message.replace("but eager", "but eager here")
+    return replace(failure, message=f"against the reference: {message}")
 
 
-def _form(leaf: Any) -> Json:
+def form_of(leaf: Any) -> Json:
+    """Return the dtype and shape of an output."""
     if isinstance(leaf, torch.Tensor):
         return [str(leaf.dtype).removeprefix("torch."), list(leaf.shape)]
     return [type(leaf).__name__, []]
 
 
 def leaf_hash(leaf: Any) -> str:
-    """Equal for outputs of one dtype and shape whose bits are equal."""
+    """Return a hash that is equal for outputs of equal dtype, shape and bits."""
     if not isinstance(leaf, torch.Tensor):
         return sha256(f"{type(leaf).__name__} {leaf!r}".encode()).hexdigest()
     state = sha256(f"{leaf.dtype} {tuple(leaf.shape)} ".encode())

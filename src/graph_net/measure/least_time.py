@@ -1,9 +1,9 @@
-"""The least time that any machine of a kind could need for a graph, without measuring the machine.
+"""A lower bound of the time that any machine of a kind needs for a graph.
 
-What beats it was not computed. A false alarm is worse than a miss, so every figure is generous:
+A faster call did not compute it. A false alarm is worse than a miss, so every figure is generous:
 the widest units that processors of the kind have, at a clock that none reaches, algorithms that
-save more than those in use, nothing that could have been computed before, and a margin.
-``graph-net roofline`` has tighter floors, from measured peaks.
+save more than those in use, nothing that could be folded, and a margin. ``graph-net roofline`` has
+tighter floors, from measured peaks.
 """
 
 from __future__ import annotations
@@ -19,38 +19,40 @@ from graph_net.results import Device
 
 HERTZ = 6e9
 MATRIX_UNITS, VECTOR_UNITS = 4096.0, 64.0
-"""Operations a cycle of a core with matrix units (AMX has 2,048), and of one with vectors alone."""
-BYTES_A_CYCLE = 192.0
+"""Operations per cycle of a core with matrix units (AMX has 2,048), and with vectors alone."""
+BYTES_PER_CYCLE = 192.0
 """A core's loads and stores from its nearest cache."""
 GPU_RATE, GPU_BYTES = 1e16, 2e13
-"""Operations and bytes a second that no GPU has: several times those of the largest."""
+"""Operations and bytes per second: several times those of the largest GPU."""
 CONVOLUTION = 16.0
-"""What a convolution may save by another algorithm; Winograd's largest in use saves 4."""
+"""The factor that a convolution may save by another algorithm; Winograd's largest in use is 4."""
 MARGIN = 2.0
 
 
 def least_seconds(graph: Graph, device: Device) -> float:
-    """Seconds that a run takes in any case; 0 where nothing is known."""
+    """Return the seconds that a run takes at least; 0 if unknown."""
     if graph.level is Level.PADDLE:
         return 0.0
     work = work_of(graph)
     operations = 0.0
     if work.flops is not None:
-        operations = work.flops - work.convolutions * (1 - 1 / CONVOLUTION) - _foldable(graph)
+        operations = work.flops - work.convolutions * (1 - 1 / CONVOLUTION) - _count_foldable(graph)
     rate, moved = _rates(device)
     return max(operations / rate, work.bytes / moved) / MARGIN
 
 
 def _rates(device: Device) -> tuple[float, float]:
-    """Operations and bytes a second."""
+    """Return operations and bytes per second."""
     if device.kind != "cpu":
         return GPU_RATE, GPU_BYTES
     cycles = device.cores * HERTZ
-    return cycles * (MATRIX_UNITS if _has_matrix_units() else VECTOR_UNITS), cycles * BYTES_A_CYCLE
+    return cycles * (
+        MATRIX_UNITS if _has_matrix_units() else VECTOR_UNITS
+    ), cycles * BYTES_PER_CYCLE
 
 
 def _has_matrix_units() -> bool:
-    """Whether the processor may have them; where it does not tell, it may."""
+    """Whether the processor has matrix units; True if it does not say."""
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:
@@ -59,21 +61,20 @@ def _has_matrix_units() -> bool:
     return words is None or any(word.startswith("amx") for word in words)
 
 
-def _foldable(graph: Graph) -> int:
-    """Operations that depend on no data: weights alone, or nothing at all."""
+def _count_foldable(graph: Graph) -> int:
+    """Count the operations that depend on no data, only on weights or constants."""
     from graph_net.graph.flops import count_run
 
-    nodes = tuple(_folded(graph))
+    nodes = tuple(_foldable_nodes(graph))
     if not nodes:
         return 0
     try:
-        found = count_run(replace(graph, nodes=nodes, output=()))
+        return sum(count_run(replace(graph, nodes=nodes, output=())).operations.values())
     except Exception:  # the whole graph could be run without values, this part cannot
         return 0
-    return sum(found.operations.values())
 
 
-def _folded(graph: Graph) -> Iterator[Node]:
+def _foldable_nodes(graph: Graph) -> Iterator[Node]:
     moving = {entry.name for entry in graph.inputs if entry.role is Role.INPUT}
     for node in live_nodes(graph):
         if any(ref.name in moving for ref in node.refs):

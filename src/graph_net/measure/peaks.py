@@ -1,7 +1,7 @@
-"""What a machine can do at most: bytes a second beyond and inside its caches, operations a second.
+"""The peaks of a machine: bytes per second outside and inside its caches, operations per second.
 
 Each figure is the best of several kernels, sizes and repetitions. A figure that is too low makes a
-floor too high, so nothing is averaged: what disturbed a repetition only makes it slower.
+floor too high, so nothing is averaged: disturbances only make a repetition slower.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ SPENT = 0.3
 LONGEST = 0.5
 """A product that takes longer is not tried at a larger size."""
 INNER = 20
-"""Calls in a row on a GPU: waiting for it once a call would cost more than a short one."""
+"""Calls in a row on a GPU: one wait per call would cost more than a short call."""
 SIDES = (256, 512, 1024, 2048, 4096, 8192)
 FITTING = (1 << 18, 1 << 20, 1 << 22, 1 << 24)
 BEYOND = 4
-"""Arrays are so many times larger than the caches where memory itself is measured."""
+"""How many times larger than the caches the arrays are that measure memory itself."""
 SMALLEST = 64 << 20
 UNKNOWN_CACHE = 64 << 20
-"""Where a machine does not say how large its caches are: more than most have."""
+"""For a machine that does not say how large its caches are: more than most have."""
 
 
-def measure_peaks(device: Device, told: Callable[[str], None] = lambda what: None) -> Peaks:
-    """Measure this machine's peaks, with as many threads as the device says; takes seconds."""
+def measure_peaks(device: Device, report: Callable[[str], None] = lambda part: None) -> Peaks:
+    """Measure this machine's peaks, with as many threads as the device has; takes seconds."""
     threads = torch.get_num_threads()
     if device.kind == "cpu":
         torch.set_num_threads(device.threads)
     try:
         cache = cache_bytes(device.kind)
         load = os.getloadavg()[0]
-        told("memory")
+        report("memory")
         most = max(device.memory_bytes // 16, SMALLEST)
         large = min(max(SMALLEST, BEYOND * cache), most)
         bandwidth = max(_rates(device.kind, large))
-        told("caches")
+        report("caches")
         inside = max(rate for size in FITTING for rate in _rates(device.kind, size))
         flops: dict[str, float] = {}
         for dtype in (*DTYPES, *((TF32,) if device.kind == "cuda" else ())):
-            told(dtype)
+            report(dtype)
             rate = _product_rate(device.kind, dtype)
-            # A short type that is slower than float32 has no units of its own: one would widen it.
+            # A short type slower than float32 has no units of its own: programs would widen it.
             if rate and rate >= flops.get("float32", 0.0):
                 flops[dtype] = rate
     finally:
@@ -63,25 +63,25 @@ def measure_peaks(device: Device, told: Callable[[str], None] = lambda what: Non
 
 
 def cache_bytes(kind: str) -> int:
-    """All the memory that a call may find still there when it is called again."""
+    """Return the bytes of all caches, where a repeated call may find its data."""
     if kind == "cuda":
         return int(torch.cuda.get_device_properties(0).L2_cache_size)
-    found: dict[tuple[str, str], int] = {}
+    sizes: dict[tuple[str, str], int] = {}
     for index in Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cache/index*"):
         try:
-            level, shared, size, kind_of = (
+            level, shared, size, contents = (
                 (index / name).read_text("ascii").strip()
                 for name in ("level", "shared_cpu_list", "size", "type")
             )
         except OSError:
             continue
-        if kind_of != "Instruction":
-            found[level, shared] = _size(size)
+        if contents != "Instruction":
+            sizes[level, shared] = _parse_size(size)
     # Levels may hold the same or different data: together they hold no more than their sum.
-    return sum(found.values()) or UNKNOWN_CACHE
+    return sum(sizes.values()) or UNKNOWN_CACHE
 
 
-def _size(text: str) -> int:
+def _parse_size(text: str) -> int:
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     try:
         return int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text or 0)
@@ -90,7 +90,7 @@ def _size(text: str) -> int:
 
 
 def _rates(kind: str, size: int) -> Iterator[float]:
-    """Bytes a second of reading, copying and a triad over arrays of so many bytes in all."""
+    """Yield the bytes per second of a sum, a copy and a triad over arrays of ``size`` bytes."""
     count = max(1, size // 12)
     a, b, c = (torch.ones(count, dtype=torch.float32, device=kind) for _ in range(3))
     moved = count * 4
@@ -101,20 +101,20 @@ def _rates(kind: str, size: int) -> Iterator[float]:
     ]
     with torch.inference_mode():
         for call, number in calls:
-            yield number / quickest(kind, call)
+            yield number / time_quickest(kind, call)
 
 
 def _product_rate(kind: str, dtype: str) -> float:
-    """Operations a second of the fastest square product; 0 where a dtype has none."""
+    """Return the operations per second of the fastest square product; 0 without a kernel."""
     best = 0.0
     precision = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if dtype == TF32 else "highest")
     try:
         for side in SIDES:
-            made = torch.float32 if dtype == TF32 else getattr(torch, dtype)
-            a = torch.ones(side, side, device=kind).to(made)
+            operand = torch.float32 if dtype == TF32 else getattr(torch, dtype)
+            a = torch.ones(side, side, device=kind).to(operand)
             out = torch.empty_like(a)
-            seconds = quickest(kind, lambda a=a, out=out: torch.mm(a, a, out=out))  # type: ignore[misc]
+            seconds = time_quickest(kind, lambda a=a, out=out: torch.mm(a, a, out=out))  # type: ignore[misc]
             best = max(best, 2.0 * side**3 / seconds)
             if 8 * seconds > LONGEST and kind == "cpu":
                 break
@@ -125,8 +125,8 @@ def _product_rate(kind: str, dtype: str) -> float:
     return best
 
 
-def quickest(kind: str, call: Callable[[], Any], spent: float = SPENT) -> float:
-    """The quickest of the calls that fit into a time, in seconds; at least three."""
+def time_quickest(kind: str, call: Callable[[], Any], spent: float = SPENT) -> float:
+    """Return the seconds of the quickest call, of as many as fit into a time; at least three."""
     best, taken, began = float("inf"), 0, 0.0
     inner = INNER if kind == "cuda" else 1
     while taken < 4 or time.perf_counter() - began < spent:

@@ -1,7 +1,7 @@
-"""Outputs that are there when a call returns, told from those that are computed when looked at.
+"""Outputs that exist when a call returns, as opposed to ones computed when they are read.
 
-A class of one's own, of tensor or of list, runs code when somebody reads it. A call that returns
-one takes no time, and is right whenever it is checked.
+A subclass of tensor or list can run code when somebody reads it. A call that returns one takes no
+time, and is right whenever it is checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Deferred(TypeError):
 
 
 def plain_outputs(outputs: Any) -> list[Any]:
-    """Return tensors and numbers of a nested output, left to right; none runs code when read."""
+    """Return tensors and numbers of a nested output, left to right; raise Deferred on others."""
     kind = type(outputs)
     if issubclass(kind, (tuple, list)):
         _refuse_unless(kind.__iter__ in _ITERATED, f"a list of class {kind.__name__}")
@@ -36,6 +36,11 @@ def plain_outputs(outputs: Any) -> list[Any]:
     return [outputs]
 
 
-def _refuse_unless(holds: bool, what: str) -> None:
+def _refuse_unless(holds: bool, output: str) -> None:
     if not holds:
-        raise Deferred(f"returned {what}, which may be computed only when it is looked at")
+        raise Deferred(f"returned {output}, which may be computed only when it is looked at")
+
+
+def leaf_bytes(leaf: Any) -> int:
+    """Return the bytes of a tensor's elements; 0 for anything else."""
+    return leaf.numel() * leaf.element_size() if isinstance(leaf, torch.Tensor) else 0

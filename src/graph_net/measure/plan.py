@@ -1,4 +1,4 @@
-"""Which configurations are measured, as users write them, and the tasks that follow."""
+"""The configurations to measure, as users write them, and the tasks that follow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_net.results import Config, Device, Subject
 
 
 def parse_compilers(text: str) -> list[Config]:
-    """Configurations from ``inductor,onnxruntime`` or ``inductor[mode=max-autotune],eager``.
+    """Parse ``inductor,onnxruntime`` or ``inductor[mode=max-autotune],eager``.
 
     Options stand in brackets, as ``key=value`` or JSON; a compiler may be ``path/file.py:Name``.
     """
@@ -21,17 +21,17 @@ def parse_compilers(text: str) -> list[Config]:
 
 
 def config_of(name: str, options: str = "") -> Config:
-    """The configuration of one compiler, with its version; its options are checked."""
+    """Return the configuration of a compiler, with its version; its options are checked."""
     return config_here(name, parse_options(options))
 
 
 def _split(text: str) -> Iterator[str]:
     depth, start = 0, 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += (letter == "[") - (letter == "]")
         if letter == "," and depth == 0:
-            yield text[start:place]
-            start = place + 1
+            yield text[start:index]
+            start = index + 1
     yield text[start:]
 
 
@@ -40,7 +40,7 @@ def _name_and_options(part: str) -> tuple[str, str]:
     return name.strip(), rest.rstrip("]") if bracket else ""
 
 
-def tasks(
+def make_tasks(
     graphs: Iterable[tuple[Subject, bytes]],
     configs: Sequence[Config],
     device: Device,
@@ -49,19 +49,19 @@ def tasks(
     done: Collection[str] = (),
     passed: Callable[[], None] = lambda: None,
 ) -> Iterator[Measurement]:
-    """A task for each graph and configuration whose key is not done; ``passed`` hears of those."""
-    seen = set[str]()
+    """Yield a task per graph and configuration; ``passed`` is called for each done before."""
+    keys = set(done)
     for subject, data in graphs:
         for config in configs:
             task = Measurement(subject, config, device, data, protocol, limits)
-            if task.key in done or task.key in seen:
+            if task.key in keys:
                 passed()
                 continue
-            seen.add(task.key)
+            keys.add(task.key)
             yield task
 
 
 def default_jobs(device: str) -> int:
-    """As many builders as cores; beside a GPU two cores are left to whoever measures."""
+    """Return one builder per core; beside a GPU two cores are left to the measuring worker."""
     cores = len(os.sched_getaffinity(0))
     return max(1, cores - 2) if device.startswith("cuda") else cores

@@ -1,4 +1,4 @@
-"""What a process that forks workers loads first, so that none of them has to."""
+"""Modules that a process loads before it forks workers, so that none of them has to."""
 
 from __future__ import annotations
 

@@ -16,27 +16,27 @@ class Protocol:
 
     seed: int = 0
     sample_seconds: float = 1e-3
-    """A sample lasts at least about so long: short functions are repeated inside one."""
+    """A sample lasts at least about this long: short functions are repeated inside one."""
     warm_calls: int = 3
     warm_seconds: float = 1.0
-    """Warming up takes so many calls at least, and ends when they stop improving or it is late."""
+    """Warming up takes ``warm_calls`` at least, and ends when they stop improving or after this."""
     width: float = 0.01
     """Sampling ends when the interval's half width is at most this …"""
     seconds: float = 5.0
-    """… or after so long, but not before ``min_blocks``, and at ``max_blocks`` at the latest."""
+    """… or after this long, but not before ``min_blocks``, and at ``max_blocks`` at the latest."""
     min_blocks: int = 8
     max_blocks: int = 60
     patience: float = 60.0
-    """After so long sampling ends in any case; with fewer blocks than that, nothing is judged."""
+    """After this long sampling always ends; with fewer than ``min_blocks``, nothing is judged."""
     confidence: float = 0.99
     margin: float = 0.02
-    """Within this two functions count as equally fast."""
+    """Two functions count as equally fast within this."""
     noise_limit: float = 0.5
     """A control that is off by more makes the measurement too noisy to keep."""
     exact: bool = True
-    """Compare with a float64 run as well, where one can be had."""
+    """Compare with a float64 run as well, if the graph has one."""
     warm_compile: bool = True
-    """Compile a second time, with whatever the first left in its directory."""
+    """Compile a second time, with the caches of the first."""
 
     @property
     def settings(self) -> ProtocolSettings:
@@ -51,7 +51,7 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class MeasureLimits:
-    """What one measurement may cost; no part of the protocol, a killed one is no success."""
+    """Limits of one measurement; not part of the protocol: a killed one is a failure."""
 
     seconds: dict[Stage, float] = field(
         default_factory=lambda: {
@@ -66,5 +66,5 @@ class MeasureLimits:
     memory_bytes: int = 8 << 30
 
     def with_compile(self, seconds: float) -> MeasureLimits:
-        """The same with another time for compiling."""
+        """Return these limits with another time for compiling."""
         return MeasureLimits({**self.seconds, Stage.COMPILE: seconds}, self.memory_bytes)

@@ -1,4 +1,4 @@
-"""Tasks in, Records out: starts the lanes, feeds them, and starts them again if they die."""
+"""Measure tasks: start the lanes, feed them, and restart them if they die."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from graph_net.results import Failure, Record, RecordError, Stage, Symptom, from
 from graph_net.results.signature import signature_of
 
 PATIENCE = 5.0
-"""Seconds the lanes have to end their workers when they are told to end."""
-ALONE = 2
-"""How often the lanes must die with nothing in them but one task before it is called its doing."""
-SILENT = 3
-"""How often the lanes may die before they have said anything."""
-LOOK = 1.0
-"""Seconds of silence after which the state of the lanes is looked at."""
-STOPS = 3
-"""How often lanes that somebody stopped are woken before they are started again."""
+"""Seconds the lanes have to end their workers once asked to."""
+SOLO_DEATHS = 2
+"""Deaths of the lanes with a single task in them before that task is blamed."""
+SILENT_DEATHS = 3
+"""Consecutive deaths of the lanes before their first message that are tolerated."""
+POLL = 1.0
+"""Seconds of silence after which the state of the lanes is checked."""
+WAKE_UPS = 3
+"""How often stopped lanes are woken before they are restarted."""
 GRACE = 20.0
-"""Seconds after its time is up that a run waits for what is being measured already."""
-_NEARLY = frozenset({Stage.VERIFY, Stage.MEASURE})
+"""Seconds past the deadline that a run waits for what is already being measured."""
+_NEARLY_DONE = frozenset({Stage.VERIFY, Stage.MEASURE})
 Watch = Callable[[str, str, str], None]
-"""Told (event, key, stage) as things happen: start, stage, record; stopped, where time is up."""
+"""Called with (event, key, stage); events: start, stage, record, and stopped at the deadline."""
 
 
-def _nobody(event: str, key: str, stage: str) -> None:
-    """Nobody watches."""
+def _ignore(event: str, key: str, stage: str) -> None:
+    """Watch nothing."""
 
 
 def measure(
@@ -54,15 +54,15 @@ def measure(
     jobs: int,
     compilers: Iterable[str],
     device: str = "cpu",
-    watch: Watch = _nobody,
+    watch: Watch = _ignore,
     work: Path | None = None,
     until: float | None = None,
 ) -> Iterator[Record]:
-    """The records of tasks, in the order they are done.
+    """Yield the records of tasks, in the order they finish.
 
-    ``tasks`` is read as it is needed, a few ahead of the workers: memory does not grow with it.
-    ``until`` is when it ends, by ``time.monotonic``: what is compiling then is stopped and has no
-    record, what is being measured has a few seconds more.
+    ``tasks`` is read lazily, a few ahead of the workers, so memory does not grow with it. ``until``
+    is a deadline by ``time.monotonic``: what is compiling then is stopped and has no record, what
+    is being measured has a few seconds more.
     """
     with lanes(
         jobs=jobs, compilers=compilers, device=device, watch=watch, work=work, until=until
@@ -79,13 +79,13 @@ def lanes(
     jobs: int,
     compilers: Iterable[str],
     device: str = "cpu",
-    watch: Watch = _nobody,
+    watch: Watch = _ignore,
     work: Path | None = None,
     until: float | None = None,
 ) -> Iterator[Ask]:
-    """What ``measure`` does, for who asks again and again: the lanes are started once.
+    """Give a function like ``measure`` for repeated calls: the lanes are started once.
 
-    Inside, call what is given with tasks; the next call may come when all records of one are read.
+    Call it again only once all records of the call before have been read.
     """
     with _workspace(work) as root, adopting_orphans():
         run = _Run(jobs, [*compilers], device, watch, root)
@@ -123,16 +123,16 @@ class _Run:
         self.server: subprocess.Popen[bytes] | None = None
         self.inbox = Inbox()
         self.suspects: deque[Measurement] = deque()
-        """Tasks during which the lanes died: each is handed out again with nothing beside it."""
+        """Tasks during which the lanes died: each is sent again with nothing beside it."""
         self.out: dict[str, Measurement] = {}
         self.deaths: dict[str, int] = {}
-        """How often the lanes died while a task was alone in them."""
-        self.alone = False
-        self.silent = self.stops = 0
+        """How often the lanes died with a task alone in them, by key."""
+        self.solo = False
+        self.silent_deaths = self.stops = 0
         self.stages: dict[str, Stage] = {}
         self.more = False
-        self.heard = False
-        """Whether the lanes that run now have said anything."""
+        self.has_spoken = False
+        """Whether the lanes that run now have sent a message."""
 
     def records(self, tasks: Iterable[Measurement]) -> Iterator[Record]:
         self.tasks, self.more = iter(tasks), True
@@ -144,23 +144,23 @@ class _Run:
             if not data:
                 yield from self._recover()
             for message, blob in self.inbox.feed(data):
-                yield from self._take(message, blob)
+                yield from self._receive(message, blob)
 
     def _feed(self) -> bool:
-        """Keep a few tasks ahead of the workers, or one suspect alone; whether any are out."""
-        if self.alone and self.out:
+        """Keep a few tasks ahead of the workers, or one suspect alone; return if any are out."""
+        if self.solo and self.out:
             return True
-        self.alone = bool(self.suspects) and not self.out
-        if self.alone:
-            self._hand_out(self.suspects.popleft())
-        while not self.suspects and not self.alone and len(self.out) < 2 * self.jobs + 1:
+        self.solo = bool(self.suspects) and not self.out
+        if self.solo:
+            self._send_out(self.suspects.popleft())
+        while not self.suspects and not self.solo and len(self.out) < 2 * self.jobs + 1:
             task = self._next()
             if task is None:
                 break
-            self._hand_out(task)
+            self._send_out(task)
         return bool(self.out)
 
-    def _hand_out(self, task: Measurement) -> None:
+    def _send_out(self, task: Measurement) -> None:
         self.out[task.key] = task
         self._send(task)
 
@@ -174,51 +174,51 @@ class _Run:
         return None
 
     def _send(self, task: Measurement) -> None:
-        pipe = self._running().stdin
+        pipe = self._start_server().stdin
         assert pipe is not None
         data = memoryview(encode(task.header(), task.graph))
         try:
             while data:
-                if self._watched([], [pipe.fileno()]):
+                if self._wait_for([], [pipe.fileno()]):
                     data = data[os.write(pipe.fileno(), data) :]
         except BrokenPipeError:  # reading tells the same, and recovers
             return
 
     def _read(self) -> bytes | None:
-        """What the lanes say; None where the time is up."""
-        pipe = self._running().stdout
+        """Return what the lanes wrote; None at the deadline."""
+        pipe = self._start_server().stdout
         assert pipe is not None
         while not self._is_late():
-            if self._watched([pipe.fileno()], []):
+            if self._wait_for([pipe.fileno()], []):
                 return os.read(pipe.fileno(), 1 << 20)
         return None
 
     def _is_late(self) -> bool:
-        """Whether the time is up: a little later where something is nearly measured."""
-        nearly = any(self.stages.get(key) in _NEARLY for key in self.out)
-        return time.monotonic() > self.until + (GRACE if nearly else 0.0)
+        """Whether the deadline is past: a little later if something is nearly measured."""
+        nearly_done = any(self.stages.get(key) in _NEARLY_DONE for key in self.out)
+        return time.monotonic() > self.until + (GRACE if nearly_done else 0.0)
 
     def _stop(self) -> None:
-        """End the lanes; what is in them has no record and is asked for again next time."""
+        """End the lanes; tasks in them get no record and are measured by the next run."""
         self.end()
         for key in (*self.out, *(task.key for task in self.suspects)):
             self.watch("stopped", key, self.stages.pop(key, ""))
         self.out.clear()
         self.suspects.clear()
 
-    def _watched(self, reads: list[int], writes: list[int]) -> bool:
-        """Wait a little for a pipe; lanes that somebody stopped are woken, or started again."""
-        if any(select.select(reads, writes, [], LOOK)):
+    def _wait_for(self, reads: list[int], writes: list[int]) -> bool:
+        """Wait a little for a pipe; wake lanes that somebody stopped, or restart them."""
+        if any(select.select(reads, writes, [], POLL)):
             return True
-        server = self._running()
+        server = self._start_server()
         if state_of(server.pid) == "T":
             self.stops += 1
-            server.send_signal(signal.SIGKILL if self.stops > STOPS else signal.SIGCONT)
+            server.send_signal(signal.SIGKILL if self.stops > WAKE_UPS else signal.SIGCONT)
         return False
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _start_server(self) -> subprocess.Popen[bytes]:
         if self.server is None:
-            self.inbox, self.heard, self.stops = Inbox(), False, 0
+            self.inbox, self.has_spoken, self.stops = Inbox(), False, 0
             self.server = subprocess.Popen(  # noqa: S603 - our own module
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
             )
@@ -226,8 +226,8 @@ class _Run:
             os.set_blocking(self.server.stdin.fileno(), False)
         return self.server
 
-    def _take(self, message: dict[str, Any], blob: bytes) -> Iterator[Record]:
-        self.heard, self.silent = True, 0
+    def _receive(self, message: dict[str, Any], blob: bytes) -> Iterator[Record]:
+        self.has_spoken, self.silent_deaths = True, 0
         key, event = message["key"], message["event"]
         if event == "stage":
             self.stages[key] = Stage(message["stage"])
@@ -238,21 +238,23 @@ class _Run:
             yield from_json(blob)
 
     def _recover(self) -> Iterator[Record]:
-        """The lanes died: each task in them is tried alone, which tells whose doing it was."""
-        self.silent += not self.heard
+        """Retry each task of dead lanes alone, to find which one kills them."""
+        self.silent_deaths += not self.has_spoken
         self.end()
-        if self.silent >= SILENT:
-            raise RecordError("the process that holds the workers cannot start; see above")
+        if self.silent_deaths >= SILENT_DEATHS:
+            raise RecordError(
+                "the process that holds the workers cannot start; its error is printed above"
+            )
         for key, task in list(self.out.items()):
             del self.out[key]
-            self.deaths[key] = self.deaths.get(key, 0) + self.alone
-            if self.deaths[key] < ALONE:
+            self.deaths[key] = self.deaths.get(key, 0) + self.solo
+            if self.deaths[key] < SOLO_DEATHS:
                 self.suspects.append(task)
                 continue
             stage = self.stages.pop(key, Stage.LOAD)
             del self.deaths[key]
             self.watch("record", key, "")
-            yield task.failed(_blame(stage))
+            yield task.failed(_blame_task(stage))
 
     def end(self) -> None:
         if self.server is None:
@@ -271,23 +273,23 @@ class _Run:
         kill_confined_strays()  # what its workers had started is ours since they died
 
 
-def _blame(stage: Stage) -> Failure:
-    """The lanes died whenever a task was in them alone.
+def _blame_task(stage: Stage) -> Failure:
+    """Return the failure of a task that the lanes died of whenever it was alone in them.
 
-    Where signals are scoped no worker can do that, and whoever did is none of ours.
+    Where signals are scoped no worker can kill them: then the machine is to blame.
     """
-    why = f"the process that holds the workers died {ALONE} times with this alone in it, at {stage}"
-    theirs = not is_off() and landlock.abi() >= landlock.SCOPED_SIGNALS
-    if theirs:
+    why = "the process that holds the workers died"
+    why += f" {SOLO_DEATHS} times with this alone in it, at {stage}"
+    if not is_off() and landlock.abi() >= landlock.SCOPED_SIGNALS:
         return Failure(stage, Symptom.INFRASTRUCTURE, why, signature_of(why))
     return Failure(stage, Symptom.CRASH, why, signature_of(why), signal.SIGKILL)
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment; the lanes find the package where this process found it.
+    """Return this process's environment, with the package found where this process found it.
 
-    So does every interpreter that a compiler starts: Inductor tries vector instructions with
-    ``python -c``, which would look in the current directory first.
+    That also holds for interpreters that a compiler starts: Inductor tries vector instructions
+    with ``python -c``, which would look in the current directory first.
     """
-    places = [entry for entry in sys.path if entry]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONSAFEPATH": "1"}
+    paths = os.pathsep.join(entry for entry in sys.path if entry)
+    return {**os.environ, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}

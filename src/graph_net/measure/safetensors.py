@@ -1,8 +1,8 @@
 """Tensors in the safetensors format: eight bytes of length, a JSON header, raw bytes.
 
-Written and read here and not by the library of that name, because measuring needs torch, numpy and
-the standard library alone. A file may come from anywhere: every number in its header is checked
-before a byte of a tensor is read, and nothing in it is ever executed.
+Written and read without the library of that name, because measuring needs torch, numpy and the
+standard library alone. A file may come from anywhere: every number in its header is checked before
+a byte of a tensor is read, and nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import torch
 
-from graph_net.store.atomic import written
+from graph_net.store.atomic import open_atomic
 from graph_net.store.files import open_regular
 
 _NAMES = {
@@ -43,12 +43,12 @@ ALIGNED = 8
 
 
 class SafetensorsError(ValueError):
-    """A file is not in the safetensors format, or a tensor does not fit it."""
+    """A file that is not in the safetensors format, or a tensor that does not fit it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """How much a file that comes from outside may cost to read."""
+    """How much an untrusted file may cost to read."""
 
     bytes: int = 32 << 30
     header: int = 16 << 20
@@ -68,37 +68,34 @@ class _Entry:
     end: int
 
 
-def storable(dtype: torch.dtype) -> bool:
-    """Whether the format has a name for a dtype."""
-    return dtype in _NAMES
-
-
 def write_safetensors(
     path: Path, tensors: Sequence[torch.Tensor], metadata: Mapping[str, str]
 ) -> None:
-    """Write tensors, called ``0``, ``1``, …; the file appears complete or not at all."""
+    """Write tensors, named ``0``, ``1``, …; the file appears complete or not at all."""
     header: dict[str, Any] = {_METADATA: dict(metadata)}
-    place = 0
+    begin = 0
     for number, tensor in enumerate(tensors):
         if tensor.dtype not in _NAMES:
-            raise SafetensorsError(f"safetensors has no name for {tensor.dtype}")
-        end = place + tensor.numel() * tensor.element_size()
+            raise SafetensorsError(
+                f"outputs of {tensor.dtype} cannot be stored: safetensors has no name for it"
+            )
+        end = begin + tensor.numel() * tensor.element_size()
         shape = list(tensor.shape)
         header[str(number)] = {
-            "dtype": _NAMES[tensor.dtype], "shape": shape, "data_offsets": [place, end],
+            "dtype": _NAMES[tensor.dtype], "shape": shape, "data_offsets": [begin, end],
         }  # fmt: skip
-        place = end
+        begin = end
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNED)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with written(path) as file:
+    with open_atomic(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for tensor in tensors:
             file.write(bytes_of(tensor))
 
 
 def bytes_of(tensor: torch.Tensor) -> memoryview:
-    """The elements of a tensor in order, as bytes."""
+    """Return the elements of a tensor in order, as bytes."""
     flat = tensor.detach().cpu().contiguous().reshape(-1)
     return flat.view(torch.uint8).numpy().data if flat.numel() else memoryview(b"")
 
@@ -106,7 +103,7 @@ def bytes_of(tensor: torch.Tensor) -> memoryview:
 def read_safetensors(
     path: Path, limits: FileLimits = DEFAULT_LIMITS
 ) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """The tensors of a file by name, and its metadata; raises SafetensorsError on anything else."""
+    """Return the tensors of a file by name, and its metadata; raise SafetensorsError otherwise."""
     try:
         with open_regular(path) as file:
             entries, metadata, start = _read_header(file, limits)
@@ -117,49 +114,50 @@ def read_safetensors(
 
 def _read_header(file: BinaryIO, limits: FileLimits) -> tuple[list[_Entry], dict[str, str], int]:
     size = os.fstat(file.fileno()).st_size
-    _require(8 <= size <= limits.bytes, f"a file of {size} bytes is none that is read here")
+    _require(8 <= size <= limits.bytes, f"its size, {size} bytes, is not in 8..{limits.bytes}")
     length = int.from_bytes(file.read(8), "little")
     _require(length <= min(limits.header, size - 8), f"its header cannot be {length} bytes")
     try:
-        tree = json.loads(file.read(length), object_pairs_hook=_once)
+        tree = json.loads(file.read(length), object_pairs_hook=_reject_duplicates)
     except (ValueError, RecursionError) as error:
-        raise SafetensorsError(f"its header is no JSON: {error}") from error
-    _require(isinstance(tree, dict), "its header is no JSON object")
+        raise SafetensorsError(f"its header is not JSON: {error}") from error
+    _require(isinstance(tree, dict), "its header is not a JSON object")
     metadata = tree.pop(_METADATA, {})
     texts = isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values())
-    _require(texts, "its metadata is not made of texts")
-    _require(len(tree) <= limits.tensors, f"it has {len(tree)} tensors")
+    _require(texts, "its metadata is not an object of strings")
+    _require(len(tree) <= limits.tensors, f"it has {len(tree)} tensors; limit {limits.tensors}")
     entries = sorted(
-        (_entry(name, value, limits) for name, value in tree.items()),
+        (_parse_entry(name, value, limits) for name, value in tree.items()),
         key=lambda entry: (entry.begin, entry.end),
     )
-    place = 0
+    end = 0
     for entry in entries:
-        _require(entry.begin == place, f"tensor {entry.name!r} does not begin where it should")
-        place = entry.end
-    _require(8 + length + place == size, "it is longer or shorter than its header says")
+        _require(entry.begin == end, f"tensor {entry.name!r} begins at {entry.begin}, not {end}")
+        end = entry.end
+    _require(8 + length + end == size, "it is longer or shorter than its header says")
     return entries, metadata, 8 + length
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    _require(len(found) == len(pairs), "its header has a name twice")
-    return found
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    tree = dict(pairs)
+    _require(len(tree) == len(pairs), "its header has a name twice")
+    return tree
 
 
-def _entry(name: str, value: Any, limits: FileLimits) -> _Entry:
-    _require(isinstance(value, dict), f"tensor {name!r} is no object")
+def _parse_entry(name: str, value: Any, limits: FileLimits) -> _Entry:
+    label = f"tensor {name!r}"
+    _require(isinstance(value, dict), f"{label} is not an object")
     dtype, shape, offsets = (value.get(key) for key in ("dtype", "shape", "data_offsets"))
-    _require(isinstance(dtype, str) and dtype in _DTYPES, f"tensor {name!r} is of no known dtype")
-    _require(_counts(shape) and len(shape) <= limits.dimensions, f"tensor {name!r} has no shape")
-    _require(_counts(offsets) and len(offsets) == 2, f"tensor {name!r} has no place")
-    made = _Entry(name, _DTYPES[dtype], tuple(shape), *offsets)
-    wanted = prod(made.shape) * made.dtype.itemsize
-    _require(made.end - made.begin == wanted, f"tensor {name!r} has a size that is not its shape's")
-    return made
+    _require(isinstance(dtype, str) and dtype in _DTYPES, f"{label} has an unknown dtype")
+    _require(_are_counts(shape) and len(shape) <= limits.dimensions, f"{label} has no valid shape")
+    _require(_are_counts(offsets) and len(offsets) == 2, f"{label} has no valid offsets")
+    entry = _Entry(name, _DTYPES[dtype], tuple(shape), *offsets)
+    size = prod(entry.shape) * entry.dtype.itemsize
+    _require(entry.end - entry.begin == size, f"{label} has a size that does not match its shape")
+    return entry
 
 
-def _counts(value: Any) -> bool:
+def _are_counts(value: Any) -> bool:
     return isinstance(value, list) and all(
         type(item) is int and 0 <= item < 1 << 62 for item in value
     )
@@ -169,10 +167,10 @@ def _read_tensor(file: BinaryIO, entry: _Entry, start: int) -> torch.Tensor:
     size = entry.end - entry.begin
     if not size:
         return torch.empty(entry.shape, dtype=entry.dtype)
-    held = bytearray(size)
+    buffer = bytearray(size)
     file.seek(start + entry.begin)
-    _require(file.readinto(held) == size, f"tensor {entry.name!r} is cut short")  # type: ignore[attr-defined]
-    return torch.frombuffer(held, dtype=torch.uint8).view(entry.dtype).reshape(entry.shape)
+    _require(file.readinto(buffer) == size, f"tensor {entry.name!r} is cut short")  # type: ignore[attr-defined]
+    return torch.frombuffer(buffer, dtype=torch.uint8).view(entry.dtype).reshape(entry.shape)
 
 
 def _require(holds: bool, why: str) -> None:

@@ -2,11 +2,11 @@
 
 Reads tasks from standard input and writes records to standard output, as messages of
 ``graph_net.measure.task``. A worker does everything up to the timing beside others; then it waits
-for the measuring lane. On a CPU everything else of ours is stopped (SIGSTOP) while one measures. On
-a GPU only what would compute there is, and compiling goes on, on other cores than the measuring
-worker's; one that finds its measurement noisy asks for quiet, and everything is stopped. When its
-standard input ends, the process works off what it has; when it is killed or terminated, its workers
-go with it.
+for the measuring lane. On a CPU every other worker is stopped (SIGSTOP) while one measures. On a
+GPU only those that would compute there are, and compiling continues on other cores than the
+measuring worker's; a worker that finds its measurement noisy asks for quiet, and all others are
+stopped. When standard input ends, the process finishes its queue; when it is killed or terminated,
+its workers die with it.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ from graph_net.results.death import failure_from
 from graph_net.results.signature import clean_text
 
 TICK = 0.25
-"""Seconds between looks at clocks and memory."""
+"""Seconds between checks of clocks and memory."""
 ON_DEVICE = frozenset({Stage.LOAD, Stage.EAGER, Stage.FIRST_RUN, Stage.VERIFY})
-"""Stages that compute on the device, beside the measuring itself."""
+"""Stages that compute on the device, apart from measuring itself."""
 MOST_PROCESSES = 512
-"""How many a worker may have below it; a compiler's own pool has one for each core."""
+"""Descendants that a worker may have; a compiler's own pool has one per core."""
 
 
 class Server:
-    """Holds the workers; ``serve`` runs until there is nothing left to do."""
+    """The process that holds the workers; ``serve`` runs until there is nothing left to do."""
 
     def __init__(self, jobs: int, device: str, root: Path, source: int, sink: int) -> None:
         self.jobs, self.root, self.source, self.sink = jobs, root, source, sink
-        self.alone = not device.startswith("cuda")
-        """Whether everything else is stopped while one measures."""
+        self.exclusive = not device.startswith("cuda")
+        """Whether all other workers are stopped while one measures."""
         self.queue: deque[WorkerJob] = deque()
         self.children: dict[int, Child] = {}
         self.measuring: Child | None = None
         self.quiet = False
-        """Whether the one that measures has asked for everything else to be stopped."""
-        self.cores = None if self.alone else Cores.divided()
+        """Whether the measuring worker has asked for all others to be stopped."""
+        self.cores = None if self.exclusive else Cores.divide()
         self.inbox = Inbox()
         self.outbox = bytearray()
         self.open = True
@@ -67,13 +67,13 @@ class Server:
         self.selector.register(source, selectors.EVENT_READ, None)
         os.set_blocking(sink, False)
         adopt_orphans()
-        self.kin = set(children_of(os.getpid()))
-        """Processes of who made this server, which are none of its business."""
+        self.foreign = set(children_of(os.getpid()))
+        """Children that were here before this server: never killed."""
         if self.cores is not None:
             move(os.getpid(), self.cores.others)
 
     def serve(self) -> None:
-        """Take tasks, run them, send records."""
+        """Read tasks, run them, send records."""
         while self.open or self.queue or self.children or self.outbox:
             self._start_workers()
             for key, _ in self.selector.select(TICK):
@@ -91,14 +91,13 @@ class Server:
     def _read_tasks(self) -> None:
         data = os.read(self.source, 1 << 20)
         if not data:
-            # Whoever asked is gone or has nothing more to ask.
             self.open = False
             self.selector.unregister(self.source)
         for header, graph in self.inbox.feed(data):
             self.queue.append(Measurement.from_header(header, graph))
 
     def _start_workers(self) -> None:
-        if self.measuring is not None and (self.alone or self.quiet):
+        if self.measuring is not None and (self.exclusive or self.quiet):
             return
         building = sum(child.waiting is None for child in self.children.values())
         while self.queue and building < self.jobs and len(self.children) < 2 * self.jobs:
@@ -125,7 +124,7 @@ class Server:
         )
 
     def _read_child(self, child: Child) -> bool:
-        """Take what a worker says; whether there may be more."""
+        """Handle what a worker wrote; return whether there may be more."""
         try:
             data = os.read(child.reads, 1 << 20)
         except BlockingIOError:
@@ -134,17 +133,17 @@ class Server:
             self.selector.unregister(child.reads)
         try:
             for message, blob in child.inbox.feed(data):
-                self._hear(child, message, blob)
+                self._handle(child, message, blob)
         except (ValueError, KeyError, TypeError) as error:
-            self._silence(child, deaths.said_rubbish(error))
+            self._silence(child, deaths.wrote_garbage(error))
             return False
         return bool(data)
 
-    def _hear(self, child: Child, message: dict[str, Any], blob: bytes) -> None:
-        """Believe a worker what it may say, in the order in which it may."""
+    def _handle(self, child: Child, message: dict[str, Any], blob: bytes) -> None:
+        """Handle one message; raise BadMessage unless it may be sent, and may be sent now."""
         if "stage" in message:
             child.enter(Stage(message["stage"]))
-            child.known = dict(message["known"])
+            child.environment = dict(message["known"])
             if self.measuring not in (None, child) and child.stage in ON_DEVICE:
                 child.stop()
             self._send({"event": "stage", "key": child.task.key, "stage": child.stage})
@@ -158,14 +157,14 @@ class Server:
             )
         elif "record" in message and child.record is None:
             child.task.check(blob)
-            child.record, child.heard = blob, AuditAnswer().ask(child.writes)
-        elif "audit" in message and child.heard is not None:
-            child.heard.hear(message["audit"], blob, child.pid, child.writes)
+            child.record, child.answer = blob, AuditAnswer().ask(child.writes)
+        elif "audit" in message and child.answer is not None:
+            child.answer.receive(message["audit"], blob, child.pid, child.writes)
         else:
             raise BadMessage(f"{clean_text(str(message))[:200]}")
 
     def _hush(self, child: Child) -> None:
-        """Stop everything beside the one that measures, and tell it."""
+        """Stop all other workers, then let the measuring one continue."""
         self.quiet = True
         for other in self.children.values():
             if other is not child:
@@ -173,43 +172,43 @@ class Server:
         write_to(child.writes, b"g")
 
     def _silence(self, child: Child, death: deaths.Death) -> None:
-        """End a worker that cannot be understood, and hear no more of it."""
+        """Kill a worker whose messages are invalid, and read no more of them."""
         child.record = None
         child.kill(death)
         if child.reads in self.selector.get_map():
             self.selector.unregister(child.reads)
 
     def _grant(self) -> None:
-        """Let the worker that has waited longest measure, if nobody does."""
+        """Let the worker that has waited longest measure, unless one is measuring."""
         if self.measuring is not None:
             return
         ready = [c for c in self.children.values() if c.waiting is not None and not c.verdict]
         if not ready:
             for child in self.children.values():
-                child.go_on()
+                child.resume()
             return
         waiting = min(ready, key=lambda child: child.waiting or 0.0)
         for child in self.children.values():
-            if child is not waiting and (self.alone or child.stage in ON_DEVICE):
+            if child is not waiting and (self.exclusive or child.stage in ON_DEVICE):
                 child.stop()
             else:
-                child.go_on()
+                child.resume()
         self.measuring = waiting
         waiting.waiting, waiting.granted = None, True
         waiting.enter(Stage.MEASURE)
         if self.cores is not None:
-            move(waiting.pid, self.cores.kept)
+            move(waiting.pid, self.cores.measuring)
         write_to(waiting.writes, b"g")
 
     def _check_limits(self) -> None:
-        kill_strays(self.kin | self.children.keys())
+        kill_strays(self.foreign | self.children.keys())
         for child in self.children.values():
             if child.stopped_at is not None:
                 continue
-            if state_of(child.pid) == "T":  # not by us: one worker is not to hold up another
+            if state_of(child.pid) == "T":  # not by us: a worker must not hold up the others
                 signal_group(child.pid, signal.SIGCONT)
             most = child.task.limits.seconds[child.stage]
-            if child.waiting is None and child.used() > most:
+            if child.waiting is None and child.stage_seconds() > most:
                 child.kill(deaths.took_longer(most))
             if len(descendants(child.pid)) > MOST_PROCESSES:
                 child.kill(deaths.started_more(MOST_PROCESSES))
@@ -224,8 +223,8 @@ class Server:
             if descriptor in self.selector.get_map():
                 self.selector.unregister(descriptor)
         status = reap(child.pid)
-        # Whatever it started is ours now, and goes with it.
-        kill_strays(self.kin | (self.children.keys() - {child.pid}))
+        # Its orphans are our children now.
+        kill_strays(self.foreign | (self.children.keys() - {child.pid}))
         for descriptor in (child.reads, child.writes, child.death):
             os.close(descriptor)
         child.paused.close()
@@ -238,27 +237,29 @@ class Server:
             death = failure_from(death_of(child, status), child.stage)
         if record is None:
             assert death is not None
-            record = self._obituary(child, death)
+            record = self._record_death(child, death)
         else:
             with suppress(OSError):
                 child.task.keep(child.workdir)
         remove_tree(child.workdir)
-        check = follow_up(child.task, record, child.heard, death)
+        check = follow_up(child.task, record, child.answer, death)
         if check is not None:
             self.queue.appendleft(check)
         else:
             self._send({"event": "record", "key": child.task.key}, record)
 
-    def _obituary(self, child: Child, failure: Failure) -> bytes:
+    def _record_death(self, child: Child, failure: Failure) -> bytes:
+        """Return the record of a worker that died without one."""
+        seconds = child.lived_seconds()
         try:
-            return child.task.died(failure, child.known, child.started, child.lived())
-        except (ValueError, TypeError):  # what it said it knew cannot be stored
-            return child.task.died(failure, {}, child.started, child.lived())
+            return child.task.died(failure, child.environment, child.started, seconds)
+        except (ValueError, TypeError):  # the environment it sent cannot be stored
+            return child.task.died(failure, {}, child.started, seconds)
 
     def _send(self, tree: dict[str, Any], blob: bytes = b"") -> None:
-        """Put a message where it waits until the asking process reads.
+        """Queue a message until the asking process reads.
 
-        Writing at once could wait for ever: for a process that waits to write a task to us.
+        Writing at once could deadlock with that process writing a task to us.
         """
         if not self.outbox:
             self.selector.register(self.sink, selectors.EVENT_WRITE, None)
@@ -274,16 +275,16 @@ def main(arguments: list[str]) -> None:
     """``python -m graph_net.measure.server JOBS DEVICE ROOT PARENT COMPILER…``."""
     (jobs, device, root, parent), compilers = arguments[:4], arguments[4:]
     die_with_parent(int(parent))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process decides, and closes the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process closes the pipe instead
     sink = os.dup(1)
-    os.dup2(2, 1)  # whatever prints must not print into the messages
+    os.dup2(2, 1)  # prints must not mix with the messages
     prepare(compilers, device)
     server = Server(int(jobs), device, Path(root), 0, sink)
 
     def terminate(number: int, frame: object) -> None:
-        """Kill every worker with what it started: they would compute on, or stay stopped."""
+        """Kill every worker and its descendants: they would keep running, or stay stopped."""
         kill_all(server.children)
-        kill_strays(server.kin)
+        kill_strays(server.foreign)
         os._exit(1)
 
     signal.signal(signal.SIGTERM, terminate)

@@ -1,7 +1,7 @@
-"""What interleaved samples say: a ratio, its interval, a verdict.
+"""Statistics of interleaved samples: a ratio, its interval, a verdict.
 
-Blocks, not samples, are the unit: the samples of a block were taken side by side, so what
-disturbed one arm disturbed the others too, and it cancels in their ratio.
+Blocks, not samples, are the unit: the samples of a block were taken side by side, so disturbances
+hit all arms and cancel in their ratio.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class TimingVerdict:
 
 
 def block_logs(first: Sequence[float], second: Sequence[float], per_block: int) -> Floats:
-    """One log-ratio first / second a block, from samples in the order they were taken.
+    """Return the log-ratio first / second of each block, from samples in order.
 
-    An arm's value in a block is its quickest sample: what disturbs a sample only adds to it. On
-    two cores beside five busy processes that made the interval fifty times as narrow as a mean.
+    An arm's value in a block is its quickest sample: disturbances only add time. On two cores
+    beside five busy processes that made the interval fifty times narrower than a mean's.
     """
     a = np.asarray(first, dtype=np.float64).reshape(-1, per_block).min(axis=1)
     b = np.asarray(second, dtype=np.float64).reshape(-1, per_block).min(axis=1)
@@ -39,22 +39,21 @@ def block_logs(first: Sequence[float], second: Sequence[float], per_block: int) 
     return logs
 
 
-def interval(logs: Floats, confidence: float) -> Interval:
-    """The median of block log-ratios as a ratio, with the interval that its ranks give.
+def median_interval(logs: Floats, confidence: float) -> Interval:
+    """Return the median of block log-ratios as a ratio, with the interval of its ranks.
 
-    The k-th smallest and the k-th largest block hold the median between them with a probability
-    that a fair coin knows, whatever the blocks' distribution is. Fewer than eight blocks cannot
-    give 99 %: then it is all of them.
+    The k-th smallest and the k-th largest block enclose the median with a binomial probability,
+    whatever the distribution. Fewer than eight blocks cannot reach 99 %: then it spans all of them.
     """
     ordered = np.sort(logs)
-    skipped = _skipped(len(logs), (1 - confidence) / 2)
+    skipped = _count_skipped(len(logs), (1 - confidence) / 2)
     low, middle, high = ordered[skipped], np.median(ordered), ordered[len(logs) - 1 - skipped]
     return Interval(float(np.exp(middle)), float(np.exp(low)), float(np.exp(high)))
 
 
 @cache
-def _skipped(count: int, tail: float) -> int:
-    """How many blocks lie outside the interval on each side."""
+def _count_skipped(count: int, tail: float) -> int:
+    """Return how many blocks lie outside the interval on each side."""
     probability, skipped = 0.5**count, 0
     while skipped < (count - 1) // 2:
         following = probability + comb(count, skipped + 1) * 0.5**count
@@ -64,13 +63,13 @@ def _skipped(count: int, tail: float) -> int:
     return skipped
 
 
-def half_width(found: Interval) -> float:
-    """Half the width of an interval, as a share of its value."""
-    return (found.high - found.low) / (2 * found.value)
+def half_width(interval: Interval) -> float:
+    """Return half the width of an interval, relative to its value."""
+    return (interval.high - interval.low) / (2 * interval.value)
 
 
 def judge(speedup: Interval, noise: Interval, margin: float) -> TimingVerdict:
-    """Faster or slower only if the whole interval is beyond the margin and the noise floor."""
+    """Judge a speedup: faster or slower only if its interval is beyond margin and noise floor."""
     floor = max(margin, noise.high - 1, 1 / noise.low - 1)
     if speedup.low > 1 + floor:
         return TimingVerdict(Verdict.FASTER, "")

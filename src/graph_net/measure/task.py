@@ -1,4 +1,4 @@
-"""What a worker is asked to measure, as it travels between processes."""
+"""The work of a worker, as it travels between processes."""
 
 from __future__ import annotations
 
@@ -29,65 +29,64 @@ from graph_net.results import (
 )
 
 Announce = Callable[[Stage, dict[str, Json]], None]
-"""What a worker tells on its way: where it is, and what it knows should it die there."""
+"""Called with a stage, and with the environment to record should the worker die in it."""
 
 Say = Callable[[str], None]
 Answer = Callable[[int, Say], bytes]
-"""Takes the parent's seed and a way to tell it how far things are; gives outputs."""
+"""Takes the parent's seed and a way to report progress to it; returns outputs."""
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a worker has around it."""
+class WorkerContext:
+    """What a worker's process offers to its job."""
 
     workdir: Path
     announce: Announce
     wait: Callable[[], None]
-    """Returns when nothing else is running."""
+    """Returns when it is this worker's turn to measure."""
     clock: Callable[[], float]
-    """Seconds that the process ran, those it was stopped for left out."""
+    """Seconds that the process ran, without those it was stopped for."""
     confinement: str = ""
-    """What confines the process, as the record tells it."""
+    """What confines the process, as the record states it."""
     offer: Callable[[Answer], None] = lambda answer: None
-    """Told how to answer the parent once the result is written (``audit.py``)."""
+    """Takes the function that answers the parent once the result is written (``audit.py``)."""
     quiet: Callable[[], None] = lambda: None
-    """Returns when everything else of ours is stopped; for who found its turn too noisy."""
+    """Returns when all other workers are stopped; for a turn that was too noisy."""
 
 
 class WorkerJob(Interface):
-    """Something that a worker does, from the fork to its end, with one turn in the measuring lane.
-
-    The lanes need no more than this of a task.
-    """
+    """What a worker does from the fork to its end, with one turn in the measuring lane."""
 
     @property
     def key(self) -> str:
-        """What its result is found by."""
+        """The key of its result."""
         ...
 
     @property
     def limits(self) -> MeasureLimits:
-        """What it may cost."""
+        """Its limits of time and memory."""
         ...
 
     def sandbox(self, workdir: Path) -> Sandbox:
-        """What its process may reach; asked in that process, before it is confined."""
+        """Return what its process may reach; called there, before it is confined."""
         ...
 
-    def run(self, around: Surroundings) -> bytes:
+    def run(self, context: WorkerContext) -> bytes:
         """Do it, in a process of its own."""
         ...
 
     def check(self, result: bytes) -> None:
-        """Raise ValueError unless these bytes, which a process gave, are a result of this work."""
+        """Raise ValueError unless these bytes, from a process, are a result of this work."""
         ...
 
     def keep(self, workdir: Path) -> None:
-        """Take what was left in the work directory to be kept; its process is gone."""
+        """Move files to keep out of the work directory; its process has ended."""
         ...
 
-    def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
-        """The result of work that could not tell of its end."""
+    def died(
+        self, failure: Failure, environment: dict[str, Json], started: str, seconds: float
+    ) -> bytes:
+        """Return the result of work whose process died."""
         ...
 
 
@@ -112,12 +111,12 @@ class Measurement:
         return key_of(self.subject.id, self.config, self.device, self.protocol.hash)
 
     def header(self) -> dict[str, Any]:
-        """All but the graph, as JSON."""
+        """Return all but the graph, as JSON."""
         return asdict(replace(self, graph=b"")) | {"graph": None}
 
     @classmethod
     def from_header(cls, tree: dict[str, Any], graph: bytes) -> Measurement:
-        """The task of a header that this package sent itself."""
+        """Return the task of a header that this package wrote."""
         limits = tree["limits"]
         seconds = {Stage(stage): value for stage, value in limits["seconds"].items()}
         return cls(
@@ -132,7 +131,7 @@ class Measurement:
         )
 
     def sandbox(self, workdir: Path) -> Sandbox:
-        """Its work directory, what its compiler needs, and the files that it is to read."""
+        """Allow its work directory, what its compiler needs, and the files it reads."""
         from graph_net.compilers import CompilerError, create
 
         reads = [Path(self.forms)] if self.forms else []
@@ -142,60 +141,57 @@ class Measurement:
         if file.suffix == ".py":
             reads.append(file)
         needs = Needs(tuple(reads))
-        # A compiler that cannot be made fails where the record can say so.
+        # A compiler that cannot be created fails later, where the record can say so.
         with suppress(CompilerError):
             needs |= create(self.config.name, self.config.options).needs
         return Sandbox(workdir, needs, self.device.kind)
 
-    def run(self, around: Surroundings) -> bytes:
-        """Measure; the record as JSON."""
+    def run(self, context: WorkerContext) -> bytes:
+        """Measure, and return the record as JSON."""
         from graph_net.measure.worker import Worker
 
         worker = Worker(
-            self,
-            around.workdir,
-            around.announce,
-            around.wait,
-            around.clock,
-            around.offer,
-            around.quiet,
+            *(self, context.workdir, context.announce, context.wait, context.clock),
+            *(context.offer, context.quiet),
         )
-        worker.environment["sandbox"] = around.confinement
+        worker.environment["sandbox"] = context.confinement
         return to_json(worker.run()).encode()
 
     def check(self, result: bytes) -> None:
         """Raise ValueError unless these bytes are a record of this task."""
         if from_json(result).key != self.key:
-            raise ValueError("a record of another task")
+            raise ValueError("the record is of another task")
 
     def keep(self, workdir: Path) -> None:
-        """Move forms and golden outputs to where they are kept.
+        """Move converted forms and golden outputs to where they are kept.
 
-        Forms serve other compilers, so those that a compiler from elsewhere left are not taken: it
-        could slow down, or break, the ones that it is compared with.
+        Forms serve other compilers, so those of an external compiler are not taken: it could slow
+        down, or break, the ones that it is compared with.
         """
         if self.forms and self.config.name in BUILT_IN:
             take_forms(workdir / OUTBOX, Path(self.forms), self.graph, self.device.kind)
         if self.golden is not None and not self.golden.compare:
             take_file(workdir / GOLDEN_FILE, Path(self.golden.path))
 
-    def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
-        """The record of a failure, as JSON."""
-        record = self.failed(failure, environment=known, started=started, seconds=seconds)
+    def died(
+        self, failure: Failure, environment: dict[str, Json], started: str, seconds: float
+    ) -> bytes:
+        """Return the record of a failure, as JSON."""
+        record = self.failed(failure, environment=environment, started=started, seconds=seconds)
         return to_json(record).encode()
 
-    def failed(self, failure: Failure, **known: Any) -> Record:
-        """The record of a failure that the worker itself could not tell."""
-        return self.record(failure=failure, **{"started": now(), **known})
+    def failed(self, failure: Failure, **fields: Any) -> Record:
+        """Return the record of a failure that the worker itself could not report."""
+        return self.record(failure=failure, **{"started": now(), **fields})
 
-    def record(self, **known: Any) -> Record:
-        """A record of this task."""
+    def record(self, **fields: Any) -> Record:
+        """Return a record of this task."""
         settings = self.protocol.settings
         return Record(
-            self.subject, self.config, self.device, settings.hash, settings=settings, **known
+            self.subject, self.config, self.device, settings.hash, settings=settings, **fields
         )
 
 
 def now() -> str:
-    """The time, as records have it."""
+    """Return the time in UTC, as records have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

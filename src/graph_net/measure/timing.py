@@ -14,25 +14,25 @@ from typing import Protocol as Interface
 import torch
 
 from graph_net.measure.protocol import Protocol
-from graph_net.measure.stats import TimingVerdict, block_logs, half_width, interval, judge
+from graph_net.measure.stats import TimingVerdict, block_logs, half_width, judge, median_interval
 from graph_net.results import Interval, Samples, Timing, Verdict
 
 ROUNDS = 2
-"""A round is a random order of the arms and then the same order backwards; a block is so many."""
+"""Rounds of a block; a round is a random order of the arms, then the same order backwards."""
 PER_ROUND = 2
 SLOW = 0.02
-"""Where a sample lasts longer than so many seconds, one round is a block."""
+"""Seconds of a sample above which one round is a block."""
 SETTLED = 2
-"""So many calls in a row that are not the quickest yet end the warm-up."""
+"""Calls in a row without a new best that end the warm-up."""
 ARMS = ("eager", "control", "candidate")
 Call = Callable[[], Any]
 
 
 class Clock(Interface):
-    """Times some calls on a device."""
+    """A way to time calls on a device."""
 
     def take(self, call: Call, inner: int) -> tuple[float, float | None, Any]:
-        """Wall and device seconds a call, and what the last call gave."""
+        """Return wall and device seconds per call, and the result of the last call."""
         ...
 
 
@@ -40,7 +40,7 @@ class CpuClock:
     """Wall clock around calls that compute before they return."""
 
     def take(self, call: Call, inner: int) -> tuple[float, float | None, Any]:
-        """Wall seconds a call; a CPU has no clock of its own."""
+        """Return wall seconds per call; a CPU has no clock of its own."""
         result: Any = None
         start = time.perf_counter()
         for _ in range(inner):
@@ -56,7 +56,7 @@ class CudaClock:
         self._flush = torch.empty(max(size, 1 << 26), dtype=torch.int8, device="cuda")
 
     def take(self, call: Call, inner: int) -> tuple[float, float | None, Any]:
-        """Wall seconds until the device is done, and the seconds between its events."""
+        """Return wall seconds until the device is done, and the seconds between its events."""
         result: Any = None
         begin = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         end = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
@@ -73,32 +73,32 @@ class CudaClock:
 
 
 class Inputs(Interface):
-    """Gives calls their inputs; what it does is not timed."""
+    """The source of the calls' inputs; its methods are not timed."""
 
     def prepare(self, calls: int) -> None:
-        """Be ready for samples of so many calls."""
+        """Prepare for samples of this many calls."""
         ...
 
     def renew(self, calls: int) -> None:
-        """Give the next so many calls inputs of other values."""
+        """Give the next calls inputs of other values."""
         ...
 
-    def keep(self, result: Any, calls: int) -> None:
-        """Look at what the last of the candidate's timed calls gave, or do not."""
+    def observe(self, result: Any, calls: int) -> None:
+        """Take the result of the last of the candidate's timed calls."""
         ...
 
 
 class SameInputs:
-    """Inputs that nobody changes."""
+    """Inputs that do not change."""
 
     def prepare(self, calls: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def renew(self, calls: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
-    def keep(self, result: Any, calls: int) -> None:
-        """Nothing to do."""
+    def observe(self, result: Any, calls: int) -> None:
+        """Do nothing."""
 
 
 @dataclass
@@ -124,10 +124,10 @@ class _Arm:
 
 
 class CompiledAgain(RuntimeError):
-    """Something was compiled inside the timed region."""
+    """A compilation inside the timed region."""
 
 
-def compare(
+def time_arms(
     eager: Call,
     candidate: Call,
     protocol: Protocol,
@@ -137,13 +137,13 @@ def compare(
     inputs: Inputs | None = None,
     place: Callable[[], None] = lambda: None,
 ) -> tuple[Timing, Any]:
-    """The timing of a candidate against eager, and what the last timed call of it gave.
+    """Return the timing of a candidate against eager, and the result of its last timed call.
 
-    ``between`` runs before every sample, untimed; a function that needs it is called once a
+    ``between`` runs before every sample, untimed; a function that needs it is called once per
     sample. ``compilations`` must not change once the arms are warm. ``inputs`` are renewed before
-    every sample of every arm, and see what the candidate gave after each of its samples. ``place``
-    puts threads on their cores: before the arms are warm, and before every block, since a runtime
-    may start threads late.
+    every sample of every arm, and observe the candidate's result after each of its samples.
+    ``place`` puts threads on their cores: before the warm-up and before every block, since a
+    runtime may start threads late.
     """
     inputs = inputs or SameInputs()
     arms = {"eager": _Arm(eager), "control": _Arm(eager), "candidate": _Arm(candidate)}
@@ -174,13 +174,13 @@ def _warm_up(
 ) -> None:
     """Call each arm until it stops getting faster, and find how many calls fill a sample."""
     for name in ("eager", "candidate"):
-        arm, began, calls, settled = arms[name], time.monotonic(), 0, 0
-        while calls < protocol.warm_calls or settled < SETTLED:
+        arm, began, calls, stale = arms[name], time.monotonic(), 0, 0
+        while calls < protocol.warm_calls or stale < SETTLED:
             inputs.renew(arm.inner)
             if between is not None:
                 between()
             before = arm.best
-            settled = settled + 1 if arm.take(clock, keep=False) > 0.98 * before else 0
+            stale = stale + 1 if arm.take(clock, keep=False) > 0.98 * before else 0
             calls += 1
             if time.monotonic() - began > protocol.warm_seconds and calls >= protocol.warm_calls:
                 break
@@ -188,7 +188,7 @@ def _warm_up(
             arm.inner = max(1, math.ceil(protocol.sample_seconds / arm.best))
     first, second = arms["eager"], arms["candidate"]
     if max(first.best, second.best) < 2 * min(first.best, second.best):
-        # The quickest of many short samples is quicker: arms that are alike get alike samples.
+        # The best of many short samples is shorter: similar arms get samples of equal length.
         first.inner = second.inner = max(first.inner, second.inner)
     arms["control"].inner = first.inner
     inputs.prepare(max(first.inner, second.inner))
@@ -203,8 +203,8 @@ def _sample(
     order: random.Random,
     place: Callable[[], None],
 ) -> int:
-    """Take samples until there are enough; how many of an arm make a block."""
-    # What disturbs a long sample averages out inside it, and there is no time for many.
+    """Take samples until there are enough; return how many of an arm make a block."""
+    # Disturbances average out inside a long sample, and there is no time for many.
     slow = max(arms[name].best * arms[name].inner for name in ("eager", "candidate")) > SLOW
     rounds = 1 if slow else ROUNDS
     began = time.monotonic()
@@ -219,41 +219,41 @@ def _sample(
                     between()
                 arm.take(clock, keep=True)
                 if name == "candidate":
-                    inputs.keep(arm.last, arm.inner)
+                    inputs.observe(arm.last, arm.inner)
         spent = time.monotonic() - began
         if spent > protocol.patience:
             break
         if block < protocol.min_blocks:
             continue
-        if spent > protocol.seconds or _narrow(arms, protocol, PER_ROUND * rounds):
+        if spent > protocol.seconds or _is_narrow(arms, protocol, PER_ROUND * rounds):
             break
     return PER_ROUND * rounds
 
 
-def _narrow(arms: dict[str, _Arm], protocol: Protocol, per_block: int) -> bool:
+def _is_narrow(arms: dict[str, _Arm], protocol: Protocol, per_block: int) -> bool:
     eager = arms["eager"].wall
     return all(
-        half_width(_ratio(eager, arms[name].wall, protocol, per_block)) <= protocol.width
+        half_width(_ratio_of(eager, arms[name].wall, protocol, per_block)) <= protocol.width
         for name in ("control", "candidate")
     )
 
 
-def _ratio(
+def _ratio_of(
     first: Sequence[float], second: Sequence[float], protocol: Protocol, per_block: int
 ) -> Interval:
-    return interval(block_logs(first, second, per_block), protocol.confidence)
+    return median_interval(block_logs(first, second, per_block), protocol.confidence)
 
 
 def timing_of(
     eager: Samples, control: Samples, candidate: Samples, protocol: Protocol, per_block: int
 ) -> Timing:
-    """The intervals and the verdict of samples, as they were taken or as they were stored.
+    """Return the timing of samples: intervals and verdict.
 
     The speedup compares the candidate with both eager arms: they are the same function.
     """
     logs = [block_logs(arm.wall, candidate.wall, per_block) for arm in (eager, control)]
-    speedup = interval((logs[0] + logs[1]) / 2, protocol.confidence)
-    noise = _ratio(eager.wall, control.wall, protocol, per_block)
+    speedup = median_interval((logs[0] + logs[1]) / 2, protocol.confidence)
+    noise = _ratio_of(eager.wall, control.wall, protocol, per_block)
     blocks = len(candidate.wall) // per_block
     if blocks < protocol.min_blocks:
         judged = TimingVerdict(
@@ -263,7 +263,7 @@ def timing_of(
         judged = judge(speedup, noise, protocol.margin)
     on_device = None
     if eager.device and candidate.device:
-        on_device = _ratio(eager.device, candidate.device, protocol, per_block)
+        on_device = _ratio_of(eager.device, candidate.device, protocol, per_block)
     return Timing(
         *(eager, control, candidate, speedup, noise, judged.verdict, judged.reason),
         device_speedup=on_device,
@@ -272,6 +272,6 @@ def timing_of(
 
 
 def is_noisy(timing: Timing, protocol: Protocol) -> bool:
-    """Whether noise, and not a speedup near the margin, is why nothing could be told."""
+    """Whether noise, and not a speedup near the margin, makes the verdict ambiguous."""
     widest = max(half_width(timing.noise), half_width(timing.speedup))
     return timing.verdict is Verdict.AMBIGUOUS and widest > protocol.margin

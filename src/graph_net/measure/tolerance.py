@@ -1,8 +1,8 @@
 """GraphNet's tolerance levels, and the smallest level at which a tensor passes.
 
 Level t lets an element differ from its reference r by ``atol + rtol·|r|`` with atol = 10^t and
-rtol = 10^(c·t), c by dtype; for 64-bit floats both exponents are 1.4·t. Everything that is no
-floating-point number must be equal.
+rtol = 10^(c·t), c by dtype; for 64-bit floats both exponents are 1.4·t. Anything but floating-point
+numbers must be equal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SLOPES |= {
 
 
 def tolerance(t: float, dtype: torch.dtype) -> tuple[float, float]:
-    """The absolute and relative tolerance of a level; (0, 0) for dtypes that must be equal."""
+    """Return absolute and relative tolerance of a level; (0, 0) for dtypes that must be equal."""
     if dtype not in _SLOPES:
         return 0.0, 0.0
     absolute, relative = _SLOPES[dtype]
@@ -31,22 +31,22 @@ def tolerance(t: float, dtype: torch.dtype) -> tuple[float, float]:
 
 
 def smallest_level(
-    found: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype | None = None
+    tensor: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype | None = None
 ) -> float | None:
-    """The smallest t at which ``found`` passes: LOWEST if equal, None if no t lets it pass.
+    """Return the smallest t at which ``tensor`` passes: LOWEST if equal, None if no t does.
 
-    ``dtype`` names whose tolerances are used where the tensors are wider than what is judged.
-    Non-finite elements pass where the reference has the same.
+    ``dtype`` chooses the tolerances if the tensors are wider than what is judged. Non-finite
+    elements pass where the reference has the same.
     """
-    if found.shape != reference.shape:
+    if tensor.shape != reference.shape:
         return None
-    if found.dtype not in _SLOPES:
-        return LOWEST if torch.equal(found, reference) else None
-    dtype = dtype or found.dtype
-    wide = torch.complex128 if found.dtype.is_complex else torch.float64
-    found, reference = found.detach().reshape(-1).to(wide), reference.detach().reshape(-1).to(wide)
-    settled = (found == reference) | (found.isnan() & reference.isnan())
-    error, size = (found - reference).abs()[~settled], reference.abs()[~settled]
+    if tensor.dtype not in _SLOPES:
+        return LOWEST if torch.equal(tensor, reference) else None
+    dtype = dtype or tensor.dtype
+    wide = torch.complex128 if tensor.dtype.is_complex else torch.float64
+    a, b = (side.detach().reshape(-1).to(wide) for side in (tensor, reference))
+    differs = ~((a == b) | (a.isnan() & b.isnan()))
+    error, size = (a - b).abs()[differs], b.abs()[differs]
     if not len(error):
         return LOWEST
     if not bool(error.isfinite().all()) or not bool(size.isfinite().all()):
@@ -55,7 +55,7 @@ def smallest_level(
 
 
 def _bisect(error: torch.Tensor, size: torch.Tensor, dtype: torch.dtype) -> float | None:
-    """The level by bisection; elements that pass at a level that is too low are dropped."""
+    """Find the level by bisection; elements that pass at a lower bound are dropped."""
 
     def failing(t: float) -> torch.Tensor:
         absolute, relative = tolerance(t, dtype)

@@ -1,4 +1,4 @@
-"""Correctness: what a candidate gives, against eager and against a float64 run."""
+"""Correctness: a candidate's outputs against eager's and against a float64 run's."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ _NARROW = frozenset({"float16", "bfloat16", "float32"})
 
 @dataclass(frozen=True)
 class Reference:
-    """What eager gives, how far it is from itself, and what exact arithmetic gives."""
+    """Eager's outputs, how far it is from itself, and the outputs of exact arithmetic."""
 
     outputs: tuple[Any, ...]
     spread: tuple[float | None, ...]
     random: bool
     exact: tuple[Any, ...] | None = None
     inexact: str = ""
-    """Why there is no float64 run, where one was asked for."""
+    """Why there is no float64 run, if one was asked for."""
 
 
-def reference(
+def make_reference(
     graph: Graph, device: str, seed: int, framework: Framework | None = None
 ) -> Reference:
-    """Two eager runs on fresh inputs."""
+    """Return the reference of two eager runs on fresh inputs."""
     host = framework or framework_of(graph, device)
     first, second = (observe_run(graph, device, seed, host) for _ in range(2))
-    spread = tuple(_level(a, b) for a, b in zip(second, first, strict=True))
+    spread = tuple(_level_of(a, b) for a, b in zip(second, first, strict=True))
     random = any(draws_random(node) for node in graph.nodes)
     return Reference(tuple(first), spread, random)
 
 
 def with_exact(
-    known: Reference, graph: Graph, device: str, seed: int, framework: Framework | None = None
+    reference: Reference, graph: Graph, device: str, seed: int, framework: Framework | None = None
 ) -> Reference:
-    """The reference with a float64 run, where one can be had."""
-    if known.random:
-        return replace(known, inexact="the graph draws random numbers")
+    """Return the reference with a float64 run added, if the graph has one."""
+    if reference.random:
+        return replace(reference, inexact="the graph draws random numbers")
     try:
-        found = _exact(graph, device, seed, framework or framework_of(graph, device))
+        exact = _run_float64(graph, device, seed, framework or framework_of(graph, device))
     except Exception as error:  # mixed dtypes, an operator without a kernel, too little memory
-        return replace(known, inexact=message_of(error).strip().partition("\n")[0][:200])
-    return replace(known, exact=found)
+        return replace(reference, inexact=message_of(error).strip().partition("\n")[0][:200])
+    return replace(reference, exact=exact)
 
 
-def worse(first: tuple[Output, ...], second: tuple[Output, ...]) -> tuple[Output, ...]:
-    """For each output the larger of two sets of figures: no level at all is the largest."""
+def worse_of(first: tuple[Output, ...], second: tuple[Output, ...]) -> tuple[Output, ...]:
+    """Return the larger figures of each output; no level at all is the largest."""
 
     def larger(a: float | None, b: float | None) -> float | None:
         return None if a is None or b is None else max(a, b)
@@ -79,29 +79,33 @@ def worse(first: tuple[Output, ...], second: tuple[Output, ...]) -> tuple[Output
 
 
 def observe_run(graph: Graph, device: str, seed: int, framework: Framework) -> list[Any]:
-    """What an eager run gives, and what it leaves in the inputs that it changes."""
-    inputs = framework.inputs(graph, device, seed)
-    return seen_of(graph, framework.run(graph, inputs, device, seed), inputs, framework)
+    """Return the outputs of an eager run, then the inputs that it changes."""
+    inputs = framework.make_inputs(graph, device, seed)
+    return effects_of(graph, framework.run(graph, inputs, device, seed), inputs, framework)
 
 
-def seen_of(graph: Graph, outputs: Any, inputs: Sequence[Any], framework: Framework) -> list[Any]:
-    """All that a call did: its outputs, then the inputs that it changes."""
+def effects_of(
+    graph: Graph, outputs: Any, inputs: Sequence[Any], framework: Framework
+) -> list[Any]:
+    """Return all effects of a call: its outputs, then the inputs that it changes."""
     changed = changed_values(graph)
     after = [
         value
         for entry, value in zip(graph.inputs, inputs, strict=True)
         if entry.name in changed and isinstance(entry.spec, TensorSpec)
     ]
-    return [framework.seen(leaf) for leaf in (*flat_outputs(outputs), *after)]
+    return [framework.to_torch(leaf) for leaf in (*flat_outputs(outputs), *after)]
 
 
-def check(leaves: Sequence[Any], expected: Reference) -> tuple[tuple[Output, ...], Failure | None]:
-    """Each output compared (and each changed input), and the first thing that is wrong."""
-    wrong = _form(leaves, expected.outputs)
+def check_outputs(
+    leaves: Sequence[Any], expected: Reference
+) -> tuple[tuple[Output, ...], Failure | None]:
+    """Return the comparison of each output and changed input, and the first failure."""
+    wrong = _form_failure(leaves, expected.outputs)
     if wrong is not None:
         return (), wrong
     outputs = tuple(
-        _compared(leaf, expected, position)
+        _compare(leaf, expected, position)
         for position, leaf in enumerate(leaves)
         if leaf is not None
     )
@@ -112,8 +116,8 @@ def check(leaves: Sequence[Any], expected: Reference) -> tuple[tuple[Output, ...
     return outputs, None
 
 
-def _form(leaves: Sequence[Any], expected: Sequence[Any]) -> Failure | None:
-    """Structure, shape and dtype, before values."""
+def _form_failure(leaves: Sequence[Any], expected: Sequence[Any]) -> Failure | None:
+    """Return the first failure of structure, shape or dtype, before values."""
     if len(leaves) != len(expected):
         message = f"{count_phrase(len(leaves), 'output')} instead of {len(expected)}"
         return Failure(Stage.VERIFY, Symptom.STRUCTURE, message)
@@ -133,7 +137,7 @@ def _form(leaves: Sequence[Any], expected: Sequence[Any]) -> Failure | None:
 
 
 def _value_failure(position: int, leaf: Any, want: Any, expected: Reference) -> Failure | None:
-    level, own = _level(leaf, want), expected.spread[position]
+    level, own = _level_of(leaf, want), expected.spread[position]
     if level == LOWEST:
         return None
     beyond = own != LOWEST and (own is None or level is None or level > own)
@@ -154,17 +158,17 @@ def _value_failure(position: int, leaf: Any, want: Any, expected: Reference) -> 
     return Failure(Stage.VERIFY, Symptom.NUMERIC, f"output {position} differs at every tolerance")
 
 
-def _level(found: Any, want: Any) -> float | None:
+def _level_of(leaf: Any, want: Any) -> float | None:
     if isinstance(want, torch.Tensor):
-        return smallest_level(found, want) if isinstance(found, torch.Tensor) else None
-    same = found == want or (isinstance(want, float) and found != found and want != want)
+        return smallest_level(leaf, want) if isinstance(leaf, torch.Tensor) else None
+    same = leaf == want or (isinstance(want, float) and leaf != leaf and want != want)
     return LOWEST if same else None
 
 
-def _compared(leaf: Any, expected: Reference, position: int) -> Output:
+def _compare(leaf: Any, expected: Reference, position: int) -> Output:
     want = expected.outputs[position]
     if not isinstance(leaf, torch.Tensor):
-        level = _level(leaf, want)
+        level = _level_of(leaf, want)
         return Output(type(leaf).__name__, (), level, t_of=(level,) * len(FAMILIES))
     exact = None if expected.exact is None else expected.exact[position]
     wide = torch.complex128 if leaf.is_complex() else torch.float64
@@ -184,39 +188,39 @@ def _compared(leaf: Any, expected: Reference, position: int) -> Output:
     )
 
 
-def _exact(graph: Graph, device: str, seed: int, framework: Framework) -> tuple[Any, ...]:
-    """The outputs of a float64 run."""
+def _run_float64(graph: Graph, device: str, seed: int, framework: Framework) -> tuple[Any, ...]:
+    """Return the outputs of a float64 run."""
     wide = widen_to_float64(graph)
-    inputs = [framework.wide(value) for value in framework.inputs(graph, device, seed)]
-    return tuple(seen_of(graph, framework.run(wide, inputs, device, seed), inputs, framework))
+    inputs = [framework.widen(value) for value in framework.make_inputs(graph, device, seed)]
+    return tuple(effects_of(graph, framework.run(wide, inputs, device, seed), inputs, framework))
 
 
 def widen_to_float64(graph: Graph) -> Graph:
-    """The graph with every narrow floating-point dtype in it replaced by float64."""
+    """Return the graph with every narrow floating-point dtype replaced by float64."""
 
-    def wide_input(entry: Input) -> Input:
+    def widen_input(entry: Input) -> Input:
         if isinstance(entry.spec, TensorSpec) and entry.spec.dtype in _NARROW:
             return replace(entry, spec=replace(entry.spec, dtype="float64"))
         return entry
 
-    def wide_node(node: Node) -> Node:
-        kwargs = tuple((key, _wide_value(value)) for key, value in node.kwargs)
-        return Node(node.name, node.target, tuple(map(_wide_value, node.args)), kwargs)
+    def widen_node(node: Node) -> Node:
+        kwargs = tuple((key, _widen_value(value)) for key, value in node.kwargs)
+        return Node(node.name, node.target, tuple(map(_widen_value, node.args)), kwargs)
 
     return replace(
         graph,
-        inputs=tuple(map(wide_input, graph.inputs)),
-        nodes=tuple(map(wide_node, graph.nodes)),
+        inputs=tuple(map(widen_input, graph.inputs)),
+        nodes=tuple(map(widen_node, graph.nodes)),
     )
 
 
-def _wide_value(value: Value) -> Value:
+def _widen_value(value: Value) -> Value:
     if isinstance(value, Dtype):
         return Dtype("float64") if value.name in _NARROW else value
     if isinstance(value, tuple):
-        return tuple(_wide_value(item) for item in value)
+        return tuple(_widen_value(item) for item in value)
     if isinstance(value, ListValue):
-        return ListValue(tuple(_wide_value(item) for item in value.items))
+        return ListValue(tuple(_widen_value(item) for item in value.items))
     if isinstance(value, DictValue):
-        return DictValue(tuple((key, _wide_value(item)) for key, item in value.items))
+        return DictValue(tuple((key, _widen_value(item)) for key, item in value.items))
     return value

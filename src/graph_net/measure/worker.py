@@ -1,6 +1,6 @@
 """One measurement, in a process that may die of it.
 
-The stages are announced before they begin, so that whoever waits knows where a process died.
+Stages are announced before they begin, so that the parent knows where a process died.
 """
 
 from __future__ import annotations
@@ -22,17 +22,24 @@ from graph_net.graph import Graph, from_bytes
 from graph_net.isolate.deaths import held_more, is_out_of_memory
 from graph_net.isolate.messages import text_of
 from graph_net.measure.arms import Arms
-from graph_net.measure.audit_answer import answer_with
+from graph_net.measure.audit_answer import make_answer
 from graph_net.measure.device import Disturbances, Peak
 from graph_net.measure.framework import Framework, framework_of
 from graph_net.measure.golden import ENVIRONMENT
-from graph_net.measure.golden_outputs import meet
+from graph_net.measure.golden_outputs import form_of, store_or_compare
 from graph_net.measure.placement import Placement, place_threads
 from graph_net.measure.safetensors import SafetensorsError
 from graph_net.measure.stats import half_width
 from graph_net.measure.task import Answer, Measurement, now
 from graph_net.measure.timing import is_noisy
-from graph_net.measure.verify import Reference, check, reference, seen_of, with_exact, worse
+from graph_net.measure.verify import (
+    Reference,
+    check_outputs,
+    effects_of,
+    make_reference,
+    with_exact,
+    worse_of,
+)
 from graph_net.results import (
     Cost,
     Failure,
@@ -46,11 +53,11 @@ from graph_net.results import (
 from graph_net.results.signature import clean_text, message_of, signature_of
 
 LONGER = 3.0
-"""What was noisy is measured again for so many times the protocol's seconds."""
+"""A noisy timing is repeated for this many times the protocol's seconds."""
 
 
 class _Ended(Exception):
-    """The measurement ends here, with a failure."""
+    """Raised to end the measurement with a failure."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -59,18 +66,15 @@ class _Ended(Exception):
 
 @dataclass
 class Worker:
-    """Measures a task; ``announce`` is told each stage, ``wait`` returns when it may measure."""
+    """A task and what has been measured of it so far; the callables are its context's."""
 
     task: Measurement
     workdir: Path
     announce: Callable[[Stage, dict[str, Json]], None] = lambda stage, known: None
     wait: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
-    """Seconds that this process ran; a process that is stopped now and then has one of its own."""
     offer: Callable[[Answer], None] = lambda answer: None
-    """Told how to answer whoever wants to see a success repeated."""
     quiet: Callable[[], None] = lambda: None
-    """Returns when nothing else of ours runs, for a measurement that was too noisy."""
     stage: Stage = Stage.LOAD
     cost: Cost = field(default_factory=Cost)
     outputs: tuple[Output, ...] = ()
@@ -80,7 +84,7 @@ class Worker:
     _placement: Placement = field(default_factory=lambda: Placement(1))
 
     def run(self) -> Record:
-        """The record, whatever happens short of death."""
+        """Return the record, whatever happens short of death."""
         started, began = now(), self.clock()
         failure: Failure | None = None
         try:
@@ -113,25 +117,25 @@ class Worker:
         graph = from_bytes(self.task.graph)
         self._check_size(graph)
         host = framework_of(graph, device)
-        self.environment["framework"] = host.named
+        self.environment["framework"] = host.label
         # Beside a GPU the processor only launches, and the other cores are compiling.
-        host.threads(self.task.device.threads if device == "cpu" else 1)
-        inputs = host.inputs(graph, device, protocol.seed)
+        host.set_threads(self.task.device.threads if device == "cpu" else 1)
+        inputs = host.make_inputs(graph, device, protocol.seed)
         self._enter(Stage.EAGER)
         self._reset_peak()
-        expected = reference(graph, device, protocol.seed, host)
+        expected = make_reference(graph, device, protocol.seed, host)
         if all(leaf is None for leaf in expected.outputs):
             raise _Ended(Failure(Stage.EAGER, Symptom.UNSUPPORTED, "the graph returns nothing"))
         self.cost = replace(self.cost, eager_peak_bytes=self._peak())
-        self.environment["eager_outputs"] = [_form(leaf) for leaf in expected.outputs]
+        self.environment["eager_outputs"] = [form_of(leaf) for leaf in expected.outputs]
         if protocol.exact:
             expected = with_exact(expected, graph, device, protocol.seed, host)
             if expected.inexact:
                 self.environment["no_float64"] = expected.inexact
-        kept = None
+        forms = None
         if self.task.forms:
-            kept = FormCache(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
-        job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, kept)
+            forms = FormCache(Path(self.task.forms), self.workdir / OUTBOX, self.clock)
+        job = Job(graph, tuple(inputs), device, self.workdir, self.task.device.threads, forms)
         eager = create("eager").compile(job)
         self._placement = Placement(self.task.device.threads)
         self._enter(Stage.COMPILE)
@@ -139,20 +143,20 @@ class Worker:
         candidate = self._compile(compiler, job)
         self._enter(Stage.FIRST_RUN)
         self._reset_peak()
-        found = self._called(graph, candidate, host)
+        leaves = self._call(graph, candidate, host)
         self.cost = replace(self.cost, candidate_peak_bytes=self._peak())
         self._enter(Stage.VERIFY)
-        self._meet_golden(found, expected)
-        self.outputs, failure = check(found, expected)
+        self._store_golden(leaves, expected)
+        self.outputs, failure = check_outputs(leaves, expected)
         if failure is not None:
             raise _Ended(failure)
-        del found
+        del leaves
         self.wait()
         self._enter(Stage.MEASURE)
         self._time(graph, job, eager, candidate, expected, host)
 
     def _check_size(self, graph: Graph) -> None:
-        """End at once what cannot fit, instead of filling the memory first."""
+        """End a measurement whose inputs cannot fit, instead of filling the memory first."""
         most = self.task.limits.memory_bytes
         if self.task.device.kind == "cpu" and graph.tensor_bytes > most:
             why = f"needs {graph.tensor_bytes / 2**30:.1f} GiB for its inputs alone, "
@@ -179,7 +183,8 @@ class Worker:
         if job.forms is not None and job.forms.used:
             self._add_spared(job.forms)
         if self.task.protocol.warm_compile and compiler.name != "eager":
-            _forget_compiled()
+            if "torch._dynamo" in sys.modules:
+                torch._dynamo.reset()
             began = self.clock()
             runner = compiler.compile(job)
             self.cost = replace(self.cost, warm_seconds=self.clock() - began)
@@ -187,7 +192,7 @@ class Worker:
         return runner
 
     def _add_spared(self, forms: FormCache) -> None:
-        """Count what an earlier measurement spent on a form that this one found."""
+        """Add what an earlier measurement spent on a converted form that this one reused."""
         cold, busy = self.cost.cold_seconds or 0.0, self.cost.cpu_seconds or 0.0
         self.cost = replace(
             self.cost, cold_seconds=cold + forms.spared, cpu_seconds=busy + forms.spared_cpu
@@ -195,20 +200,22 @@ class Worker:
         self.environment["converted_before"] = ", ".join(forms.used)
         self.environment["converted_before_seconds"] = forms.spared
 
-    def _called(self, graph: Graph, runner: Runner, host: Framework) -> list[Any]:
-        """All that one call of a runner does, outputs and changed inputs."""
+    def _call(self, graph: Graph, runner: Runner, host: Framework) -> list[Any]:
+        """Return the outputs and the changed inputs of one call."""
         seed = self.task.protocol.seed
-        inputs = host.inputs(graph, self.task.device.kind, seed)
-        with host.calling():
+        inputs = host.make_inputs(graph, self.task.device.kind, seed)
+        with host.inference_mode():
             host.seed(seed)
-            return seen_of(graph, runner(inputs), inputs, host)
+            return effects_of(graph, runner(inputs), inputs, host)
 
-    def _meet_golden(self, found: list[Any], expected: Reference) -> None:
-        """Store the outputs for other machines, or compare them with one's."""
-        if self.task.golden is None:
+    def _store_golden(self, leaves: list[Any], expected: Reference) -> None:
+        """Store the outputs for other machines, or compare them with another machine's."""
+        golden = self.task.golden
+        if golden is None:
             return
         try:
-            self.environment[ENVIRONMENT] = meet(self.task.golden, self.workdir, found, expected)
+            result = store_or_compare(golden, self.workdir, leaves, expected)
+            self.environment[ENVIRONMENT] = result
         except (OSError, SafetensorsError) as error:
             why = message_of(error)
             raise _Ended(Failure(Stage.VERIFY, Symptom.INFRASTRUCTURE, why)) from error
@@ -222,18 +229,18 @@ class Worker:
         expected: Reference,
         host: Framework,
     ) -> None:
-        arms = Arms(job, eager, candidate, host).with_places_for(expected.outputs)
-        self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.places]
+        arms = Arms(job, eager, candidate, host).with_changing_inputs(expected.outputs)
+        self.environment["inputs_changed"] = [graph.inputs[i].name for i in arms.changing]
         disturbances = Disturbances()
         with place_threads(self._placement, job.device, self.environment) as place:
             timing, again, failure = self._time_arms(arms, expected, place)
         self.environment |= disturbances.read()
         self.timing = timing
-        self.outputs = worse(self.outputs, again) if again else again
+        self.outputs = worse_of(self.outputs, again) if again else again
         if failure is not None:
             raise _Ended(failure)
-        # Outputs count however noisy the samples are, so the parent checks them in any case.
-        self.offer(answer_with(arms, timing, self.task.protocol, expected.outputs))
+        # Outputs count however noisy the samples are, so the parent always checks them.
+        self.offer(make_answer(arms, timing, self.task.protocol, expected.outputs))
         off = max(timing.noise.value, 1 / timing.noise.value) - 1
         if off > self.task.protocol.noise_limit:
             why = f"eager differs from itself by {off:.0%}"
@@ -242,7 +249,7 @@ class Worker:
     def _time_arms(
         self, arms: Arms, expected: Reference, place: Callable[[], None]
     ) -> tuple[Timing, tuple[Output, ...], Failure | None]:
-        """The timing, and what the timed calls gave; where it is noisy, the quieter of two."""
+        """Return the timing and the outputs of timed calls; the quieter of two if noisy."""
         protocol = self.task.protocol
         first, again, failure = arms.time(protocol, compilations, expected, self.outputs, place)
         if failure is not None or not is_noisy(first, protocol):
@@ -251,7 +258,7 @@ class Worker:
         self.quiet()
         longer = replace(protocol, seconds=LONGER * protocol.seconds)
         second, more, failure = arms.time(longer, compilations, expected, self.outputs, place)
-        again = worse(again, more) if again and more else more
+        again = worse_of(again, more) if again and more else more
         return min(second, first, key=lambda timing: half_width(timing.noise)), again, failure
 
     def _failure(self, error: BaseException) -> Failure:
@@ -272,28 +279,16 @@ class Worker:
         self._held = Peak()
 
     def _peak(self) -> int:
-        """Bytes beyond what was held when the count began; on a GPU all that were allocated."""
+        """Return the peak in bytes since the last reset; on a GPU all that was allocated."""
         if self.task.device.kind == "cuda":
             return int(torch.cuda.max_memory_allocated())
         return self._held.read()
 
 
-def _form(leaf: Any) -> Json:
-    """Dtype and shape of an output."""
-    if isinstance(leaf, torch.Tensor):
-        return [str(leaf.dtype).removeprefix("torch."), list(leaf.shape)]
-    return [type(leaf).__name__, []]
-
-
 def _cpu_seconds() -> float:
-    """Processor seconds of this process and of the children it has waited for."""
+    """Return the CPU seconds of this process and of the children it has waited for."""
     total = 0.0
     for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
         usage = resource.getrusage(who)
         total += usage.ru_utime + usage.ru_stime
     return total
-
-
-def _forget_compiled() -> None:
-    if "torch._dynamo" in sys.modules:
-        torch._dynamo.reset()

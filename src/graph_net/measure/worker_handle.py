@@ -1,4 +1,4 @@
-"""A worker as its parent sees it: how far it is, how long it ran, what it died of."""
+"""A worker as its parent sees it: its stage, how long it ran, what it died of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import struct
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,19 +19,19 @@ from graph_net.measure.task import WorkerJob, now
 from graph_net.results import Json, Stage
 
 MOST_TEXT, MOST_RECORD = 1 << 24, 1 << 26
-"""Bytes of what a worker may say in one message, and of its record."""
-ORDER = {stage: place for place, stage in enumerate(Stage)}
+"""Bytes of a worker's message, and of its record, at most."""
+ORDER = {stage: index for index, stage in enumerate(Stage)}
 
 
 @dataclass
 class Child:
-    """A worker as its parent sees it."""
+    """A forked worker: its pipes, its task, and the state it has announced."""
 
     pid: int
     death: int
-    """Readable when the process has ended, whoever still holds its pipes."""
+    """A pidfd: readable once the process has ended, whoever still holds its pipes."""
     paused: mmap.mmap
-    """Seconds it was stopped for in all, where it can read them."""
+    """Seconds it was stopped for in total, shared with it."""
     task: WorkerJob
     reads: int
     writes: int
@@ -43,36 +44,35 @@ class Child:
     stopped_for: float = 0.0
     stopped_in_all: float = 0.0
     waiting: float | None = None
-    """Since when it has waited for the measuring lane."""
+    """When it began to wait for the measuring lane."""
     started: str = field(default_factory=now)
     inbox: Inbox = field(default_factory=lambda: Inbox(MOST_TEXT, MOST_RECORD))
-    known: dict[str, Json] = field(default_factory=dict)
-    """What it had found out, should it die."""
+    environment: dict[str, Json] = field(default_factory=dict)
+    """Its record's environment so far, should it die."""
     entered: bool = False
     granted: bool = False
     """Whether it has had its turn in the measuring lane."""
     record: bytes | None = None
-    heard: AuditAnswer | None = None
-    """What it answered when it was asked to show that its record holds."""
+    answer: AuditAnswer | None = None
+    """Its answer to the audit of its record."""
     verdict: Death | None = None
-    """Why it was killed by us, or what it said before it ended."""
+    """Why it was killed by us, or the fault it reported before it ended."""
 
-    def used(self) -> float:
-        """Seconds of this stage, those it was stopped for aside."""
-        return time.monotonic() - self.began - self.stopped_for - self._still()
+    def stage_seconds(self) -> float:
+        """Return the seconds spent in this stage, without those it was stopped for."""
+        return time.monotonic() - self.began - self.stopped_for - self._current_stop()
 
-    def lived(self) -> float:
-        """Seconds since the fork, those it was stopped for aside."""
-        return time.monotonic() - self.born - self.stopped_in_all - self._still()
+    def lived_seconds(self) -> float:
+        """Return the seconds since the fork, without those it was stopped for."""
+        return time.monotonic() - self.born - self.stopped_in_all - self._current_stop()
 
-    def _still(self) -> float:
-        """Seconds of the stop that it is in."""
+    def _current_stop(self) -> float:
         return 0.0 if self.stopped_at is None else time.monotonic() - self.stopped_at
 
     def enter(self, stage: Stage) -> None:
-        """Begin a stage; none comes twice, or its time would begin anew."""
+        """Begin a stage; raise BadMessage if it is an earlier one, which would reset its time."""
         if ORDER[stage] < ORDER[self.stage]:
-            raise BadMessage(f"is at {stage} after {self.stage}")
+            raise BadMessage(f"announced stage {stage} after {self.stage}")
         if stage is self.stage and self.entered:
             return
         self.entered = True
@@ -81,11 +81,13 @@ class Child:
             self.stopped_at = self.began
 
     def stop(self) -> None:
+        """Stop the process and its group."""
         if self.stopped_at is None:
             self.stopped_at = time.monotonic()
             signal_group(self.pid, signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
+        """Let it continue, and account for the time it was stopped."""
         if self.stopped_at is not None:
             took = time.monotonic() - self.stopped_at
             self.stopped_for += took
@@ -95,23 +97,21 @@ class Child:
             signal_group(self.pid, signal.SIGCONT)
 
     def kill(self, death: Death) -> None:
-        """End it and what it started; only the first reason counts."""
+        """Kill it and its descendants; only the first reason counts."""
         if self.verdict is None:
             self.verdict = death
             kill_all([self.pid])
 
 
 def signal_group(pid: int, number: int) -> None:
-    """Send a signal to a worker and to whatever it started."""
+    """Send a signal to a worker and its process group."""
     try:
         os.killpg(pid, number)
     except (ProcessLookupError, PermissionError):
-        try:
+        with suppress(ProcessLookupError):
             os.kill(pid, number)
-        except ProcessLookupError:
-            return
 
 
 def death_of(child: Child, status: int) -> Death:
-    """What a worker died of, when it left no record."""
+    """Return what a worker without a record died of."""
     return child.verdict or death_from(status, None, child.oom_kills)

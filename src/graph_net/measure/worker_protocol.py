@@ -1,4 +1,4 @@
-"""The life of a worker, from the fork to its end: what it says, and when it waits."""
+"""The life of a worker, from the fork to its end: its messages, and when it waits."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from graph_net.isolate.limits import address_space, lower
 from graph_net.isolate.messages import encode
 from graph_net.isolate.privileges import adopt_orphans
 from graph_net.measure.audit import respond
-from graph_net.measure.task import Answer, Surroundings, WorkerJob
+from graph_net.measure.task import Answer, WorkerContext, WorkerJob
 from graph_net.results import Json, Stage
 from graph_net.results.signature import message_of
 
 AT_ONCE = 4
-"""Times the limit of memory that a worker may ask for at once, between two looks at what it has."""
+"""Address space of a worker as a multiple of its memory limit, which is checked now and then."""
 
 
 def live(task: WorkerJob, workdir: Path, listens: int, tells: int, paused: mmap.mmap) -> None:
-    """The life of a worker; never returns."""
+    """Run a task in this forked process, and exit; never returns."""
     status = 1
 
     def tell(tree: dict[str, Any], blob: bytes = b"") -> None:
@@ -36,9 +36,9 @@ def live(task: WorkerJob, workdir: Path, listens: int, tells: int, paused: mmap.
             data = data[os.write(tells, data) :]
 
     try:
-        with suppress(OSError):  # if memory runs out, it goes first and not who holds it
+        with suppress(OSError):  # if memory runs out, kill this process and not its parent
             Path("/proc/self/oom_score_adj").write_text("500", "ascii")
-        adopt_orphans()  # what its own processes leave behind stays below it, and is counted
+        adopt_orphans()  # its descendants stay below it, and are counted
         os.setpgid(0, 0)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -62,16 +62,16 @@ def live(task: WorkerJob, workdir: Path, listens: int, tells: int, paused: mmap.
             tell({"stage": stage, "known": known})
 
         def clock() -> float:
-            """Seconds that this process ran, those it was stopped for left out."""
+            """Return the seconds that this process ran, without those it was stopped for."""
             return time.monotonic() - float(struct.unpack_from("d", paused)[0])
 
         offered: list[Answer] = []
-        around = Surroundings(workdir, announce, wait, clock, confinement, offered.append, quiet)
-        tell({"record": True}, task.run(around))
+        context = WorkerContext(workdir, announce, wait, clock, confinement, offered.append, quiet)
+        tell({"record": True}, task.run(context))
         if offered:
             respond(offered[-1], listens, tell)
         status = 0
-    except Exception as error:  # everything that is foreseen becomes a record inside
+    except Exception as error:  # expected errors became a record inside
         tell({"fault": message_of(error)})
     finally:
         # Compilers leave threads and handlers behind that hang or crash at an ordinary exit.

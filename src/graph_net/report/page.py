@@ -19,7 +19,7 @@ from graph_net.report.page_rows import PageEntry, read_entries
 from graph_net.report.page_scores import scores_of
 from graph_net.roofline.store import read_rooflines
 from graph_net.score import Parameters
-from graph_net.store.atomic import written
+from graph_net.store.atomic import open_atomic
 from graph_net.store.records import RecordStore
 
 
@@ -49,7 +49,7 @@ def write_page(
         store.require()
     entries = read_entries(store, read_rooflines(records))
     output.parent.mkdir(parents=True, exist_ok=True)
-    with written(output) as file:
+    with open_atomic(output) as file:
         for text in _parts(entries, programs, pack, parameters, title or records.resolve().name):
             file.write(text.encode())
     return PageCounts(len(entries), programs.programs)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from graph_net.isolate import Sandbox, confine
-from graph_net.isolate.workdir import temporary_place
+from graph_net.isolate.workdir import temporary_directory
 
 VARIABLES = (
     *("PATH", "LD_LIBRARY_PATH", "LANG", "OMP_NUM_THREADS"),
@@ -48,7 +48,7 @@ def try_script(text: str, timeout: float, package: bool = False) -> CheckedScrip
 
     With ``package`` it can import this package.
     """
-    with temporary_place("graph_net_repro_") as directory:
+    with temporary_directory("graph_net_repro_") as directory:
         (directory / "script.py").write_text(text, "utf-8")
         with (directory / "printed").open("w+b") as printed:
             code = _run(directory, printed.fileno(), timeout, package)

@@ -1,4 +1,4 @@
-"""The nouns Config, Device, Failure, Samples, Record and Program."""
+"""Results: Config, Device, Failure, Samples, Record and Program."""
 
 from graph_net.results.canonical import Json, RecordError, canonical, digest
 from graph_net.results.codec import from_json, read_as, to_json

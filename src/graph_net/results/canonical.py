@@ -1,4 +1,4 @@
-"""JSON with one spelling, its hash, and the error of what is not acceptable."""
+"""Canonical JSON, its hash, and the error of an invalid record."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ KEY_BYTES = 16
 
 
 class RecordError(ValueError):
-    """A record, or the text of one, is not acceptable."""
+    """A record, or the text of one, that is invalid."""
 
 
 def canonical(value: Json) -> str:
-    """JSON with one spelling for equal values."""
+    """Return JSON with one spelling for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(*parts: str) -> str:
-    """A short hash of some texts."""
+    """Return a short hash of some texts."""
     state = blake2b(digest_size=KEY_BYTES)
     for part in parts:
         data = part.encode()
@@ -31,7 +31,7 @@ def digest(*parts: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a dataclass as dictionaries, whatever else it holds as it is: nothing is copied."""
+    """Return a dataclass as dictionaries; other values are not copied."""
     kind: Any = type(value)
     names = _names(kind)
     if names is not None:
@@ -43,5 +43,5 @@ def plain(value: Any) -> Any:
 
 @cache
 def _names(kind: type) -> tuple[str, ...] | None:
-    """The fields of a dataclass, None of anything else."""
+    """Return the field names of a dataclass; None for any other type."""
     return tuple(entry.name for entry in fields(kind)) if is_dataclass(kind) else None

@@ -13,7 +13,7 @@ _SYMPTOMS = {
     Ending.KILLED: Symptom.INFRASTRUCTURE,
 }
 _OURS = frozenset({Stage.LOAD, Stage.EAGER})
-"""Before anything foreign runs: an exception there, or an exit, is not the compiler's."""
+"""Stages before the compiler runs: an exception or exit there is not its fault."""
 
 
 def failure_from(death: Death, stage: Stage) -> Failure:

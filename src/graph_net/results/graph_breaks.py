@@ -1,4 +1,4 @@
-"""What a record says of a graph that a compiler took in pieces, the rest run by Python."""
+"""Graph breaks in a record: a compiler took the graph in pieces, Python ran the rest."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ GRAPHS = "compiled_graphs"
 BREAKS = "graph_breaks"
 REASONS = "graph_break_reasons"
 NOT_COMPILED = "not_compiled"
-"""Where these stand in a record's environment."""
+"""Keys of a record's environment."""
 
 
-def count_of(record: Record, name: str) -> int | None:
-    """A count of the environment; None where the record does not say."""
-    found = record.environment.get(name)
-    counts = isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 1 << 31
-    return found if counts else None  # type: ignore[return-value]
+def count_in(record: Record, name: str) -> int | None:
+    """Return a count of the environment; None if absent or invalid."""
+    count = record.environment.get(name)
+    valid = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 1 << 31
+    return count if valid else None  # type: ignore[return-value]
 
 
 def reasons_text(record: Record) -> str | None:
-    """Why a compiler broke the graph, as one text; None where it did not."""
-    found = record.environment.get(REASONS)
-    return "; ".join(map(str, found)) if isinstance(found, list) and found else None
+    """Return why a compiler broke the graph, as one text; None without a break."""
+    reasons = record.environment.get(REASONS)
+    return "; ".join(map(str, reasons)) if isinstance(reasons, list) and reasons else None
 
 
 def pieces_text(record: Record) -> str:
-    """``3 graphs, 2 breaks`` or ``nothing compiled``; nothing to say of a graph taken whole."""
-    graphs, breaks = count_of(record, GRAPHS), count_of(record, BREAKS)
+    """Return ``3 graphs, 2 breaks`` or ``nothing compiled``; empty for a graph taken whole."""
+    graphs, breaks = count_in(record, GRAPHS), count_in(record, BREAKS)
     if graphs == 0:
         return "nothing compiled"
     if not breaks:

@@ -1,4 +1,4 @@
-"""What a compiler is called for people."""
+"""Names of compilers for display."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import PurePath
 
 
 def short_name(name: str) -> str:
-    """The name of a compiler without the folders of a user's own file: ``mine.py:Traced``."""
+    """Return a compiler's name without the folders of a user's own file: ``mine.py:Traced``."""
     file, colon, attribute = name.partition(":")
     return f"{PurePath(file).name}{colon}{attribute}" if file.endswith(".py") else name

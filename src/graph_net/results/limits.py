@@ -1,7 +1,7 @@
-"""What a record that came from elsewhere may have at most, so that one line cannot spoil a store.
+"""Limits of an untrusted record, so that one line cannot spoil a store.
 
-A record is kept for ever and read by every question asked later: what a column, a table or a
-stack cannot hold is refused when the record is read, and the records beside it go on.
+A record is stored for ever and read by every later query: what a column, a table or a stack cannot
+hold is refused when the record is read, and the other records are kept.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from graph_net.results.record import Cost, Record, Subject
 from graph_net.results.timing import LARGEST
 
 MOST_DEPTH = 64
-"""Lists and objects within each other in options and environment."""
+"""Nested lists and objects in options and environment."""
 MOST_NAME = 4096
-"""Letters of a name."""
+"""Characters of a name."""
 MOST_TEXT = 1 << 17
-"""Letters of what a compiler said, and of all its options together."""
+"""Characters of a compiler's message, and of all its options together."""
 MOST_BYTES = 1 << 53
-"""Bytes of memory; a number of floating point holds as many and no more."""
+"""Bytes of memory; a float holds no larger integers exactly."""
 _COSTS = [
     (entry.name, MOST_BYTES if entry.type == "int | None" else LARGEST) for entry in fields(Cost)
 ]
@@ -34,27 +34,25 @@ _NAMES = {
 
 
 def check_depth(value: Any) -> None:
-    """Raise RecordError where JSON is nested too deeply; this does not call itself."""
+    """Raise RecordError if JSON is nested too deeply, without recursion."""
     level, depth = [value], 0
-    while level := [one for one in level if isinstance(one, (list, dict))]:
+    while level := [item for item in level if isinstance(item, (list, dict))]:
         depth += 1
         if depth > MOST_DEPTH:
             raise RecordError(f"nested more than {MOST_DEPTH} levels deep")
-        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        inner = (item.values() if isinstance(item, dict) else item for item in level)
         level = list(chain.from_iterable(inner))
 
 
 def check_limits(record: Record) -> Record:
-    """The record, if its texts are as short as names and messages are, and its bytes as few."""
+    """Return the record; raise RecordError if a text or a number is over its limit."""
     for name, most in _COSTS:
         value = getattr(record.cost, name)
         if value is not None and abs(value) > most:
             raise RecordError(f"record.cost.{name}: more than {most:g}")
     for part, names in _NAMES.items():
-        noun = getattr(record, part)
         for name in names:
-            if len(getattr(noun, name)) > MOST_NAME:
-                raise RecordError(f"record.{part}.{name}: more than {MOST_NAME} letters")
+            _require(f"{part}.{name}", getattr(getattr(record, part), name), MOST_NAME)
     _require("config.options", record.config.options_text, MOST_TEXT)
     _require("protocol", record.protocol, MOST_NAME)
     _require("started", record.started, MOST_NAME)
@@ -64,6 +62,6 @@ def check_limits(record: Record) -> Record:
     return record
 
 
-def _require(name: str, value: Any, most: int) -> None:
-    if isinstance(value, str) and len(value) > most:
+def _require(name: str, text: str, most: int) -> None:
+    if len(text) > most:
         raise RecordError(f"record.{name}: more than {most} letters")

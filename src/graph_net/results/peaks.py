@@ -1,4 +1,4 @@
-"""The noun Peaks: what a device can do at most."""
+"""Peaks: the highest rates of a device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TF32 = "tf32"
 
 @dataclass(frozen=True)
 class Peaks:
-    """The figures of one device. ``flops`` is by dtype; products of matrices reach it."""
+    """The peaks of one device; ``flops`` is by dtype, as matrix products reach it."""
 
     device: str
     name: str
@@ -25,11 +25,11 @@ class Peaks:
     software: str = ""
     measured: str = ""
     load: float = 0.0
-    """How busy the machine was; figures of a busy one are too low."""
+    """The load average; figures of a busy machine are too low."""
 
 
 def identity(device: Device) -> str:
-    """Equal for devices whose hardware is equal, whatever runs on it."""
-    known = (device.kind, device.name, device.cores, device.threads, device.system)
-    # In whole GiB as for a CPU: drivers keep more or less of a GPU's memory to themselves.
-    return digest(canonical([*known, round(device.memory_bytes / 2**30)]))
+    """Return a hash that is equal for devices of equal hardware, whatever their software."""
+    hardware = (device.kind, device.name, device.cores, device.threads, device.system)
+    # In whole GiB as for a CPU: drivers reserve more or less of a GPU's memory.
+    return digest(canonical([*hardware, round(device.memory_bytes / 2**30)]))

@@ -1,4 +1,4 @@
-"""ProtocolSettings: every number of the protocol that a record was made under."""
+"""ProtocolSettings: every setting of the protocol that a record was measured under."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from graph_net.results.canonical import Json, canonical, digest
 
 @dataclass(frozen=True)
 class ProtocolSettings:
-    """A protocol as data: what its settings were, and the version of what they mean.
+    """A protocol as data: its settings, and the version of their meaning.
 
-    Plain JSON, not the measuring code's own class: a record stays readable when that one changes.
+    Plain JSON instead of the measuring code's class: a record stays readable when that changes.
     """
 
     version: int

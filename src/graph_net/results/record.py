@@ -24,14 +24,14 @@ FAMILIES = {
     "float32": (1.0, 5.886 / 5),
     "float64": (1.4, 1.4),
 }
-"""GraphNet's tolerances: 10^(a·t) and 10^(r·t) at level t; these are a and r for each dtype."""
+"""GraphNet's tolerances: 10^(a·t) and 10^(r·t) at level t, as (a, r) by dtype."""
 EQUAL = -64.0
 """The level of outputs that are equal."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The graph that was measured, with what scores are grouped by."""
+    """The measured graph, with the fields that scores are grouped by."""
 
     id: str
     structure: str
@@ -44,13 +44,12 @@ class Subject:
 
 @dataclass(frozen=True)
 class Output:
-    """One output compared: the smallest tolerance level t at which it passes.
+    """The comparison of one output: the smallest tolerance level t at which it passes.
 
     ``t`` is against eager, as GraphNet compares; ``t_exact`` and ``eager_t_exact`` are the
-    candidate's and eager's own against a float64 run, ``t_self`` eager's against itself. ``t_of``
-    is the level by the tolerances of each of FAMILIES, which GraphNet's logs list for every
-    output. -64 stands for equal, None for a value that no tolerance lets pass (where a float64
-    run could not be had, for unknown).
+    candidate's and eager's against a float64 run, ``t_self`` eager's against itself. ``t_of`` is
+    the level by the tolerances of each of FAMILIES, which GraphNet's logs list for every output.
+    -64 means equal, None that no tolerance passes (or, without a float64 run, unknown).
     """
 
     dtype: str
@@ -66,7 +65,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Cost:
-    """What compiling took: wall seconds cold and warm, processor seconds, and the most memory."""
+    """The cost of compiling: wall seconds cold and warm, CPU seconds, and peak memory."""
 
     cold_seconds: float | None = None
     warm_seconds: float | None = None
@@ -78,9 +77,9 @@ class Cost:
 
 @dataclass(frozen=True)
 class Record:
-    """One graph under one configuration on one device, once.
+    """One measurement of a graph under a configuration on a device.
 
-    ``protocol`` is the hash of ``settings``; records of earlier versions have the hash alone.
+    ``protocol`` is the hash of ``settings``; records of earlier versions have only the hash.
     """
 
     subject: Subject
@@ -113,7 +112,7 @@ class Record:
             self._check_compared("a measurement that is too noisy")
 
     def _check_compared(self, what: str) -> None:
-        """Raise unless it was timed and every output was compared and passes somewhere."""
+        """Raise RecordError unless it was timed and every output passes at some tolerance."""
         if self.timing is None or not self.outputs:
             raise RecordError(f"{what} has samples and compared outputs")
         if any(output.t is None for output in self.outputs):
@@ -131,27 +130,27 @@ class Record:
 
     @property
     def key(self) -> str:
-        """What is measured once."""
+        """The key under which it is measured once."""
         return key_of(self.subject.id, self.config, self.device, self.protocol)
 
     @property
     def final(self) -> bool:
-        """Whether a resumed run passes it over."""
+        """Whether a resumed run skips it."""
         return self.failure is None or self.failure.symptom not in RETRIED
 
     @property
     def too_noisy(self) -> bool:
-        """Whether the samples are too noisy for a speedup; the outputs count all the same."""
+        """Whether the samples are too noisy for a speedup; the outputs still count."""
         return self.failure is not None and self.failure.symptom is Symptom.TOO_NOISY
 
     @property
     def compared(self) -> bool:
-        """Whether the outputs were compared, when they were timed too, and all pass somewhere."""
+        """Whether it was timed, and all outputs were compared and pass at some tolerance."""
         return self.failure is None or self.too_noisy
 
     @property
     def speedup(self) -> Interval | None:
-        """eager / candidate, of samples taken side by side; None if not timed or too noisy."""
+        """eager / candidate, from interleaved samples; None if not timed or too noisy."""
         return None if self.timing is None or self.too_noisy else self.timing.speedup
 
     @property
@@ -163,5 +162,5 @@ class Record:
 
 
 def key_of(graph_id: str, config: Config, device: Device, protocol: str) -> str:
-    """The key of a measurement."""
+    """Return the key of a measurement."""
     return digest(graph_id, config.hash, device.hash, protocol)

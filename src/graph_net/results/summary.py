@@ -1,4 +1,4 @@
-"""A record in a line, and as a table for a notebook."""
+"""A record as a line of text, and as an HTML table for a notebook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def line_of(record: Record) -> str:
-    """Return the compiler, the graph, and its speedup or what went wrong."""
+    """Return the compiler, the graph, and its speedup or failure."""
     return f"{record.config.label} {record.subject.name}: {_result(record)}"
 
 

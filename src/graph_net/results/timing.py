@@ -1,4 +1,4 @@
-"""Samples, ratios with intervals, and Timing: what was timed, and what the samples say."""
+"""Samples, ratios with intervals, and the Timing of a measurement."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from math import isnan
 from graph_net.results.canonical import RecordError
 
 SMALLEST, LARGEST = 1e-18, 1e18
-"""Bounds of seconds and of their ratios: beyond them squares and logarithms of ratios overflow."""
+"""Bounds of seconds and of their ratios: beyond them squares of ratios overflow."""
 
 
 class Verdict(StrEnum):
-    """What the samples say about two functions."""
+    """The verdict of the samples on two functions."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Samples:
-    """Every sample of one arm: seconds a call, in the order they were taken."""
+    """Every sample of one arm: seconds per call, in order."""
 
     wall: tuple[float, ...]
     inner: int = 1
@@ -31,12 +31,12 @@ class Samples:
 
     def __post_init__(self) -> None:
         if not self.wall or self.inner < 1:
-            raise RecordError("samples are at least one, of at least one call each")
+            raise RecordError("an arm needs at least one sample of at least one call")
         values = (*self.wall, *self.device)  # by min and max: there are hundreds in a record
         if isnan(sum(values)) or min(values) < SMALLEST or max(values) > LARGEST:
-            raise RecordError("a sample is a positive number of seconds that a clock can show")
+            raise RecordError(f"a sample is a number of seconds in {SMALLEST:g}..{LARGEST:g}")
         if self.device and len(self.device) != len(self.wall):
-            raise RecordError("device and wall samples belong together")
+            raise RecordError("device and wall samples differ in number")
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ class Timing:
     reason: str = ""
     device_speedup: Interval | None = None
     per_block: int = 4
-    """So many samples of an arm, one after another in these lists, are a block."""
+    """Consecutive samples of an arm that form a block."""
 
     def __post_init__(self) -> None:
         if not len(self.eager.wall) == len(self.control.wall) == len(self.candidate.wall):
-            raise RecordError("the arms of an interleaved timing have equally many samples")
+            raise RecordError("the arms of an interleaved timing differ in their number of samples")
         for ratio in filter(None, (self.speedup, self.noise, self.device_speedup)):
             if not SMALLEST <= ratio.low <= ratio.high <= LARGEST:
                 raise RecordError(f"not an interval of ratios: {ratio.low} … {ratio.high}")

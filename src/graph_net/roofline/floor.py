@@ -1,8 +1,8 @@
-"""Floors: the least time a graph can take on a machine, and what was faster than that.
+"""Floors: lower bounds of a graph's time on a machine, and measurements below them.
 
-A floor is the larger of two times: that of moving what must be moved, and that of the operations
-that must be made. Both are lower bounds, so a measured time below is an error somewhere: work that
-was removed or kept from an earlier call, a clock, or a peak that was measured on a busy machine.
+A floor is the larger of two times: to move the bytes that must be moved, and to do the operations
+that must be done. Both are lower bounds, so a measured time below is an error somewhere: work that
+was removed or cached, a clock, or a peak that was measured on a busy machine.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from graph_net.results.peaks import DTYPES, TF32, Peaks, identity
 from graph_net.roofline.store import Rooflines
 
 MARGIN = 0.25
-"""So much below its floor a time must be before it is called impossible."""
+"""How far below its floor a time must be to count as impossible."""
 SAVED = 4.0
-"""What a convolution saves at most where it is not made directly (Winograd, 4 × 4 of 3 × 3)."""
+"""The factor that a convolution saves at most by Winograd's algorithm (4 × 4 of 3 × 3)."""
 SUSPECTS = (
     "suspect results computed once and kept, code removed because nothing reads it, an input that "
     "need not be read whole, the clock, or peaks measured on a busy machine"
@@ -28,10 +28,10 @@ SUSPECTS = (
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The least seconds; ``strict`` is what no algorithm that is in use gets below.
+    """The least seconds; ``strict`` holds for every algorithm in use.
 
-    ``unknown`` says why operations are missing from it. It is a lower bound all the same, but how
-    far above it a time lies says nothing about what could be saved.
+    ``unknown`` says why operations are missing from it. It is still a lower bound, but the distance
+    to it says nothing about what could be saved.
     """
 
     seconds: float
@@ -42,7 +42,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """One measurement above its floor; ``ratio`` is measured / floor, where that says something."""
+    """One measurement and its floor; ``ratio`` is measured / floor, if that is meaningful."""
 
     subject: Subject
     config: Config
@@ -53,7 +53,7 @@ class Headroom:
 
     @property
     def ratio(self) -> float | None:
-        """How many times the floor it takes, 1 is all the machine can do; None: FLOPs unknown."""
+        """The time in multiples of the floor (1: the machine's limit); None: FLOPs unknown."""
         return None if self.floor.unknown else self.seconds / self.floor.seconds
 
     @property
@@ -68,7 +68,7 @@ class Headroom:
 
     @property
     def reason(self) -> str:
-        """What to suspect of an impossible one, or why there is no headroom."""
+        """What to suspect of an impossible time, or why there is no headroom."""
         if not self.impossible:
             return f"FLOPs unknown: {self.floor.unknown}" if self.floor.unknown else ""
         return (
@@ -78,41 +78,41 @@ class Headroom:
 
 
 def floor_of(work: Work, peaks: Peaks) -> Floor | None:
-    """The floor of a graph on a machine; None where nothing is known of it."""
+    """Return the floor of a graph on a machine; None if unknown."""
     memory = memory_seconds(work.bytes, peaks)
     compute = strict = 0.0
     rate = compute_rate(work, peaks)
     if work.flops and rate:
         compute = work.flops / rate
         fewer = work.flops - work.convolutions * (1 - 1 / SAVED)
-        # cuDNN uses the shorter float for float32 convolutions unless it is told not to.
+        # By default cuDNN uses TF32 for float32 convolutions.
         strict = fewer / max(rate, peaks.flops.get(TF32, 0.0))
     if not max(memory, compute) > 0:
         return None
     bound = "memory" if memory >= compute else "compute"
-    return Floor(max(memory, compute), bound, max(memory, strict), _unknown(work, rate))
+    return Floor(max(memory, compute), bound, max(memory, strict), _why_incomplete(work, rate))
 
 
-def _unknown(work: Work, rate: float | None) -> str:
-    """Why the operations of a graph are not all in its floor; empty where they are."""
+def _why_incomplete(work: Work, rate: float | None) -> str:
+    """Return why some operations of a graph are not in its floor; empty if all are."""
     if work.flops is None or work.reason:
-        return work.reason or "nothing is known of its operations"
+        return work.reason or "its operations are unknown"
     if work.flops and not rate:
         return f"no peak was measured for {', '.join(work.dtypes) or 'its types'}"
     return ""
 
 
 def memory_seconds(moved: int, peaks: Peaks) -> float:
-    """The least time to move bytes, of which the caches may still hold some from the last call.
+    """Return the least time to move bytes, some of which the caches may hold from the last call.
 
-    What fits into the caches is bounded by their own rate alone.
+    What fits into the caches is bounded by their own rate only.
     """
     beyond = max(0, moved - peaks.cache_bytes) / peaks.bandwidth
     return max(beyond, moved / peaks.cache_bandwidth)
 
 
 def compute_rate(work: Work, peaks: Peaks) -> float | None:
-    """The highest peak of the dtypes that occur; None where one may be faster than any measured.
+    """Return the highest peak of the dtypes; None if one may be faster than any measured.
 
     float64 never is; bfloat16 and float16 without a peak of their own were slower than float32.
     """
@@ -124,7 +124,7 @@ def compute_rate(work: Work, peaks: Peaks) -> float | None:
 
 
 def headroom_of(record: Record, rooflines: Rooflines) -> Headroom | None:
-    """A record above its floor; None where it has no time, or its floor is not known."""
+    """Return the headroom of a record; None without a time or a floor."""
     peaks = rooflines.peaks.get(identity(record.device))
     work = rooflines.work.get(record.subject.id)
     if record.timing is None or record.too_noisy or peaks is None or work is None:
@@ -139,8 +139,8 @@ def headroom_of(record: Record, rooflines: Rooflines) -> Headroom | None:
 
 
 def headrooms(records: Iterator[Record], rooflines: Rooflines) -> Iterator[Headroom]:
-    """Those of the records that have one."""
+    """Yield the headroom of each record that has one."""
     for record in records:
-        found = headroom_of(record, rooflines)
-        if found is not None:
-            yield found
+        headroom = headroom_of(record, rooflines)
+        if headroom is not None:
+            yield headroom

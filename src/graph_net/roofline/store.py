@@ -1,6 +1,6 @@
-"""Where peaks and work are kept: one file a device for the user, one file beside the records.
+"""Stored peaks and work: one file per device for the user, one file beside the records.
 
-The file beside the records travels with them, so a report can be made on another machine.
+The file beside the records travels with them, so another machine can make a report.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graph_net.graph.work import Work
 from graph_net.results import Json, RecordError, canonical, read_as
 from graph_net.results.peaks import Peaks
 from graph_net.store.atomic import write_text
-from graph_net.store.files import read_bytes
+from graph_net.store.files import TooLarge, read_bytes
 
 FILE = "roofline.json"
 LARGEST = 256 << 20
@@ -30,14 +30,14 @@ class Rooflines:
 
 
 def cache_directory() -> Path:
-    """Where this user's peaks are kept."""
-    named = os.environ.get("XDG_CACHE_HOME")
-    base = Path(named) if named else Path.home() / ".cache"
+    """Return the directory of this user's peaks."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    base = Path(cache) if cache else Path.home() / ".cache"
     return base / "graph-net" / "roofline"
 
 
-def cached_peaks(identity: str) -> Peaks | None:
-    """The peaks that were measured before; None where none were, or the file is no such file."""
+def read_cached_peaks(identity: str) -> Peaks | None:
+    """Return the peaks that were measured before; None without a readable file."""
     try:
         data = read_bytes(cache_directory() / f"{identity}.json", LARGEST)
         return read_as(Peaks, data, "roofline")
@@ -45,29 +45,27 @@ def cached_peaks(identity: str) -> Peaks | None:
         return None
 
 
-def keep_peaks(peaks: Peaks) -> None:
-    """Keep peaks for this user."""
+def cache_peaks(peaks: Peaks) -> None:
+    """Store peaks for this user."""
     _write(cache_directory() / f"{peaks.device}.json", asdict(peaks))
 
 
 def read_rooflines(records: Path) -> Rooflines:
-    """What is kept beside records; empty where nothing is."""
+    """Return the peaks and work beside records; empty without a file."""
     path = records / FILE
     if not path.exists():
         return Rooflines()
-    if path.stat().st_size > LARGEST:
-        raise RecordError(f"{path} is larger than what is read here")
     try:
-        return read_as(Rooflines, read_bytes(path), "roofline")
-    except RecordError as error:
+        return read_as(Rooflines, read_bytes(path, LARGEST), "roofline")
+    except (RecordError, TooLarge) as error:
         raise RecordError(
-            f"{path} is damaged ({error}); `graph-net roofline {records} --again` makes it anew"
+            f"{path} is damaged ({error}); make it anew with `graph-net roofline {records} --again`"
         ) from error
 
 
-def write_rooflines(records: Path, found: Rooflines) -> None:
-    """Keep peaks and work beside records."""
-    _write(records / FILE, asdict(found))
+def write_rooflines(records: Path, rooflines: Rooflines) -> None:
+    """Store peaks and work beside records."""
+    _write(records / FILE, asdict(rooflines))
 
 
 def _write(path: Path, tree: Json) -> None:

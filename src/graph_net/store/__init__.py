@@ -1,1 +1,1 @@
-"""What lies on disk: atomic files, locks, journals, parts, SQL, and which result counts."""
+"""Storage: atomic files, locks, journals, parts, SQL, and which result counts."""

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written aside, synced, renamed."""
+"""Files that exist completely or not at all: written aside, synced, renamed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import IO
 
 @contextmanager
 def replacing(target: Path, *, durable: bool = True, suffix: str = "") -> Iterator[Path]:
-    """Yield a path to write to, which takes the name ``target`` when the block ends well.
+    """Yield a path to write to, which is renamed to ``target`` when the block succeeds.
 
-    If the block raises, nothing is left of it. A durable file survives a loss of power once the
-    block has ended. ``suffix`` ends the path, for libraries that look at it.
+    If the block raises, the path is removed. A durable file survives a loss of power once the block
+    has ended. ``suffix`` ends the path, for libraries that look at it.
     """
     aside = target.with_name(f".{target.name}.{os.getpid()}{suffix}")
     try:
@@ -29,13 +29,13 @@ def replacing(target: Path, *, durable: bool = True, suffix: str = "") -> Iterat
 
 
 def caching(target: Path) -> AbstractContextManager[Path]:
-    """Do the same for a file that can be made again: it is not synced, and keeps its suffix."""
+    """Do the same for a file that can be recreated: it is not synced, and keeps its suffix."""
     return replacing(target, durable=False, suffix=target.suffix)
 
 
 @contextmanager
-def written(target: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
-    """Yield a file to write to, which takes its name when the block ends well."""
+def open_atomic(target: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
+    """Yield a file to write to, which gets its name when the block succeeds."""
     with replacing(target, durable=durable) as aside, aside.open("wb") as file:
         yield file
 
@@ -52,14 +52,14 @@ def write_text(target: Path, text: str, *, durable: bool = True) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Give a finished file its name, for good."""
+    """Give a finished file its name, durably."""
     _sync(source)
     source.replace(target)
     _sync(target.parent)
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a directory, would survive a loss of power."""
+    """Sync a file, or the names in a directory, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

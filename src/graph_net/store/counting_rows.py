@@ -1,4 +1,4 @@
-"""Which rows of a table of records count: ``counting`` in columns."""
+"""The rows of a table of records that count, as ``counting`` defines it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Ints = npt.NDArray[np.int64]
 
 
 def counting_rows(table: pa.Table) -> Ints | None:
-    """Return which rows of a table in the order of storing count, in order; None for all."""
+    """Return the numbers of the rows that count, of a table in the order of storing; None: all."""
     return last_rows(table, KEY)
 
 
 def last_rows(table: pa.Table, keys: Sequence[str]) -> Ints | None:
-    """Return which rows are the last of those with the same keys, in order; None for all."""
+    """Return the numbers of the rows that are the last with their keys, in order; None: all."""
     count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
     for name in keys:
         values, codes = encode_texts(table[name])
@@ -27,12 +27,12 @@ def last_rows(table: pa.Table, keys: Sequence[str]) -> Ints | None:
     if count == len(key):
         return None
     last = np.zeros(count, dtype=np.int64)
-    last[key] = np.arange(len(key))  # of equal keys numpy keeps the last
+    last[key] = np.arange(len(key))  # for equal keys numpy stores the last
     return np.asarray(np.sort(last))
 
 
 def encode_texts(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """Return the distinct texts of a column, and which of them each row has; null is empty."""
+    """Return the distinct texts of a column, and the index of each row's; null is empty."""
     encoded = column.combine_chunks()
     if not pa.types.is_dictionary(encoded.type):
         encoded = encoded.dictionary_encode("encode")
@@ -44,11 +44,11 @@ def encode_texts(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
 
 
 def renumber(codes: Ints) -> tuple[int, Ints]:
-    """Return how many numbers occur, and the same numbers without gaps."""
+    """Return how many distinct numbers occur, and the numbers without gaps."""
     if not len(codes):
         return 0, codes
     if int(codes.max(initial=0)) > 8 * len(codes):
-        present, places = np.unique(codes, return_inverse=True)
-        return len(present), places
-    places = np.cumsum(np.bincount(codes) > 0)  # where they are dense, quicker than a sort
-    return int(places[-1]), places[codes] - 1
+        present, dense = np.unique(codes, return_inverse=True)
+        return len(present), dense
+    ranks = np.cumsum(np.bincount(codes) > 0)  # for dense numbers, quicker than a sort
+    return int(ranks[-1]), ranks[codes] - 1

@@ -1,7 +1,7 @@
-"""Files that others made: only regular ones are opened.
+"""Untrusted files: only regular ones are opened.
 
-A FIFO without a writer blocks whoever opens it, a device may never end, and to open one may do
-something. What a path names is asked before it is opened, and again of what was opened.
+Opening a FIFO without a writer blocks, a device may never end, and opening one may have effects.
+The kind of a path is checked before it is opened, and that of the opened file again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class NotRegular(OSError):
-    """A path names something that is no regular file."""
+    """A path that is not a regular file."""
 
     def __init__(self, path: Path | str, kind: str) -> None:
         super().__init__(errno.EINVAL, f"it is {kind}; only regular files are read", str(path))
@@ -33,47 +33,47 @@ class NotRegular(OSError):
 
 
 class TooLarge(ValueError):
-    """A file is larger than what is read of its kind."""
+    """A file that is larger than the limit of its kind."""
 
 
 def require_regular(path: Path | str) -> None:
-    """Raise NotRegular unless a path names a regular file, symbolic links followed.
+    """Raise NotRegular unless a path is a regular file, following links; OSError if missing.
 
-    For libraries that open a path themselves; OSError where there is nothing.
+    For libraries that open a path themselves.
     """
     _require(os.stat(path).st_mode, path)
 
 
 def require_regular_handle(handle: int, path: Path | str) -> None:
-    """Raise NotRegular unless an open file is a regular one."""
+    """Raise NotRegular unless an open file is regular."""
     _require(os.fstat(handle).st_mode, path)
 
 
-def matching(folder: Path, pattern: str) -> list[Path]:
-    """The regular files of a directory whose names match, sorted; raises NotRegular on others."""
-    found = sorted(folder.glob(pattern))
-    for path in found:
+def list_regular(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a directory that match, sorted; raise NotRegular unless all are."""
+    paths = sorted(folder.glob(pattern))
+    for path in paths:
         require_regular(path)
-    return found
+    return paths
 
 
 def open_regular(path: Path | str) -> BufferedReader:
-    """A regular file opened for reading; raises NotRegular, at once, on anything else."""
+    """Open a regular file for reading; raise NotRegular, without blocking, on anything else."""
     require_regular(path)
     return open(path, "rb", opener=_opener)
 
 
 def read_bytes(path: Path | str, most: int | None = None) -> bytes:
-    """The bytes of a regular file; raises TooLarge where there are more than ``most``."""
+    """Return the bytes of a regular file; raise TooLarge if there are more than ``most``."""
     with open_regular(path) as file:
         data = file.read() if most is None else file.read(most + 1)
     if most is not None and len(data) > most:
-        raise TooLarge(f"{path} is larger than the {most} bytes that are read of such a file")
+        raise TooLarge(f"{path} is larger than the limit of {most} bytes for such a file")
     return data
 
 
 def read_text(path: Path | str, most: int | None = None) -> str:
-    """The text of a regular file, which is UTF-8; raises ValueError on other bytes."""
+    """Return the text of a regular UTF-8 file; raise ValueError on other bytes."""
     try:
         return read_bytes(path, most).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -92,5 +92,5 @@ def _opener(path: str, flags: int) -> int:
 
 def _require(mode: int, path: Path | str) -> None:
     if not stat.S_ISREG(mode):
-        kind = next((words for asks, words in _KINDS if asks(mode)), "no file")
+        kind = next((name for test, name in _KINDS if test(mode)), "not a file")
         raise NotRegular(path, kind)

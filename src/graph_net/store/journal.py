@@ -1,4 +1,4 @@
-"""A file of lines that only grows: a kill loses at most the line that was being written.
+"""An append-only file of lines: a kill loses at most the line being written.
 
 A file whose name ends in ``.gz`` is compressed; what is written later is another member of gzip.
 """
@@ -22,9 +22,9 @@ LONGEST_LINE = 64 << 20
 
 
 class LineJournal:
-    """Appends lines to a file; a line that an earlier writer did not finish is dropped first.
+    """A file to append lines to; an unfinished line of an earlier writer is dropped first.
 
-    A durable line survives a loss of power once ``append`` has returned, any other a kill.
+    Once ``append`` has returned, a durable line survives a loss of power, any other a kill.
     """
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
@@ -35,7 +35,7 @@ class LineJournal:
         self._file: Any = opened(path, "ab")
 
     def append(self, line: bytes) -> None:
-        """Store a line, which holds no line break."""
+        """Append a line, which must hold no line break."""
         self._file.write(line + b"\n")
         self._file.flush()
         if self.durable:
@@ -53,23 +53,23 @@ class LineJournal:
 
 
 def whole_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Yield the lines of a file, without a last one that was not finished.
+    """Yield the lines of a file, except an unfinished last one.
 
-    Raises TooLarge on a longer line, before more of it is in memory.
+    Raise TooLarge on a line over the limit, before more of it is in memory.
     """
     with open_stream(path) as file, suppress(*BROKEN_GZIP):
         for number in count(1):
             line = file.readline(longest)
             if not line.endswith(b"\n"):
                 if len(line) == longest:
-                    why = f"longer than the {longest >> 20} MiB that are read here"
-                    raise TooLarge(f"{path.name}, line {number}: {why}")
+                    limit = f"longer than the limit of {longest >> 20} MiB"
+                    raise TooLarge(f"{path.name}, line {number}: {limit}")
                 return
             yield line
 
 
 def cut_torn_line(path: Path) -> None:
-    """Drop what follows the last line break of a file, as a killed writer leaves it."""
+    """Drop what follows the last line break of a file, left by a killed writer."""
     if not path.exists():
         return
     if path.suffix == ".gz":
@@ -102,9 +102,9 @@ def _cut(file: BinaryIO) -> None:
     while end:
         start = max(0, end - CHUNK)
         file.seek(start)
-        place = file.read(end - start).rfind(b"\n")
-        if place >= 0:
-            end = start + place + 1
+        index = file.read(end - start).rfind(b"\n")
+        if index >= 0:
+            end = start + index + 1
             break
         end = start
     if end < size:

@@ -1,4 +1,4 @@
-"""A file a line at a time, plain or gzip, with bounds; what cannot be read is told, not raised."""
+"""Bounded reading of lines, plain or gzip; damage is yielded, not raised."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import IO, TypeVar
 
 from graph_net.store.files import open_regular
 
-Found = TypeVar("Found")
+Parsed = TypeVar("Parsed")
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 CHUNK = 1 << 20
 BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
-class TuningError(ValueError):
-    """A file, or a line of one, is no tuner's record."""
+class ReadError(ValueError):
+    """A file, or a line of one, that cannot be read."""
 
 
 @dataclass(frozen=True)
 class Damage:
-    """Why something at a place was passed over."""
+    """Why a line or element was skipped."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """What is read at most."""
+    """Limits of a file and of its lines."""
 
     line_bytes: int = 8 << 20
     """Of a line, or of one element of a document."""
@@ -39,7 +39,7 @@ class ReadLimits:
     """Of a file, unpacked."""
 
     def too_long(self) -> Damage:
-        """What is said of a line over the limit."""
+        """Return the damage of a line over the limit."""
         return Damage(f"a line of more than {self.line_bytes} bytes")
 
 
@@ -48,7 +48,7 @@ DEFAULT_LIMITS = ReadLimits()
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands: the line (or element) counted from 1, the byte from 0, unpacked."""
+    """A position: the line (or element) counted from 1, the unpacked byte from 0."""
 
     line: int
     offset: int
@@ -56,12 +56,12 @@ class Place:
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked as they are read."""
+    """Open a file, unpacked as it is read."""
     with open_regular(path) as file:
         magic = file.read(4)
         file.seek(0)
         if magic == ZIP:
-            raise TuningError(f"{path} is a zip archive: unpack it and give the files in it")
+            raise ReadError(f"{path} is a zip archive; unpack it and give its files")
         if magic[:2] != GZIP:
             yield file
             return
@@ -71,13 +71,13 @@ def open_stream(path: Path) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class Lines:
-    """Whole lines of a file, and where the first of them stands."""
+    """Whole lines of a file, and the position of the first."""
 
     place: Place
     data: bytes
 
-    def each(self) -> Iterator[tuple[Place, bytes]]:
-        """Every line with its break; only the last of a file may have none."""
+    def split(self) -> Iterator[tuple[Place, bytes]]:
+        """Yield every line with its break; only the last of a file may have none."""
         number, offset = self.place.line, self.place.offset
         *whole, rest = self.data.split(b"\n")
         for line in whole:
@@ -90,10 +90,10 @@ class Lines:
 def read_chunks(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[Lines | tuple[Place, Damage]]:
-    """All lines, about a megabyte at a time; one that is much too long is told and never held."""
+    """Yield all lines, about a megabyte at a time; one far over the limit is never held."""
     number, offset, held = 1, 0, b""
     with open_stream(path) as file:
-        pieces = _pieces(file)
+        pieces = _read_pieces(file)
         try:
             for piece in pieces:
                 held += piece
@@ -105,10 +105,10 @@ def read_chunks(
                 if len(held) > limits.line_bytes:
                     yield Place(number, offset), limits.too_long()
                     long = len(held)
-                    passed, held = _skip(pieces, limits)
-                    number, offset = number + 1, offset + long + passed
+                    skipped, held = _skip(pieces, limits)
+                    number, offset = number + 1, offset + long + skipped
                 if offset > limits.file_bytes:
-                    raise TuningError(f"{path} has more than {limits.file_bytes} bytes")
+                    raise ReadError(f"{path} has more than the limit of {limits.file_bytes} bytes")
         except BROKEN_GZIP as error:
             if end := held.rfind(b"\n") + 1:
                 yield Lines(Place(number, offset), held[:end])
@@ -119,8 +119,8 @@ def read_chunks(
         yield Lines(Place(number, offset), held)
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """The bytes of a file in pieces of some size; what comes before a break is not lost."""
+def _read_pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a file in large pieces, also those before a broken end."""
     held: list[bytes] = []
     broken: Exception | None = None
     try:
@@ -138,39 +138,39 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _skip(pieces: Iterator[bytes], limits: ReadLimits) -> tuple[int, bytes]:
-    """Read to the end of a line: how many bytes that were, and what was read after it."""
-    passed = 0
+    """Skip to the end of a line; return how many bytes that were, and what was read after it."""
+    skipped = 0
     for piece in pieces:
         end = piece.find(b"\n") + 1
         if end:
-            return passed + end, piece[end:]
-        passed += len(piece)
-        if passed > limits.file_bytes:
+            return skipped + end, piece[end:]
+        skipped += len(piece)
+        if skipped > limits.file_bytes:
             break
-    return passed, b""
+    return skipped, b""
 
 
 def read_lines(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, bytes | Damage]]:
-    """Every line that is not empty; one that is too long is passed over."""
-    for found in read_chunks(path, limits):
-        if not isinstance(found, Lines):
-            yield found
+    """Yield every line that is not empty, or the damage of one over the limit."""
+    for chunk in read_chunks(path, limits):
+        if not isinstance(chunk, Lines):
+            yield chunk
             continue
-        for place, line in found.each():
+        for position, line in chunk.split():
             if len(line) > limits.line_bytes:
-                yield place, limits.too_long()
+                yield position, limits.too_long()
             elif not line.isspace():
-                yield place, line
+                yield position, line
 
 
 def read_each(
-    path: Path, limits: ReadLimits, read: Callable[[bytes], Found]
-) -> Iterator[tuple[Place, Found | Damage]]:
-    """What each line holds, or why it holds nothing."""
-    for place, line in read_lines(path, limits):
+    path: Path, limits: ReadLimits, read: Callable[[bytes], Parsed]
+) -> Iterator[tuple[Place, Parsed | Damage]]:
+    """Yield what ``read`` returns for each line, or its damage."""
+    for position, line in read_lines(path, limits):
         try:
-            yield place, line if isinstance(line, Damage) else read(line)
-        except TuningError as error:
-            yield place, Damage(str(error))
+            yield position, line if isinstance(line, Damage) else read(line)
+        except ReadError as error:
+            yield position, Damage(str(error))

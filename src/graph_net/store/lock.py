@@ -1,4 +1,4 @@
-"""One writer per directory: a lock that the kernel lets go of when its process ends."""
+"""One writer per directory: a lock that the kernel releases when its process ends."""
 
 from __future__ import annotations
 
@@ -14,27 +14,24 @@ _LOCK = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class InUse(ValueError):
-    """A directory is held by another process."""
+    """A directory is locked by another process."""
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Have a directory to oneself while writing to it; raises InUse where another process has it.
-
-    The kernel lets go of it when the process ends, however it ends.
-    """
+def hold_lock(folder: Path) -> Iterator[None]:
+    """Lock a directory inside the context; raise InUse if another process has it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / ".lock"
-    handle = _locked(path, folder)
+    handle = _acquire(path, folder)
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)  # while it is held: who opened it meanwhile will see
+        path.unlink(missing_ok=True)  # while locked: a process that opened it meanwhile notices
         os.close(handle)
 
 
-def _locked(path: Path, folder: Path) -> int:
-    """A handle on a file that nobody else has locked and that still bears its name."""
+def _acquire(path: Path, folder: Path) -> int:
+    """Return a handle of the lock file, locked, and still under its name."""
     while True:
         handle = os.open(path, _LOCK, 0o666)  # neither follows a link nor waits on a FIFO
         try:
@@ -44,8 +41,8 @@ def _locked(path: Path, folder: Path) -> int:
                 return handle
         except BlockingIOError as error:
             os.close(handle)
-            raise InUse(f"{folder} is in use by another run; wait for its end") from error
+            raise InUse(f"{folder} is in use by another run; wait until it ends") from error
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # another run let go of it, and took the file away
+        os.close(handle)  # another run released it and removed the file

@@ -1,7 +1,7 @@
-"""Parquet files of strangers: what is in them is bounded before any of it is decoded.
+"""Untrusted Parquet files: their contents are bounded before any of it is decoded.
 
-A few kilobytes can stand for gigabytes: a page of equal bytes, a dictionary of one long text that
-millions of rows repeat, lists of such. Types are those of a schema, pages are as large as their
+A few kilobytes can expand to gigabytes: a page of equal bytes, a dictionary of one long text that
+millions of rows repeat, lists of such. Types must match a schema, pages are as large as their
 headers say, and a column whose dictionary could blow up is measured while it is still encoded.
 """
 
@@ -16,40 +16,40 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from graph_net.printable import first_line
 from graph_net.store.files import open_regular
 from graph_net.store.parquet_pages import DICTIONARY, Page, PageError, read_pages
 
 _PREFIXED = 7
-"""DELTA_BYTE_ARRAY: each value says how much of the last one it repeats, so that no header bounds
-what comes out."""
+"""DELTA_BYTE_ARRAY: each value repeats a part of the last one, so no header bounds its size."""
 _DICTIONARIES = (2, 8)
 
 
 class ParquetError(ValueError):
-    """A Parquet file does not hold what it should, or more of it than is read."""
+    """A Parquet file that does not match its schema, or exceeds the limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetLimits:
-    """How much may be read; the shipped packs are an order of magnitude below."""
+    """Limits of reading; the shipped packs are an order of magnitude below."""
 
     rows: int = 1 << 20
     """Of all files."""
     groups: int = 1 << 14
     """Row groups, of all files."""
     values: int = 1 << 22
-    """Of a column in a row group: more than its rows where it holds lists."""
+    """Of a column in a row group: more than its rows if it holds lists."""
     chunk_bytes: int = 128 << 20
     """Of a column in a row group, decoded."""
     table_bytes: int = 1 << 30
-    """Of all columns that are in memory together, decoded."""
+    """Of all columns in memory together, decoded."""
     text: int = 1 << 16
     """Of one text."""
     blob: int = 64 << 20
-    """Of one value that is no text."""
+    """Of one value that is not text."""
     guess: int = 1 << 16
-    """Of a column in a row group: as far as this its bytes are estimated, above they are counted,
-    which takes as long as to read it."""
+    """Of a column in a row group: up to this its bytes are estimated, above they are counted,
+    which takes as long as reading it."""
 
 
 DEFAULT_PARQUET = ParquetLimits()
@@ -71,21 +71,21 @@ class _Chunk:
     file: pq.ParquetFile
     """Opened so that texts are read by their dictionary."""
     group: int
-    place: int
+    index: int
     name: str
-    """The column that it is of, or of whose lists it holds the elements."""
+    """Its top-level column."""
     about: pq.ColumnChunkMetaData
 
     @property
     def text(self) -> bool:
         """Whether its values are text."""
-        return str(self.file.schema.column(self.place).logical_type.type) == "STRING"
+        return str(self.file.schema.column(self.index).logical_type.type) == "STRING"
 
     def encoded(self) -> Iterator[pa.DictionaryArray]:
-        """Its values by their dictionary, as which they take no more room than in the file."""
+        """Yield its values by their dictionary, no larger than in the file."""
         path = self.about.path_in_schema
-        found = self.file.read_row_group(self.group, columns=[path], use_threads=False)
-        for array in found.column(0).chunks:
+        table = self.file.read_row_group(self.group, columns=[path], use_threads=False)
+        for array in table.column(0).chunks:
             while pa.types.is_list(array.type):
                 array = array.flatten()
             if not pa.types.is_dictionary(array.type):
@@ -94,17 +94,17 @@ class _Chunk:
 
 
 def _chunks(file: pq.ParquetFile, columns: Container[str]) -> Iterator[_Chunk]:
-    """What the row groups of a file hold of some columns."""
-    names = [file.schema.column(place).path.partition(".")[0] for place in range(len(file.schema))]
+    """Yield the column chunks of a file that belong to some columns."""
+    names = [file.schema.column(i).path.partition(".")[0] for i in range(len(file.schema))]
     for group in range(file.metadata.num_row_groups):
         about = file.metadata.row_group(group)
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             if name in columns:
-                yield _Chunk(file, group, place, name, about.column(place))
+                yield _Chunk(file, group, index, name, about.column(index))
 
 
 class Guarded:
-    """Parquet files whose columns may be read once ``check`` has let them pass."""
+    """Parquet files whose columns may be read once ``check`` has accepted them."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Guarded:
         self._coded = {field.name for field in schema if pa.types.is_dictionary(field.type)}
         rows = groups = 0
         for part in self.parts:
-            with _opened(part) as parquet:
+            with _open(part) as parquet:
                 _require_types(part, parquet.schema_arrow, schema, optional)
                 rows += max(parquet.metadata.num_rows, _require_apart(part, parquet.metadata))
                 groups += parquet.metadata.num_row_groups
@@ -128,9 +128,9 @@ class Guarded:
             raise ParquetError(f"it has {groups:,} row groups; up to {limits.groups:,} are read")
 
     def check(self, columns: Iterable[str], together: bool = True) -> None:
-        """Raise ParquetError where columns decode to more than the limits, in memory together.
+        """Raise ParquetError if columns decode to more than the limits, in memory together.
 
-        Without ``together`` they come a few rows at a time, and each row group counts alone.
+        Without ``together`` they are read a few rows at a time, and each row group counts alone.
         """
         wanted = list(columns)
         new = [name for name in wanted if name not in self._sizes]
@@ -145,12 +145,12 @@ class Guarded:
             self._sizes |= sizes
         if together and total > self.limits.table_bytes:
             most = self.limits.table_bytes >> 20
-            raise ParquetError(f"{', '.join(wanted)} take more than the {most:,} MiB that are read")
+            raise ParquetError(f"{', '.join(wanted)} take more than the limit of {most:,} MiB")
 
     def _measure(self, columns: Collection[str]) -> Iterator[tuple[str, int]]:
-        """The bytes that each row group has of some columns, by column."""
+        """Yield the decoded bytes of each column chunk of some columns."""
         for part in self.parts if columns else ():
-            with open_regular(part) as file, _opened(part, by_dictionary=True) as parquet:
+            with open_regular(part) as file, _open(part, by_dictionary=True) as parquet:
                 for chunk in _chunks(parquet, columns):
                     try:
                         pages = list(read_pages(file, chunk.about))
@@ -159,7 +159,7 @@ class Guarded:
                         raise ParquetError(f"{part}, column {chunk.name}: {error}") from error
 
     def _decoded(self, chunk: _Chunk, pages: list[Page]) -> int:
-        """The bytes that a column of a row group decodes to, at most."""
+        """Return the bytes that a column chunk decodes to, at most."""
         limits = self.limits
         unpacked = sum(page.unpacked for page in pages)
         values = sum(page.values for page in pages if page.kind != DICTIONARY)
@@ -172,14 +172,14 @@ class Guarded:
             raise ParquetError("it is encoded as DELTA_BYTE_ARRAY, which is not read")
         if chunk.name in self._coded or chunk.about.physical_type != "BYTE_ARRAY":
             return unpacked + 8 * values
-        repeated = _repeated(pages)
+        repeated = _repeated_bytes(pages)
         longest = limits.text if chunk.text else limits.blob
         if repeated <= limits.guess and all(page.unpacked <= longest for page in pages):
             return unpacked + repeated + 8 * values
         return self._measured(chunk, longest) + 8 * values
 
     def _measured(self, chunk: _Chunk, longest: int) -> int:
-        """The same of texts exactly, each distinct one decoded once."""
+        """Return the bytes that a chunk of texts decodes to, each distinct one decoded once."""
         total = 0
         for array in chunk.encoded():
             lengths = pc.binary_length(array.dictionary)
@@ -194,20 +194,20 @@ class Guarded:
 
 
 def column_names(part: Path) -> list[str]:
-    """The columns of a file; nothing of them is read."""
-    with _opened(part) as parquet:
+    """Return the column names of a file, without reading them."""
+    with _open(part) as parquet:
         return list(parquet.schema_arrow.names)
 
 
 def read_columns(part: Path, columns: Iterable[str]) -> pa.Table:
-    """Columns of a whole file that a ``check`` has let pass; those it lacks are left out."""
-    with _opened(part) as parquet:
+    """Read columns of a whole file, which ``check`` must have accepted; skip absent ones."""
+    with _open(part) as parquet:
         stored = set(parquet.schema_arrow.names)
         return parquet.read(columns=[name for name in columns if name in stored])
 
 
 def _require_apart(part: Path, about: pq.FileMetaData) -> int:
-    """The rows of a file whose row groups lie apart: bytes that many share stand for too much."""
+    """Return the rows of a file; raise if its row groups overlap, which could multiply its size."""
     rows = stored = 0
     for group in map(about.row_group, range(about.num_row_groups)):
         rows += group.num_rows
@@ -218,37 +218,37 @@ def _require_apart(part: Path, about: pq.FileMetaData) -> int:
 
 
 @contextmanager
-def _opened(part: Path, by_dictionary: bool = False) -> Iterator[pq.ParquetFile]:
-    """A file, opened at will so that texts, also those in lists, are read by their dictionary."""
+def _open(part: Path, by_dictionary: bool = False) -> Iterator[pq.ParquetFile]:
+    """Open a file, if asked so that texts, also in lists, are read by their dictionary."""
     try:
         with open_regular(part) as file:
             schema = pq.ParquetFile(file).schema
-            paths = [schema.column(place).path for place in range(len(schema))]
+            paths = [schema.column(index).path for index in range(len(schema))]
             with pq.ParquetFile(file, read_dictionary=paths if by_dictionary else None) as parquet:
                 yield parquet
     except pa.ArrowException as error:
-        raise ParquetError(f"{part}: {str(error).splitlines()[0]}") from error
+        raise ParquetError(f"{part}: {first_line(error, 500)}") from error
 
 
-def _repeated(pages: list[Page]) -> int:
-    """The bytes of values that stand in a dictionary, if each were its longest."""
+def _repeated_bytes(pages: list[Page]) -> int:
+    """Return the bytes of values in a dictionary, if each were its longest."""
     dictionary = max((page.unpacked for page in pages if page.kind == DICTIONARY), default=0)
     coded = sum(p.values for p in pages if p.kind != DICTIONARY and p.encoding in _DICTIONARIES)
     return dictionary * coded
 
 
 def _require_types(
-    part: Path, found: pa.Schema, schema: pa.Schema, optional: Iterable[pa.Field]
+    part: Path, stored: pa.Schema, schema: pa.Schema, optional: Iterable[pa.Field]
 ) -> None:
-    known = {field.name: field for field in (*schema, *optional)}
-    missing = [name for name in schema.names if name not in found.names]
+    fields = {field.name: field for field in (*schema, *optional)}
+    missing = [name for name in schema.names if name not in stored.names]
     if missing:
         raise ParquetError(f"{part} lacks {', '.join(sorted(missing))}")
-    for field in found:
-        wanted = known.get(field.name)
+    for field in stored:
+        wanted = fields.get(field.name)
         if wanted is None:
             continue
-        if found.names.count(field.name) > 1:
+        if stored.names.count(field.name) > 1:
             raise ParquetError(f"{part}, column {field.name}: it is there twice")
         if field.type != wanted.type:
             raise ParquetError(

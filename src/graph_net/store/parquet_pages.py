@@ -1,7 +1,7 @@
-"""The pages of a Parquet file by their own headers: what reading a column will unpack.
+"""The page headers of a Parquet file: what reading a column will unpack.
 
-A file's footer may say anything of its columns. Whoever decodes a page makes room for what the
-page's header says, so the headers are read here first, and nothing is unpacked.
+A file's footer may claim anything about its columns. A decoder allocates what a page's header says,
+so the headers are read here first, and nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 _WINDOWS = (1 << 9, 1 << 14, 1 << 20)
-"""Bytes in which a header is looked for: nearly all are short, one with statistics is not."""
+"""Bytes read for a header, until it fits: nearly all are short, one with statistics is not."""
 _DEPTH = 8
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 _KIND, _UNPACKED, _STORED = 1, 2, 3
 _HEADERS = {0: (5, 1, 2), 2: (7, 1, 2), 3: (8, 1, 4)}
-"""By kind of page (data, dictionary, data of version 2): the field of its header, and in it those
-of the number of values and of the encoding."""
+"""By kind of page (data, dictionary, data of version 2): the field of its header, and there the
+fields of the number of values and of the encoding."""
 DICTIONARY = 2
 
 
 class PageError(ValueError):
-    """What should be the header of a page is none."""
+    """A page header that is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +37,34 @@ class Page:
 
 
 def read_pages(file: BinaryIO, column: Any) -> Iterator[Page]:
-    """The pages of a column of a row group (its metadata, as pyarrow gives it), in order."""
-    place = column.data_page_offset
-    if column.has_dictionary_page and 0 < column.dictionary_page_offset < place:
-        place = column.dictionary_page_offset
-    end = place + column.total_compressed_size
-    if not 0 < place <= end <= os.fstat(file.fileno()).st_size:
+    """Yield the pages of a column chunk, given by pyarrow's metadata, in order."""
+    offset = column.data_page_offset
+    if column.has_dictionary_page and 0 < column.dictionary_page_offset < offset:
+        offset = column.dictionary_page_offset
+    end = offset + column.total_compressed_size
+    if not 0 < offset <= end <= os.fstat(file.fileno()).st_size:
         raise PageError("it lies outside of the file")
-    while place < end:
-        fields, size = _header(file, place, end)
-        page, stored = _page(fields)
+    while offset < end:
+        fields, size = _read_header(file, offset, end)
+        page, stored = _parse_page(fields)
         yield page
-        place += size + stored
-    if place != end:
-        raise PageError("its last page is longer than it")
+        offset += size + stored
+    if offset != end:
+        raise PageError("its last page extends beyond its end")
 
 
-def _header(file: BinaryIO, place: int, end: int) -> tuple[dict[int, Any], int]:
+def _read_header(file: BinaryIO, offset: int, end: int) -> tuple[dict[int, Any], int]:
     for window in _WINDOWS:
-        data = os.pread(file.fileno(), min(window, end - place), place)
+        data = os.pread(file.fileno(), min(window, end - offset), offset)
         try:
-            return _struct(data, 0, _DEPTH)
+            return _parse_struct(data, 0, _DEPTH)
         except IndexError:
             if len(data) < window:
                 break
     raise PageError("a page's header does not end")
 
 
-def _page(fields: dict[int, Any]) -> tuple[Page, int]:
+def _parse_page(fields: dict[int, Any]) -> tuple[Page, int]:
     kind, unpacked, stored = (fields.get(key) for key in (_KIND, _UNPACKED, _STORED))
     if type(kind) is not int or type(unpacked) is not int or type(stored) is not int:
         raise PageError("a page's header lacks its sizes")
@@ -83,50 +83,50 @@ def _page(fields: dict[int, Any]) -> tuple[Page, int]:
 # -- Thrift's compact protocol, as far as page headers need it ----------------------------------
 
 
-def _struct(data: bytes, place: int, depth: int) -> tuple[dict[int, Any], int]:
-    """The fields of a structure by number, and where it ends; IndexError where it does not."""
+def _parse_struct(data: bytes, offset: int, depth: int) -> tuple[dict[int, Any], int]:
+    """Return the fields of a structure by number, and its end; raise IndexError if cut short."""
     if not depth:
         raise PageError("a page's header is nested too deeply")
     fields: dict[int, Any] = {}
     number = 0
-    while byte := data[place]:
-        place += 1
+    while byte := data[offset]:
+        offset += 1
         if byte >> 4:
             number += byte >> 4
         else:
-            number, place = _signed(data, place)
-        fields[number], place = _value(byte & 15, data, place, depth)
-    return fields, place + 1
+            number, offset = _parse_signed(data, offset)
+        fields[number], offset = _parse_value(byte & 15, data, offset, depth)
+    return fields, offset + 1
 
 
-def _value(kind: int, data: bytes, place: int, depth: int) -> tuple[Any, int]:
+def _parse_value(kind: int, data: bytes, offset: int, depth: int) -> tuple[Any, int]:
     if kind in (_TRUE, _FALSE):
-        return kind == _TRUE, place
+        return kind == _TRUE, offset
     if kind == _BYTE:
-        return data[place], place + 1
+        return data[offset], offset + 1
     if kind in (_I16, _I32, _I64):
-        return _signed(data, place)
+        return _parse_signed(data, offset)
     if kind == _BINARY:
-        length, place = _unsigned(data, place)
-        return None, place + length
+        length, offset = _parse_unsigned(data, offset)
+        return None, offset + length
     if kind == _STRUCT:
-        return _struct(data, place, depth - 1)
-    raise PageError("a page's header has a field that none has")
+        return _parse_struct(data, offset, depth - 1)
+    raise PageError("a page's header has a field of an unknown type")
 
 
-def _unsigned(data: bytes, place: int) -> tuple[int, int]:
-    found = shift = 0
+def _parse_unsigned(data: bytes, offset: int) -> tuple[int, int]:
+    number = shift = 0
     while True:
-        byte = data[place]
-        place += 1
-        found |= (byte & 127) << shift
+        byte = data[offset]
+        offset += 1
+        number |= (byte & 127) << shift
         if byte < 128:
-            return found, place
+            return number, offset
         shift += 7
         if shift > 63:
             raise PageError("a page's header has a number that is too long")
 
 
-def _signed(data: bytes, place: int) -> tuple[int, int]:
-    found, place = _unsigned(data, place)
-    return (found >> 1) ^ -(found & 1), place
+def _parse_signed(data: bytes, offset: int) -> tuple[int, int]:
+    number, offset = _parse_unsigned(data, offset)
+    return (number >> 1) ^ -(number & 1), offset

@@ -1,13 +1,14 @@
-"""The columns of stored records: flat where questions are asked, lossless together.
+"""The columns of stored records: flat for queries, lossless together.
 
-Everything scalar has a column; the raw samples are lists of numbers; what is left of a record
-(its environment, outputs and intervals, as JSON) stands in ``rest``. Of a measurement that was too
-noisy the columns have t, since its outputs were compared, and no speedup; ``rest`` has it all.
+Every scalar has a column; the raw samples are lists of numbers; the rest of a record (its
+environment, outputs and intervals, as JSON) is in ``rest``. A measurement that was too noisy has t
+in its columns, since its outputs were compared, and no speedup; ``rest`` has all of it.
 """
 
 from __future__ import annotations
 
 import json
+from statistics import median
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from graph_net.results import (
 )
 from graph_net.results.canonical import plain
 from graph_net.results.codec import from_tree
-from graph_net.results.graph_breaks import BREAKS, GRAPHS, REASONS, count_of, reasons_text
+from graph_net.results.graph_breaks import BREAKS, GRAPHS, REASONS, count_in, reasons_text
 
 _TEXT = (
     "key graph_id structure graph library model category subcategory compiler version options "
@@ -37,7 +38,7 @@ _NUMBERS = (
 BYTES = "compile_peak_bytes eager_peak_bytes candidate_peak_bytes".split()
 TOO_NOISY = str(Symptom.TOO_NOISY)
 WITHHELD = ("speedup", "speedup_low", "speedup_high", "verdict")
-"""Columns that a measurement has none of where it was too noisy."""
+"""Columns that are null for a measurement that was too noisy."""
 PIECES = (GRAPHS, BREAKS)
 _ARMS = ("eager", "control", "candidate")
 _LISTS = [f"{arm}_{kind}" for arm in _ARMS for kind in ("wall", "device")]
@@ -61,7 +62,7 @@ SCHEMA = pa.schema(
 
 
 def summary_of(record: Record) -> dict[str, Any]:
-    """A record as a row, without what ``WHOLE`` has: samples, and the rest."""
+    """Return a record as a row, without the columns of ``WHOLE``."""
     subject, config, device, failure = record.subject, record.config, record.device, record.failure
     row: dict[str, Any] = {
         "key": record.key,
@@ -88,7 +89,7 @@ def summary_of(record: Record) -> dict[str, Any]:
     if failure is not None:
         row |= {"stage": failure.stage, "symptom": failure.symptom, "message": failure.message}
         row |= {"signature": failure.signature, "signal": failure.signal}
-    row |= {name: count_of(record, name) for name in PIECES} | {REASONS: reasons_text(record)}
+    row |= {name: count_in(record, name) for name in PIECES} | {REASONS: reasons_text(record)}
     row |= plain(record.cost)
     if record.timing is not None:
         row |= _times(record.timing, record)
@@ -96,7 +97,7 @@ def summary_of(record: Record) -> dict[str, Any]:
 
 
 def row_of(record: Record) -> dict[str, Any]:
-    """A record as a row: its numbers and names, its samples, and the rest of it."""
+    """Return a record as a complete row."""
     row, tree = summary_of(record), plain(record)
     if record.timing is not None:
         for arm in _ARMS:
@@ -121,20 +122,14 @@ def _times(timing: Timing, record: Record) -> dict[str, Any]:
         "noise_low": timing.noise.low,
         "noise_high": timing.noise.high,
         "verdict": None if record.too_noisy else timing.verdict,
-        "eager_seconds": _median(timing.eager.wall),
-        "candidate_seconds": _median(timing.candidate.wall),
+        "eager_seconds": median(timing.eager.wall),
+        "candidate_seconds": median(timing.candidate.wall),
         "per_block": timing.per_block,
     }
 
 
-def _median(values: tuple[float, ...]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def record_of(row: dict[str, Any]) -> Record:
-    """The record of a row, checked as it is built; raises RecordError where it is none."""
+    """Return the record of a row, checked as it is built; raise RecordError if it is invalid."""
     try:
         tree = json.loads(row["rest"])
         if tree.get("timing") is not None:
@@ -142,16 +137,16 @@ def record_of(row: dict[str, Any]) -> Record:
                 for kind in ("wall", "device"):
                     tree["timing"][arm][kind] = row[f"{arm}_{kind}"]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise RecordError(f"no record: {type(error).__name__}: {error}") from error
+        raise RecordError(f"not a record: {type(error).__name__}: {error}") from error
     return from_tree(tree)
 
 
 def label_of(compiler: str, options: str) -> str:
-    """``inductor[mode=default]`` of the columns of a row, as ``Config.label`` has it."""
+    """Return ``Config.label`` (``inductor[mode=default]``) from the columns of a row."""
     try:
-        found = json.loads(options)
+        parsed = json.loads(options)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise RecordError(f"the options of {compiler} are no JSON object: {options[:80]!a}")
-    return Config(ConfigKind.COMPILER, compiler, "", found).label
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise RecordError(f"the options of {compiler} are not a JSON object: {options[:80]!a}")
+    return Config(ConfigKind.COMPILER, compiler, "", parsed).label

@@ -1,6 +1,6 @@
-"""Records on disk as they come: one line each, synced, so that a killed run loses none.
+"""A journal of records: one line each, synced, so that a killed run loses none.
 
-A journal belongs to one run. A line that a kill cut short has no newline and is passed over.
+A journal belongs to one run. A line that a kill cut short has no newline and is skipped.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ SUFFIX = ".jsonl"
 
 
 class RecordJournal(LineJournal):
-    """Appends records to a file."""
+    """A file to append records to."""
 
     def add(self, record: Record) -> None:
-        """Store a record; when this returns it survives a kill, and a loss of power too."""
+        """Append a record; once this returns, it survives a loss of power."""
         self.append(to_json(record).encode())
 
     def __enter__(self) -> RecordJournal:
@@ -27,7 +27,7 @@ class RecordJournal(LineJournal):
 
 
 def read_journal(path: Path) -> Iterator[Record]:
-    """The records of a file, in order; a torn last line is no record."""
+    """Yield the records of a file, in order, except a torn last line."""
     try:
         for number, line in enumerate(whole_lines(path), 1):
             try:

@@ -1,4 +1,4 @@
-"""Parts and journals of records as tables: in the order of storing, their columns checked."""
+"""Parts and journals of records as tables, in the order of storing, with checked columns."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from graph_net.printable import first_line
 from graph_net.results import Record, RecordError
 from graph_net.results.limits import MOST_BYTES
 from graph_net.results.timing import LARGEST, SMALLEST
-from graph_net.store.parquet import check_columns, first_line
+from graph_net.store.parquet import check_columns
 from graph_net.store.record_columns import BYTES, SCHEMA, WHOLE, row_of, summary_of
 from graph_net.store.record_upgrade import NEEDED, absent_columns, upgrade_table
 
 PARQUET = ".parquet"
 BATCH = 4096
-"""Records that are in memory as such at a time."""
+"""Records in memory at a time."""
 _RATIOS = [f"{name}{end}" for name in ("speedup", "noise") for end in ("", "_low", "_high")]
 _BOUNDS: dict[str, tuple[float, float]] = {
     **dict.fromkeys([*_RATIOS, "eager_seconds", "candidate_seconds"], (SMALLEST, LARGEST)),
@@ -34,27 +35,27 @@ _JOURNAL = re.compile(r"run-n(\d{1,18})-.*", re.ASCII)
 
 
 def number_of_part(path: Path) -> int:
-    """The place of a part among the others; raises where its name does not say."""
-    found = _PART.fullmatch(path.name)
-    if found is None:
+    """Return the number of a part; raise RecordError unless its name has one."""
+    match = _PART.fullmatch(path.name)
+    if match is None:
         raise RecordError(f"{path} is not named part-NUMBER{PARQUET}; rename it, or move it away")
-    return int(found[1])
+    return int(match[1])
 
 
 def order_of_journal(path: Path) -> tuple[int, str]:
-    """The place of a journal among the others; those that have a time alone in their name first."""
-    found = _JOURNAL.fullmatch(path.name)
-    return (int(found[1]) if found else 0, path.name)
+    """Return the sort key of a journal; names with a time and no number come first."""
+    match = _JOURNAL.fullmatch(path.name)
+    return (int(match[1]) if match else 0, path.name)
 
 
 def read_part(part: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """The table of a part, of these columns; raises RecordError where it holds anything else."""
+    """Return these columns of a part; raise RecordError if it holds anything else."""
     wanted = SCHEMA.names if columns is None else list(columns)
     return pa.concat_tables(part_batches(part, wanted, None))
 
 
 def part_batches(part: Path, wanted: list[str], size: int | None) -> Iterator[pa.Table]:
-    """The table of a part, so many rows at a time (None for all), as this version writes them."""
+    """Yield the table of a part, ``size`` rows at a time (None: all), in current columns."""
     absent = absent_columns(part)
     held = [*dict.fromkeys([*wanted, *NEEDED])] if absent else wanted
     held = [name for name in held if name not in absent]
@@ -64,46 +65,42 @@ def part_batches(part: Path, wanted: list[str], size: int | None) -> Iterator[pa
         if size is None:
             tables = iter([file.read(columns=held)])
         else:
-            tables = map(_table, file.iter_batches(size, columns=held))
+            batches = file.iter_batches(size, columns=held)
+            tables = (pa.Table.from_batches([batch]) for batch in batches)
         for table in tables:
-            yield _bounded(
-                (upgrade_table(table, wanted, absent) if absent else table).select(wanted)
-            )
+            current = upgrade_table(table, wanted, absent) if absent else table
+            yield _bound(current.select(wanted))
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{part} cannot be read: {first_line(error)}") from error
 
 
-def _bounded(table: pa.Table) -> pa.Table:
-    """The table with null for numbers that no record has: columns may hold anything."""
-    for place, name in enumerate(table.column_names):
+def _bound(table: pa.Table) -> pa.Table:
+    """Replace numbers that no record can have by null: stored columns may hold anything."""
+    for index, name in enumerate(table.column_names):
         if name in _BOUNDS:
             column, (least, most) = table[name], _BOUNDS[name]
-            held = pc.and_(pc.greater_equal(column, least), pc.less_equal(column, most))
-            if not pc.all(held).as_py():
-                none = pa.scalar(None, column.type)
-                table = table.set_column(place, table.field(name), pc.if_else(held, column, none))
+            valid = pc.and_(pc.greater_equal(column, least), pc.less_equal(column, most))
+            if not pc.all(valid).as_py():
+                null = pa.scalar(None, column.type)
+                table = table.set_column(index, table.field(name), pc.if_else(valid, column, null))
     return table
-
-
-def _table(batch: pa.RecordBatch) -> pa.Table:
-    return pa.Table.from_batches([batch])
 
 
 def tables_of(
     records: Iterable[Record], columns: Sequence[str], size: int = BATCH
 ) -> Iterator[pa.Table]:
-    """Records as tables of these columns, so many rows at a time and at least one table."""
+    """Yield records as tables of these columns, ``size`` rows at a time, at least one table."""
     schema = pa.schema([SCHEMA.field(name) for name in columns], SCHEMA.metadata)
     make = summary_of if WHOLE.isdisjoint(columns) else row_of
     waiting = iter(records)
     rows = [make(record) for record in islice(waiting, size)]
-    yield _of_rows(rows, schema)
+    yield _table_of(rows, schema)
     while rows := [make(record) for record in islice(waiting, size)]:
-        yield _of_rows(rows, schema)
+        yield _table_of(rows, schema)
 
 
-def _of_rows(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as a table; their lists are put together first, which Arrow takes longer for."""
+def _table_of(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Return rows as a table; lists are concatenated here, which is faster than by Arrow."""
     arrays = []
     for field in schema:
         values = [row.get(field.name) for row in rows]

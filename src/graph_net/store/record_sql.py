@@ -1,4 +1,4 @@
-"""A directory of records as a table of SQL: each result that counts, once."""
+"""A store of records as a table in SQL: each result that counts, once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graph_net.store.records import CountingFile, RecordStore
 from graph_net.store.sql import Sql
 
 _PER_BLOCK = """try_cast(regexp_extract(rest, '"per_block":([0-9]{1,4})', 1) AS BIGINT)"""
-"""How a part that has no such column says it."""
+"""The column, from a part that lacks it."""
 
 
 def create_records(sql: Sql, store: RecordStore) -> None:
@@ -30,9 +30,9 @@ def create_records(sql: Sql, store: RecordStore) -> None:
 
 
 def _sources(store: RecordStore) -> Iterator[tuple[Any, str]]:
-    """What DuckDB reads, and its columns: each key once.
+    """Yield sources for DuckDB, and their columns; together they have each key once.
 
-    A part stays on disk unless it has a key twice, or is one of the first version.
+    A part stays on disk unless it has a key twice, or is of the first version.
     """
     whole: list[str] = []
     for stored in store.stored():
@@ -46,18 +46,18 @@ def _sources(store: RecordStore) -> Iterator[tuple[Any, str]]:
             whole.append(str(stored.path))
             continue
         schema = pa.schema([SCHEMA.field(name) for name in names])
-        yield _on_disk(stored, schema), f"*, {_PER_BLOCK} AS per_block" if absent else "*"
+        yield _read_from_disk(stored, schema), f"*, {_PER_BLOCK} AS per_block" if absent else "*"
     yield ds.dataset(whole, schema=SCHEMA, format="parquet") if whole else SCHEMA.empty_table(), "*"
 
 
-def _on_disk(stored: CountingFile, schema: pa.Schema) -> Any:
-    """A part without the rows that do not count, read when a question asks for it."""
+def _read_from_disk(stored: CountingFile, schema: pa.Schema) -> Any:
+    """Return a part without the rows that do not count, read when a query needs it."""
     dataset = ds.dataset([str(stored.path)], schema=schema, format="parquet")
     if stored.rows is None:
         return dataset
     keys = read_part(stored.path, ["key"])["key"]
-    kept = keys.take(pa.array(stored.rows))
-    gone = keys.filter(pc.invert(pc.is_in(keys, value_set=kept.combine_chunks())))
-    if len(kept) + len(gone) < len(keys):  # a key is twice in this part alone
+    counting = keys.take(pa.array(stored.rows))
+    others = keys.filter(pc.invert(pc.is_in(keys, value_set=counting.combine_chunks())))
+    if len(counting) + len(others) < len(keys):  # this part alone has a key twice
         return stored.table().select(schema.names)
-    return dataset.filter(~ds.field("key").isin(gone.combine_chunks()))
+    return dataset.filter(~ds.field("key").isin(others.combine_chunks()))

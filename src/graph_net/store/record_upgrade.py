@@ -1,9 +1,9 @@
-"""Parts that an earlier version wrote, read as this one writes them.
+"""Parts of earlier versions, upgraded to the current columns.
 
-Earlier parts have no column for the samples of a block, which ``rest`` has. The first ones have
-none for noise and for graph breaks either; of the latter they know nothing. In their columns a
-measurement that was too noisy is a failure with a speedup and without a level; its outputs, which
-stand in ``rest``, had passed.
+Earlier parts have no column for the samples of a block, which ``rest`` has. The first ones also
+lack noise, which ``rest`` has, and graph breaks, which are lost. In their columns a measurement
+that was too noisy is a failure with a speedup and without a level; its outputs, in ``rest``, had
+passed.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from graph_net.printable import first_line
 from graph_net.results import RecordError
 from graph_net.results.graph_breaks import REASONS
-from graph_net.store.parquet import first_line
 from graph_net.store.record_columns import PIECES, SCHEMA, TOO_NOISY, WITHHELD
 
 ADDED = frozenset(["noise", *PIECES, REASONS, "per_block"])
 """Columns that earlier parts may lack."""
 NEEDED = ("symptom", "rest")
-"""Columns that the others are mended by."""
+"""Columns that the upgrade reads."""
 PER_BLOCK = r'"per_block":(?P<value>\d{1,4})\b'
 _IN_REST = {
     "noise": r'"noise":\{"high":[^{}"]+,"low":[^{}"]+,"value":(?P<value>[^{}"]+)\}',
     "per_block": PER_BLOCK,
 }
-"""Where ``rest`` has what is a column now."""
+"""Patterns of ``rest`` that hold what is a column now."""
 
 
 def absent_columns(part: Path) -> frozenset[str]:
-    """Which columns a part lacks because an earlier version wrote it."""
+    """Return the columns that a part lacks because an earlier version wrote it."""
     try:
         return ADDED - set(pq.read_schema(part).names)
     except (pa.ArrowException, OSError) as error:
-        raise RecordError(f"{part} is no Parquet file: {first_line(error)}") from error
+        raise RecordError(f"{part} is not a Parquet file: {first_line(error)}") from error
 
 
 def upgrade_table(table: pa.Table, wanted: Sequence[str], absent: frozenset[str]) -> pa.Table:
-    """The wanted columns of an older table, which has those of ``NEEDED`` too."""
+    """Return the wanted columns of an older table, which must include ``NEEDED``."""
     columns = {name: table[name] for name in wanted if name not in absent}
     for name in (name for name in wanted if name in absent):
         pattern, kind = _IN_REST.get(name), SCHEMA.field(name).type
@@ -55,12 +55,12 @@ def upgrade_table(table: pa.Table, wanted: Sequence[str], absent: frozenset[str]
         )
     noisy = pc.fill_null(pc.equal(table["symptom"], TOO_NOISY), False)
     if "noise" in absent and pc.any(noisy).as_py():
-        columns |= _mended(table, columns, noisy)
+        columns |= _mend(table, columns, noisy)
     return pa.table(columns, schema=pa.schema([SCHEMA.field(name) for name in columns]))
 
 
-def _mended(table: pa.Table, columns: dict[str, Any], noisy: Any) -> dict[str, Any]:
-    """The columns in which a measurement that was too noisy reads differently now."""
+def _mend(table: pa.Table, columns: dict[str, Any], noisy: Any) -> dict[str, Any]:
+    """Return the columns that changed meaning for measurements that were too noisy."""
     mended = {
         name: pc.if_else(noisy, pa.scalar(None, SCHEMA.field(name).type), columns[name])
         for name in WITHHELD
@@ -77,8 +77,8 @@ def _mended(table: pa.Table, columns: dict[str, Any], noisy: Any) -> dict[str, A
 
 
 def _level(rest: str) -> float:
-    """The smallest level at which all outputs of a record pass."""
+    """Return the smallest level at which all outputs of a record pass."""
     try:
         return float(max(output["t"] for output in json.loads(rest)["outputs"]))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise RecordError(f"no record: its outputs have no levels ({error})") from error
+        raise RecordError(f"not a record: its outputs have no levels ({error})") from error

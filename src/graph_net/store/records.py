@@ -1,8 +1,8 @@
-"""Records on disk: immutable Parquet parts, and the journals of runs that are not in one yet.
+"""A store of records: immutable Parquet parts, and the journals of runs that are not in one yet.
 
-A run appends to its own journal. ``compact`` makes parts of finished journals: a part is written
-aside, synced and renamed before its journals go, so a record may for a moment be in both, and
-readers take each key once: the one that counts (``counting``).
+A run appends to its own journal. ``compact`` turns finished journals into parts: a part is written
+aside, synced and renamed before its journals are removed. A record may briefly be in both; readers
+take each key once, the one that counts (``counting``).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from graph_net.results import RETRIED, Record, RecordError, Symptom
 from graph_net.store.atomic import replacing
 from graph_net.store.counting import KEY, Precedence
 from graph_net.store.counting_rows import Ints, counting_rows
-from graph_net.store.files import matching
-from graph_net.store.lock import held
+from graph_net.store.files import list_regular
+from graph_net.store.lock import hold_lock
 from graph_net.store.record_columns import SCHEMA, record_of
 from graph_net.store.record_journal import SUFFIX, RecordJournal, read_journal
 from graph_net.store.record_parts import (
@@ -41,7 +41,7 @@ _FINAL = {None, *Symptom} - RETRIED
 
 @dataclass(frozen=True)
 class CountingFile:
-    """A part or a journal, and which of its rows count; a journal was decoded to know that."""
+    """A part or a journal, and which of its rows count; a journal comes decoded."""
 
     path: Path
     rows: Ints | None
@@ -49,45 +49,45 @@ class CountingFile:
     journal: pa.Table | None
 
     def table(self) -> pa.Table:
-        """The rows that count."""
+        """Return the rows that count."""
         table = read_part(self.path) if self.journal is None else self.journal
         return table if self.rows is None else table.take(pa.array(self.rows))
 
 
 class RecordStore:
-    """A directory of records."""
+    """A store of records in a directory."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """The Parquet parts, oldest first."""
-        return sorted(matching(self.path, f"part-*{PARQUET}"), key=number_of_part)
+        """List the Parquet parts, oldest first."""
+        return sorted(list_regular(self.path, f"part-*{PARQUET}"), key=number_of_part)
 
     def journals(self) -> list[Path]:
-        """The journals that are in no part yet, oldest first."""
-        return sorted(matching(self.path, f"run-*{SUFFIX}"), key=order_of_journal)
+        """List the journals that are not in a part yet, oldest first."""
+        return sorted(list_regular(self.path, f"run-*{SUFFIX}"), key=order_of_journal)
 
     def require(self) -> RecordStore:
-        """This store, if it holds anything; raises otherwise."""
+        """Return this store; raise RecordError if it is empty."""
         if not self.parts() and not self.journals():
-            raise RecordError(f"{self.path} holds no records; `graph-net bench` makes some")
+            raise RecordError(f"{self.path} holds no records; make some with `graph-net bench`")
         return self
 
     def final_keys(self, retry: bool = False) -> set[str]:
-        """What a resumed run passes over; with ``retry``, only what succeeded."""
-        passed = {None} if retry else _FINAL
+        """Return the keys that a resumed run skips; with ``retry``, only the successes."""
+        skipped = {None} if retry else _FINAL
         table = self.counting_table(["key", "symptom"])
         pairs = zip(table["key"].to_pylist(), table["symptom"].to_pylist(), strict=True)
-        return {key for key, symptom in pairs if symptom in passed}
+        return {key for key, symptom in pairs if symptom in skipped}
 
     def precedences(self) -> dict[str, Precedence]:
-        """Return what decides whether a result from elsewhere is stored, by key."""
+        """Return what decides whether another file's result is stored, by key."""
         rows = self.counting_table(["key", "symptom", "started"]).to_pylist()
         return {row["key"]: Precedence(row["symptom"] in _FINAL, row["started"]) for row in rows}
 
     def records(self) -> Iterator[Record]:
-        """Every record that counts, one part in memory at a time."""
+        """Yield every record that counts, with one part in memory at a time."""
         for stored in self.stored():
             for number, row in enumerate(stored.table().to_pylist()):
                 try:
@@ -97,7 +97,7 @@ class RecordStore:
                     raise RecordError(f"{stored.path.name}, record {line + 1}: {error}") from error
 
     def stored(self) -> list[CountingFile]:
-        """The parts, then the journals, and which of their rows count; journals are decoded."""
+        """Return the parts, then the journals, with which of their rows count."""
         journals = {path: read_table(path, SCHEMA.names) for path in self.journals()}
         parts = self.parts()
         keys = [read_part(part, KEY) for part in parts]
@@ -105,41 +105,43 @@ class RecordStore:
         if not keys:
             return []
         counting = counting_rows(pa.concat_tables(keys))
-        found, begin = [], 0
+        files, begin = [], 0
         for path, key in zip([*parts, *journals], keys, strict=True):
             end = begin + key.num_rows
-            rows = None if counting is None else counting[_between(counting, begin, end)] - begin
-            if rows is not None and len(rows) == key.num_rows:
-                rows = None
-            found.append(CountingFile(path, rows, journals.get(path)))
+            rows = None
+            if counting is not None:
+                first, last = np.searchsorted(counting, [begin, end]).tolist()
+                if last - first < key.num_rows:
+                    rows = counting[first:last] - begin
+            files.append(CountingFile(path, rows, journals.get(path)))
             begin = end
-        return found
+        return files
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """All records in the order of storing, superseded ones among them."""
+        """Return all records in the order of storing, including superseded ones."""
         names = SCHEMA.names if columns is None else list(columns)
         tables = [read_part(part, names) for part in self.parts()]
         tables += [read_table(path, names) for path in self.journals()]
         return pa.concat_tables([SCHEMA.empty_table().select(names), *tables])
 
     def counting_table(self, columns: Sequence[str]) -> pa.Table:
-        """The records that count, in the order of storing."""
+        """Return the records that count, in the order of storing."""
         table = self.table([*dict.fromkeys((*columns, *KEY))])
         rows = counting_rows(table)
         return (table if rows is None else table.take(pa.array(rows))).select(list(columns))
 
     def journal(self) -> RecordJournal:
-        """A new journal for one run; it comes after those that are there, whatever the clock."""
+        """Return a new journal for one run, after all others whatever the clock."""
         number = 1 + max((order_of_journal(path)[0] for path in self.journals()), default=0)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         return RecordJournal(self.path / f"run-n{number:08d}-{stamp}-{os.getpid()}{SUFFIX}")
 
     def locked(self) -> AbstractContextManager[None]:
-        """Hold the store for one run; a second one is told."""
-        return held(self.path)
+        """Lock the store for one run; raise InUse if another has it."""
+        return hold_lock(self.path)
 
     def compact(self) -> None:
-        """Make parts of the journals."""
+        """Turn the journals into parts."""
         journals = self.journals()
         records = chain.from_iterable(map(read_journal, journals))
         for table in tables_of(records, SCHEMA.names, PART_RECORDS):
@@ -155,10 +157,5 @@ class RecordStore:
 
 
 def read_table(journal: Path, columns: Sequence[str]) -> pa.Table:
-    """The records of a journal as a table."""
+    """Return the records of a journal as a table."""
     return pa.concat_tables(tables_of(read_journal(journal), columns))
-
-
-def _between(rows: Ints, begin: int, end: int) -> slice:
-    """Where in sorted numbers those of a range are."""
-    return slice(*np.searchsorted(rows, [begin, end]).tolist())

@@ -1,4 +1,4 @@
-"""Questions in SQL that see the tables they are given and nothing else of this machine."""
+"""SQL queries that see the registered tables and nothing else of this machine."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from graph_net.printable import first_line
+
 if TYPE_CHECKING:
     import duckdb
 
 
 class SqlError(ValueError):
-    """A question cannot be answered; says why in one line."""
+    """A query that cannot be answered; its message is one line."""
 
 
 class Sql:
-    """A DuckDB connection in memory, shut off from files and from the network since its beginning.
+    """A DuckDB connection in memory, without access to files or the network.
 
-    ``execute`` is for statements of this program, ``ask`` for what a user wrote.
+    ``execute`` is for statements of this program, ``ask`` for a user's query.
     """
 
     def __init__(self, *, memory: str = "", threads: int = 0) -> None:
@@ -38,43 +40,43 @@ class Sql:
         self._connection.close()
 
     def register(self, name: str, source: Any) -> None:
-        """Make an Arrow table or dataset a table; it is read when a question needs it."""
+        """Make an Arrow table or dataset a table; it is read when a query needs it."""
         self._connection.register(name, source)
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement and return its result."""
         return self._connection.execute(statement, list(parameters))
 
-    def ask(self, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the column names and rows of one question; raises SqlError where it has none."""
-        with _told():
-            self._require_one(question)
-            result = self._connection.execute(question)
+    def ask(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the column names and rows of one query; raise SqlError if it fails."""
+        with _one_line_errors():
+            self._require_one(query)
+            result = self._connection.execute(query)
             return [column[0] for column in result.description or ()], result.fetchall()
 
-    def table(self, question: str) -> pa.Table:
-        """Return the answer to one question as a table; raises SqlError where it has none."""
-        with _told():
-            self._require_one(question)
-            return self._connection.sql(question).to_arrow_table()
+    def table(self, query: str) -> pa.Table:
+        """Return the result of one query as a table; raise SqlError if it fails."""
+        with _one_line_errors():
+            self._require_one(query)
+            return self._connection.sql(query).to_arrow_table()
 
-    def arrays(self, question: str) -> dict[str, Any]:
-        """Return the answer to one question as arrays; raises SqlError where it has none."""
-        with _told():
-            self._require_one(question)
-            return dict(self._connection.execute(question).fetchnumpy())
+    def arrays(self, query: str) -> dict[str, Any]:
+        """Return the result of one query as arrays; raise SqlError if it fails."""
+        with _one_line_errors():
+            self._require_one(query)
+            return dict(self._connection.execute(query).fetchnumpy())
 
-    def _require_one(self, question: str) -> None:
-        if len(self._connection.extract_statements(question)) != 1:
-            raise SqlError("one question at a time")
+    def _require_one(self, query: str) -> None:
+        if len(self._connection.extract_statements(query)) != 1:
+            raise SqlError("give one statement at a time")
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Raise what DuckDB does not like as one line."""
+def _one_line_errors() -> Iterator[None]:
+    """Raise DuckDB's errors as SqlError, of one line."""
     import duckdb
 
     try:
         yield
     except duckdb.Error as error:
-        raise SqlError(str(error).splitlines()[0]) from error
+        raise SqlError(first_line(error, most=2000)) from error

@@ -16,9 +16,9 @@ from graph_net.compilers.trusted import trusted_config
 from graph_net.corpus.open_sample import open_sample
 from graph_net.formats.graphnet.device_log import DeviceComparison, DeviceLogHeader, target_lines
 from graph_net.formats.graphnet.log import LogHeader
-from graph_net.golden.runs import Again, Lanes, device_like, run_again
+from graph_net.golden.runs import Lanes, Rerun, device_like, run_again
 from graph_net.golden.store import GoldenError, GoldenRun, GoldenStore
-from graph_net.golden.verdict import compared_outputs
+from graph_net.golden.verdict import read_comparison
 from graph_net.graph import GraphError
 from graph_net.measure import MeasureLimits
 from graph_net.measure.device import describe
@@ -111,7 +111,7 @@ def _config(
     return config_of(trusted_config(replace(stored, options={})).name, options)
 
 
-def _lines(again: Again, path: str, prompt: str, op_lib: str) -> Iterator[str]:
+def _lines(again: Rerun, path: str, prompt: str, op_lib: str) -> Iterator[str]:
     run = again.run
     if run is None or again.problem:
         yield f"{path} is left out: {again.problem}"
@@ -136,7 +136,7 @@ def _words(run: GoldenRun, prompt: str, op_lib: str) -> DeviceLogHeader:
 
 
 def _compared(record: Record) -> DeviceComparison:
-    outputs, failure, _ = compared_outputs(record)
+    outputs, failure, _ = read_comparison(record)
     stored = record.environment.get(ENVIRONMENT)
     forms = stored.get("forms") if isinstance(stored, dict) else None
     if not isinstance(forms, list) or len(forms) != 2:

@@ -1,4 +1,4 @@
-"""Whether a graph is what GraphNet's paper asks of a sample: five requirements, each checked."""
+"""Validation of a graph: the five requirements that GraphNet's paper has for a sample."""
 
 from graph_net.validate.report import Requirement, RequirementResult, State, ValidationReport
 

@@ -1,4 +1,4 @@
-"""The five requirements, each checked on one graph."""
+"""The checks of the five requirements on one graph."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from graph_net.graph.resolve import resolve
 from graph_net.rewrite.compose import compose, run_context
 from graph_net.rewrite.lower import to_aten
 from graph_net.rewrite.split import split
-from graph_net.validate.compare import difference
+from graph_net.validate.compare import largest_difference
 from graph_net.validate.fake_run import Walk, walk
-from graph_net.validate.recapture import normal, recapture
+from graph_net.validate.recapture import normalize, recapture
 from graph_net.validate.report import Requirement, RequirementResult, State, ValidationReport
 
 PIECES = 4
-"""Into how many pieces a graph is cut: three cuts, at about its quarters."""
+"""The number of pieces a graph is cut into, at about its quarters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationLimits:
-    """What a graph may cost to be run on values; a larger one is run on fake tensors alone."""
+    """The largest graph that is run on values; a larger one is run on fake tensors only."""
 
     real_bytes: int = 200_000_000
     real_flops: int = 20_000_000_000
 
 
 class Validation:
-    """Checks one graph, one requirement after another; ``verdict`` is what was found so far."""
+    """The validation of one graph; ``verdict`` holds the findings so far."""
 
     def __init__(self, name: str, graph: Graph, limits: ValidationLimits) -> None:
         self.stored = self.graph = graph
@@ -57,13 +57,13 @@ class Validation:
         self.mutates = bool(changed_values(graph) & {entry.name for entry in graph.inputs})
 
     def run(self) -> ValidationReport:
-        """Check everything."""
+        """Check all requirements, and return the verdict."""
         for _ in self.steps():
             pass
         return self.verdict
 
     def steps(self) -> Iterator[ValidationReport]:
-        """Check everything; yield the verdict after each step, since the next may be fatal."""
+        """Check all requirements; yield the verdict after each, since the next may be fatal."""
         start = time.monotonic()
         for requirement, check in (
             (Requirement.ACCESSIBLE, self._accessible),
@@ -75,7 +75,7 @@ class Validation:
             try:
                 finding = RequirementResult(requirement, check())
             except Exception as error:
-                finding = RequirementResult(requirement, State.FAILED, sentence(error))
+                finding = RequirementResult(requirement, State.FAILED, describe_error(error))
             findings = (*self.verdict.findings, finding)
             seconds = time.monotonic() - start
             self.verdict = replace(self.verdict, findings=findings, seconds=seconds)
@@ -98,21 +98,21 @@ class Validation:
         except Exception as error:
             if self.graph.level is not Level.TORCH:
                 raise
-            # A value decides a size: lowering computes it from the stored literals.
-            self._note(f"checked as lowered: {sentence(error)}")
+            # A size depends on a value: lowering computes it from the stored literals.
+            self._note(f"checked as lowered: {describe_error(error)}")
             self.graph = to_aten(self.graph)
             self.walked = walk(self.graph)
         self.verdict = replace(self.verdict, flops=self.walked.flops)
         self.graph = self.walked.graph
         if self.walked.unknown:
-            raise GraphError(f"unknown results: {_some(self.walked.unknown)}")
+            raise GraphError(f"unknown results: {_list_some(self.walked.unknown)}")
         if self.walked.disagreements:
-            raise GraphError(_some(self.walked.disagreements))
+            raise GraphError(_list_some(self.walked.disagreements))
         return State.PASSED
 
     def _need_walk(self) -> Walk:
         if self.walked is None:
-            raise GraphError("it does not run on fake tensors: see analysable")
+            raise GraphError("it does not run on fake tensors; see analysable")
         return self.walked
 
     def _runnable(self) -> State:
@@ -125,7 +125,7 @@ class Validation:
         tensors = [leaf for leaf in flat_outputs(self.outputs) if isinstance(leaf, torch.Tensor)]
         finite = [t.isfinite() for t in tensors if t.is_floating_point() and t.numel()]
         if finite and not any(bool(part.any()) for part in finite):
-            # Equal NaNs say nothing: what follows is done as if there were no values.
+            # Equal NaNs prove nothing: the next checks run as if there were no values.
             self._note("its outputs are NaN or infinity throughout")
             self.inputs = self.outputs = None
             return State.FAKE
@@ -139,8 +139,8 @@ class Validation:
             return self.inputs
         return [x.clone() if isinstance(x, torch.Tensor) else x for x in self.inputs]
 
-    def _all(self, lowered: Graph, inputs: list[Any]) -> list[Any]:
-        """The inputs of a lowered graph: its source's, and the constants that lowering found."""
+    def _lowered_inputs(self, lowered: Graph, inputs: list[Any]) -> list[Any]:
+        """Return the inputs of a lowered graph: its source's, then its own constants."""
         more = lowered.inputs[len(inputs) :]
         return [*inputs, *(make_input(lowered, entry) for entry in more)]
 
@@ -150,12 +150,13 @@ class Validation:
         if from_json(to_json(self.stored)) != self.stored:
             raise GraphError("its JSON gives another graph")
         self._need_walk()
-        lowered = to_aten(self.graph)  # what torch.export writes down is ATen
+        lowered = to_aten(self.graph)  # torch.export produces ATen
         again = recapture(lowered)
-        if normal(again).structure != normal(lowered).structure:
-            raise GraphError(f"captured again it is another graph: {_changes(lowered, again)}")
-        return self._compared(
-            "re-captured", lambda x: interpret(again, self._all(lowered, x), _CPU)
+        if normalize(again).structure != normalize(lowered).structure:
+            changes = _describe_changes(lowered, again)
+            raise GraphError(f"captured again it is another graph: {changes}")
+        return self._compare(
+            "re-captured", lambda x: interpret(again, self._lowered_inputs(lowered, x), _CPU)
         )
 
     def _decomposable(self) -> State:
@@ -164,22 +165,23 @@ class Validation:
             return State.PASSED
         pieces = split(self.graph, PIECES)
         if len(pieces) < 2:
-            raise GraphError("no place to cut: a value that is no tensor is alive everywhere")
+            raise GraphError("it cannot be cut: a value that is not a tensor is live everywhere")
         if self.inputs is None:
             _compose_fake(pieces, self.graph)
             return State.FAKE
-        return self._compared("composed of pieces", lambda x: compose(self.graph, pieces, x))
+        return self._compare("composed of pieces", lambda x: compose(self.graph, pieces, x))
 
-    def _compared(self, what: str, call: Callable[[list[Any]], Any]) -> State:
+    def _compare(self, label: str, call: Callable[[list[Any]], Any]) -> State:
+        """Compare the graph's outputs with those of another way to compute them."""
         if self.inputs is None:
             return State.FAKE
         with run_context():
             outputs = call(self._fresh())
-        part, wrong = difference(self.outputs, outputs)
+        part, wrong = largest_difference(self.outputs, outputs)
         largest = max(part, self.verdict.difference or 0.0)
         self.verdict = replace(self.verdict, difference=largest)
         if wrong:
-            raise GraphError(f"{what}: {wrong}")
+            raise GraphError(f"{label}: {wrong}")
         return State.PASSED
 
 
@@ -187,19 +189,21 @@ _CPU = torch.device("cpu")
 
 
 def _compose_fake(pieces: Sequence[Graph], graph: Graph) -> None:
-    """Raise unless what a piece gives is what the next ones take."""
-    given = {entry.name: entry.spec for entry in graph.inputs}
+    """Raise GraphError unless each piece's inputs are inputs or results of earlier pieces."""
+    specs = {entry.name: entry.spec for entry in graph.inputs}
     for piece in pieces:
         walked = walk(piece)
         if walked.disagreements:
-            raise GraphError(f"a piece: {_some(walked.disagreements)}")
+            raise GraphError(f"a piece: {_list_some(walked.disagreements)}")
         for entry in piece.inputs:
-            if given.get(entry.name) != entry.spec:
-                raise GraphError(f"a piece takes {entry.name}, which none gives as {entry.spec}")
-        given |= {n.name: n.result for n in walked.graph.nodes}  # type: ignore[misc]
+            if specs.get(entry.name) != entry.spec:
+                raise GraphError(
+                    f"a piece takes {entry.name}, which no earlier one gives as {entry.spec}"
+                )
+        specs |= {n.name: n.result for n in walked.graph.nodes}  # type: ignore[misc]
 
 
-def _changes(graph: Graph, again: Graph) -> str:
+def _describe_changes(graph: Graph, again: Graph) -> str:
     before = Counter(node.target for node in graph.nodes)
     after = Counter(node.target for node in again.nodes)
     lost = [f"{count} {target} less" for target, count in (before - after).most_common(3)]
@@ -207,13 +211,13 @@ def _changes(graph: Graph, again: Graph) -> str:
     return ", ".join((*lost, *more)) or "the same operators, wired or called otherwise"
 
 
-def _some(words: Sequence[str]) -> str:
-    more = f" and {len(words) - 3} more" if len(words) > 3 else ""
-    return "; ".join(words[:3]) + more
+def _list_some(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
+    return "; ".join(texts[:3]) + more
 
 
-def sentence(error: BaseException) -> str:
-    """An error in one line, with the node it happened in."""
+def describe_error(error: BaseException) -> str:
+    """Return an error in one line, with the node it happened in."""
     text = " ".join(str(error).split())[:300]
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()) if "in node" in note)
     kind = "" if isinstance(error, GraphError) else f"{type(error).__name__}: "

@@ -1,4 +1,4 @@
-"""How far two runs of one computation are apart."""
+"""The difference of two runs of one computation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ TOLERANCE = {
     torch.float16: 1e-2,
     torch.bfloat16: 2e-2,
 }
-"""Equal outputs are expected. What a library's own choice of kernel may change is this part of
-the largest value; other dtypes must be equal."""
+"""The part of the largest value that a library's choice of kernel may change; other dtypes must be
+equal."""
 
 
-def difference(expected: Any, got: Any) -> tuple[float, str]:
-    """The largest difference of two nests of outputs, and what is wrong with it, if anything.
+def largest_difference(expected: Any, got: Any) -> tuple[float, str]:
+    """Return the largest difference of two nests of outputs, and what is wrong, if anything.
 
-    It is taken in parts of the largest finite value of each output. Shapes, dtypes and the places
-    of NaN and infinity must be the same.
+    It is relative to the largest finite value of each output. Shapes, dtypes and the positions of
+    NaN and infinity must be equal.
     """
     left, right = flat_outputs(expected), flat_outputs(got)
     if len(left) != len(right):
@@ -60,7 +60,7 @@ def _tensor_difference(a: torch.Tensor, b: torch.Tensor) -> tuple[float, str]:
     x, y = a.to(wide), b.to(wide)
     finite = torch.isfinite(x)
     if not torch.equal(finite, torch.isfinite(y)) or not torch.equal(x.isnan(), y.isnan()):
-        return 1.0, "has NaN or infinity in other places"
+        return 1.0, "has NaN or infinity at other positions"
     x, y = x[finite], y[finite]
     if x.numel() == 0:
         return 0.0, ""

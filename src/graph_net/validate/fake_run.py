@@ -1,4 +1,4 @@
-"""A graph run on tensors without values, and all that this tells."""
+"""A run of a graph on fake tensors: its specifications, their agreement, its operations."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from graph_net.graph.values import map_refs
 from graph_net.rewrite.split import last_reads
 
 RESHAPING = names(Trait.CHANGES_METADATA)
-"""Calls that change what an existing tensor looks like."""
+"""Calls that change the metadata of an existing tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The graph with every result known, its outputs without values, its operations.
+    """The graph with every result specified, its fake outputs, its operations.
 
-    ``disagreements`` are sentences on results that are not as the graph says.
+    ``disagreements`` are sentences on results that are not as the graph states.
     """
 
     graph: Graph
@@ -47,7 +47,7 @@ def walk(graph: Graph) -> Walk:
     symbols.symbols.update({symbol.name: symbol for symbol in graph.symbols})
     nodes, wrong, unknown = [], [], []
     calls = _Calls(graph)
-    values = {name: calls.shared(value) for name, value in values.items()}
+    values = {name: calls.share(value) for name, value in values.items()}
     with torch.no_grad(), mode:
         for position, node in enumerate(graph.nodes):
             try:
@@ -56,104 +56,103 @@ def walk(graph: Graph) -> Walk:
                 error.add_note(f"in node {node.name!r}, a call of {node.target}")
                 raise
             if node.result is None:
-                found = spec_of(value, symbols)
-                if found is None and value is not None:
+                spec = spec_of(value, symbols)
+                if spec is None and value is not None:
                     unknown.append(f"{node.name} ({node.target})")
-                nodes.append(replace(node, result=found))
+                nodes.append(replace(node, result=spec))
             else:
                 nodes.append(node)
                 if not agrees(graph, node.result, value):
-                    wrong.append(f"{node.name} ({node.target}) gives {_told(value)}")
+                    wrong.append(f"{node.name} ({node.target}) gives {_describe(value)}")
             values[node.name] = value
             for name in (node.name, *(ref.name for ref in node.refs)):
                 if last.get(name, -1) <= position:
                     values.pop(name, None)
         outputs = to_python(graph.output, values.__getitem__, device)
-    known = replace(graph, nodes=tuple(nodes), symbols=tuple(symbols.symbols.values()))
-    return Walk(known, outputs, calls.flops, tuple(wrong), tuple(unknown))
+    specified = replace(graph, nodes=tuple(nodes), symbols=tuple(symbols.symbols.values()))
+    return Walk(specified, outputs, calls.flops, tuple(wrong), tuple(unknown))
 
 
 class _Calls:
-    """Calls on tensors without values, each made once.
+    """Calls on fake tensors, cached.
 
-    What such a call gives depends on its target, on its constants and on what its tensors look
-    like, so tensors that look alike are one object and a call that comes again, as every call of a
-    repeated layer does, is looked up. A call that changes values changes nothing that is seen
-    here; where one changes what a tensor looks like, every call is made.
+    The result of such a call depends on its target, its constants and its tensors' metadata, so
+    tensors of equal metadata are one object, and a repeated call, as in a repeated layer, is looked
+    up. A call that changes values changes nothing here; in a graph where one changes metadata,
+    nothing is cached.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.flops = 0
         self._light: set[str] = set()
-        """Targets that cost no operations that are counted."""
+        """Targets without counted operations."""
         self._once = not any(base_name(node.target) in RESHAPING for node in graph.nodes)
         self._tensors: dict[tuple[Any, ...], torch.Tensor] = {}
-        self._known: dict[str, tuple[Any, int]] = {}
+        self._cache: dict[str, tuple[Any, int]] = {}
 
     def call(self, node: Node, values: Mapping[str, Any], device: torch.device) -> Any:
-        """What a call gives; its operations are counted."""
+        """Return the result of a call, and count its operations."""
         key = self._key(node, values)
-        if key in self._known:
-            value, flops = self._known[key]
+        if key in self._cache:
+            value, flops = self._cache[key]
         else:
-            made, flops = self._counted(node, values, device)
-            value = self.shared(made)
+            result, flops = self._call_counted(node, values, device)
+            value = self.share(result)
             if key:
-                self._known[key] = value, flops
+                self._cache[key] = value, flops
         self.flops += flops
         return value
 
-    def _counted(
+    def _call_counted(
         self, node: Node, values: Mapping[str, Any], device: torch.device
     ) -> tuple[Any, int]:
-        """What a call gives, and its operations.
+        """Return the result of a call, and its operations.
 
-        Counting takes apart what could hide a product, which costs several calls; a target that
-        cost nothing once is called as it is from then on.
+        Counting decomposes the call, which is slow; a target without operations is called directly
+        from then on.
         """
         if node.target in self._light:
             return call_node(node, values, device), 0
         with FlopCounterMode(display=False) as counter:
             value = call_node(node, values, device)
-        flops = _number(counter.get_total_flops())
+        flops = _flops_or_zero(counter.get_total_flops())
         if flops == 0:
             self._light.add(node.target)
         return value, flops
 
-    def shared(self, value: Any) -> Any:
-        """The value, its tensors replaced by the first ones that look the same."""
-        if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-            return type(value)(self.shared(item) for item in value)
-        if not self._once or not _plain(value):
+    def share(self, value: Any) -> Any:
+        """Return the value, its tensors replaced by the first ones of equal metadata."""
+        if type(value) in (tuple, list):
+            return type(value)(self.share(item) for item in value)
+        if not self._once or not _is_plain(value):
             return value
-        looks = (value.shape, value.stride(), value.storage_offset(), value.dtype, value.device)
-        return self._tensors.setdefault(looks, value)
+        metadata = (value.shape, value.stride(), value.storage_offset(), value.dtype, value.device)
+        return self._tensors.setdefault(metadata, value)
 
     def _key(self, node: Node, values: Mapping[str, Any]) -> str:
-        """What the result depends on; nothing where that cannot be told."""
+        """Return all that the result depends on; empty if unknown."""
         if not self._once:
             return ""
-        given = [values[ref.name] for ref in node.refs]
-        flat = [leaf for value in given for leaf in flat_outputs(value)]
-        if not all(_plain(leaf) or isinstance(leaf, (int, float)) for leaf in flat):
+        nests = [flat_outputs(values[ref.name]) for ref in node.refs]
+        flat = [leaf for leaves in nests for leaf in leaves]
+        if not all(_is_plain(leaf) or isinstance(leaf, (int, float)) for leaf in flat):
             return ""
-        # Shared tensors stay alive, so that an address tells them apart; 1, 1.0 and True differ.
-        seen = [id(leaf) if isinstance(leaf, torch.Tensor) else repr(leaf) for leaf in flat]
-        shape = [len(flat_outputs(value)) for value in given]
-        words = map_refs((node.args, node.kwargs), lambda ref: Ref("_"))
-        return repr((node.target, words, seen, shape))
+        # Shared tensors stay alive, so their addresses are unique; 1, 1.0 and True differ.
+        leaves = [id(leaf) if isinstance(leaf, torch.Tensor) else repr(leaf) for leaf in flat]
+        arguments = map_refs((node.args, node.kwargs), lambda ref: Ref("_"))
+        return repr((node.target, arguments, leaves, [len(nest) for nest in nests]))
 
 
-def _number(flops: Any) -> int:
-    """Operations as a number; none where a size decides that only a run tells."""
+def _flops_or_zero(flops: Any) -> int:
+    """Return operations as a number; 0 if they depend on a size known only in a run."""
     try:
         return int(flops)
     except GuardOnDataDependentSymNode:
         return 0
 
 
-def _plain(value: Any) -> bool:
-    """Whether a value is a tensor without values whose sizes are numbers."""
+def _is_plain(value: Any) -> bool:
+    """Whether a value is a fake tensor whose sizes are numbers."""
     return (
         isinstance(value, FakeTensor)
         and value.constant is None
@@ -163,7 +162,7 @@ def _plain(value: Any) -> bool:
 
 
 def agrees(graph: Graph, spec: Result, value: Any) -> bool:
-    """Whether a value is what its specification says; a size that only a run tells agrees."""
+    """Whether a value matches its specification; a size known only in a run matches any."""
     if isinstance(spec, TensorSpec):
         if not isinstance(value, torch.Tensor) or len(value.shape) != len(spec.shape):
             return False
@@ -171,8 +170,8 @@ def agrees(graph: Graph, spec: Result, value: Any) -> bool:
             return False
         sizes = spec.sizes(graph.bindings)
         return all(
-            isinstance(size, torch.SymInt) or size == known
-            for size, known in zip(value.shape, sizes, strict=True)
+            isinstance(size, torch.SymInt) or size == stored
+            for size, stored in zip(value.shape, sizes, strict=True)
         )
     if isinstance(spec, tuple):
         if not isinstance(value, (tuple, list)) or len(value) != len(spec):
@@ -181,7 +180,7 @@ def agrees(graph: Graph, spec: Result, value: Any) -> bool:
     return True
 
 
-def _told(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"{dtype_name(value.dtype)}{list(value.shape)}, not what is stored"
     return f"a {type(value).__name__}, not what is stored"

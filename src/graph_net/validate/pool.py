@@ -1,4 +1,4 @@
-"""Many graphs validated at once, each in a process that may die of it."""
+"""Validation of many graphs in parallel, each in a process that may die of it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from torch import nn
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
 from graph_net.isolate import Finished, Limits, Needs, Pool
-from graph_net.isolate.deaths import said_rubbish
-from graph_net.validate.checks import Validation, ValidationLimits, sentence
+from graph_net.isolate.deaths import wrote_garbage
+from graph_net.validate.checks import Validation, ValidationLimits, describe_error
 from graph_net.validate.report import (
     Requirement,
     RequirementResult,
@@ -27,12 +27,12 @@ from graph_net.validate.report import (
 
 @dataclass(frozen=True, slots=True)
 class ValidationItem:
-    """A graph to validate. ``load`` is called in the process that may die of it."""
+    """A graph to validate; ``load`` is called in a process that may die of it."""
 
     name: str
     load: Callable[[], Graph]
     reads: Path | None = None
-    """What it reads from, if not from memory."""
+    """The file or directory it reads, if any."""
 
 
 def validate_all(
@@ -42,19 +42,19 @@ def validate_all(
     limits: ValidationLimits | None = None,
     zoos: Callable[[str], Zoo] | None = None,
 ) -> Iterator[ValidationReport]:
-    """Verdicts in the order they are ready; one process a graph, ``jobs`` at a time.
+    """Yield verdicts in the order they are ready; one process per graph, ``jobs`` at a time.
 
-    With ``zoos``, which gives the zoo of a library, each graph is compared with its model too.
+    With ``zoos``, which returns the zoo of a library, each graph is also compared with its model.
     """
     budget, limits = budget or Limits.of(180, 10.0), limits or ValidationLimits()
     warm_up()
     pool = Pool(budget, jobs)
-    for done in pool.each(tasks, lambda task: _work(task, limits, zoos), _needs):
-        yield _verdict(done)
 
+    def needs(task: ValidationItem) -> Needs:
+        return Needs(reads=() if task.reads is None else (task.reads,))
 
-def _needs(task: ValidationItem) -> Needs:
-    return Needs(reads=() if task.reads is None else (task.reads,))
+    for done in pool.each(tasks, lambda task: _work(task, limits, zoos), needs):
+        yield _verdict_of(done)
 
 
 def warm_up() -> None:
@@ -75,7 +75,7 @@ def warm_up() -> None:
 def _work(
     task: ValidationItem, limits: ValidationLimits, zoos: Callable[[str], Zoo] | None
 ) -> Iterator[Any]:
-    """Yield the verdict as far as it is known, again and again."""
+    """Yield the verdict after each step."""
     torch.set_num_threads(1)
     try:
         graph = task.load()
@@ -83,7 +83,7 @@ def _work(
     except MemoryError:
         raise  # the pool says what the limit was
     except Exception as error:
-        yield _all_failed(task.name, sentence(error)).as_json()
+        yield _all_failed(task.name, describe_error(error)).as_json()
         return
     yield validation.verdict.as_json()
     for verdict in validation.steps():
@@ -97,13 +97,13 @@ def _work(
 def _with_model(
     verdict: ValidationReport, graph: Graph, zoos: Callable[[str], Zoo]
 ) -> ValidationReport:
-    from graph_net.validate.against_model import against_model
+    from graph_net.validate.against_model import compare_with_model
 
     start = time.monotonic()
     try:
-        part, wrong = against_model(graph, zoos(graph.provenance.library))
+        part, wrong = compare_with_model(graph, zoos(graph.provenance.library))
     except Exception as error:
-        return replace(verdict, model_reason=f"cannot be compared: {sentence(error)}")
+        return replace(verdict, model_reason=f"cannot be compared: {describe_error(error)}")
     return replace(
         verdict,
         model_difference=part,
@@ -112,25 +112,24 @@ def _with_model(
     )
 
 
-def _verdict(done: Finished[ValidationItem]) -> ValidationReport:
-    """What the last verdict says; what it lacks failed of what the process died of."""
+def _verdict_of(done: Finished[ValidationItem]) -> ValidationReport:
+    """Return the last verdict; requirements that it lacks failed of the process's death."""
     why = "" if done.death is None else done.death.reason
     if done.answer is None:
         return _all_failed(done.item.name, why)
     try:
         verdict = replace(verdict_from_json(done.answer), name=done.item.name)
     except (KeyError, TypeError, ValueError) as error:
-        return _all_failed(done.item.name, said_rubbish(error).reason)
+        return _all_failed(done.item.name, wrote_garbage(error).reason)
     if done.death is None:
         return verdict
-    met = {finding.requirement for finding in verdict.findings}
-    missing = [requirement for requirement in Requirement if requirement not in met]
-    if not missing:  # it was at the model
-        return replace(verdict, model_reason=why)
-    late_findings = tuple(
-        RequirementResult(requirement, State.FAILED, why) for requirement in missing
+    checked = {finding.requirement for finding in verdict.findings}
+    missing = tuple(
+        RequirementResult(r, State.FAILED, why) for r in Requirement if r not in checked
     )
-    return replace(verdict, findings=(*verdict.findings, *late_findings), seconds=done.seconds)
+    if not missing:  # it died in the comparison with the model
+        return replace(verdict, model_reason=why)
+    return replace(verdict, findings=(*verdict.findings, *missing), seconds=done.seconds)
 
 
 def _all_failed(name: str, why: str) -> ValidationReport:

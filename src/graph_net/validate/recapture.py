@@ -1,4 +1,4 @@
-"""The stored graph captured once more, from its FX form."""
+"""The re-capture of a stored graph, from its FX form."""
 
 from __future__ import annotations
 
@@ -17,37 +17,36 @@ SUM, MOVE = "torch.sym_sum", "aten.to."
 
 
 def recapture(graph: Graph) -> Graph:
-    """What is written down when a stored graph of ATen operators is captured once more.
+    """Capture a stored graph of ATen operators again.
 
-    The graph is traced, which costs half of an export. Where that does not give the same
-    structure, what ``torch.export`` makes of its FX form, with the same inputs in the same order,
-    has the last word.
+    The graph is traced, which costs half of an export. If that gives another structure,
+    ``torch.export`` of its FX form, with the same inputs in the same order, decides.
     """
     try:
         again = trace_graph(graph)
     except Exception:
         again = None
-    if again is not None and normal(again).structure == normal(graph).structure:
+    if again is not None and normalize(again).structure == normalize(graph).structure:
         return again
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     (again,) = capture(to_fx(graph), fake_inputs(graph, mode), ways=("export",)).graphs
     return again
 
 
-def normal(graph: Graph) -> Graph:
-    """The graph in a form that writing it down again does not change."""
-    return _same_tensors(_plain_sums(graph))
+def normalize(graph: Graph) -> Graph:
+    """Return the graph in a form that capturing does not change."""
+    return _merge_moves(_split_sums(graph))
 
 
-def _same_tensors(graph: Graph) -> Graph:
-    """The graph with a tensor that is moved to where and what it is called by its first name.
+def _merge_moves(graph: Graph) -> Graph:
+    """Replace the result of a ``to`` that changes nothing by its argument.
 
-    Such a call gives back the tensor itself, and tracing calls it by either name.
+    Such a call returns the tensor itself, and tracing uses either name.
     """
     specs = {entry.name: entry.spec for entry in graph.inputs}
     first: dict[str, Ref] = {}
 
-    def known(ref: Ref) -> Ref:
+    def resolve(ref: Ref) -> Ref:
         return first.get(ref.name, ref)
 
     nodes = []
@@ -55,14 +54,14 @@ def _same_tensors(graph: Graph) -> Graph:
         moved = node.args[0] if node.target.startswith(MOVE) and node.args else None
         copied = True in node.args or True in dict(node.kwargs).values()
         if isinstance(moved, Ref) and specs.get(moved.name) == node.result and not copied:
-            first[node.name] = known(moved)
+            first[node.name] = resolve(moved)
         specs[node.name] = node.result  # type: ignore[assignment]
-        nodes.append(node.with_refs(known))
-    return replace(graph, nodes=tuple(nodes), output=map_refs(graph.output, known))
+        nodes.append(node.with_refs(resolve))
+    return replace(graph, nodes=tuple(nodes), output=map_refs(graph.output, resolve))
 
 
-def _plain_sums(graph: Graph) -> Graph:
-    """The graph with sums of several sizes as sums of two: torch writes down either."""
+def _split_sums(graph: Graph) -> Graph:
+    """Return the graph with sums of several sizes as sums of two: torch writes either."""
     nodes: list[Node] = []
     for node in graph.nodes:
         terms = node.args[0] if node.target == SUM and node.args else ()
@@ -70,9 +69,9 @@ def _plain_sums(graph: Graph) -> Graph:
             nodes.append(node)
             continue
         first = terms[0]
-        for place, term in enumerate(terms[1:], 2):
-            last = place == len(terms)
-            name = node.name if last else f"{node.name}__{place}"
+        for number, term in enumerate(terms[1:], 2):
+            last = number == len(terms)
+            name = node.name if last else f"{node.name}__{number}"
             nodes.append(replace(node, name=name, target="operator.add", args=(first, term)))
             first = Ref(name)
     return replace(graph, nodes=tuple(nodes))

@@ -1,4 +1,4 @@
-"""What a validation says of a graph."""
+"""The report of a graph's validation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Requirement(Enum):
-    """What GraphNet's paper asks of a sample."""
+    """A requirement of GraphNet's paper for a sample."""
 
     RUNNABLE = "runnable"
     SERIALISABLE = "serialisable"
@@ -19,7 +19,7 @@ class Requirement(Enum):
 
 
 class State(Enum):
-    """How a requirement was met. ``FAKE``: on tensors without values, no more was asked for."""
+    """How a requirement was met. ``FAKE``: checked on fake tensors only."""
 
     PASSED = "passed"
     FAKE = "fake"
@@ -28,7 +28,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RequirementResult:
-    """Whether one requirement is met, and if it is not, why."""
+    """Whether one requirement is met, and why not."""
 
     requirement: Requirement
     state: State
@@ -37,11 +37,11 @@ class RequirementResult:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """All that was found of one graph.
+    """The findings about one graph.
 
     ``difference`` is the largest one between the stored graph's outputs and those of its re-capture
-    and of its pieces, on the same tensors, in parts of the largest output value; None where
-    nothing was run on values. ``model_difference`` is that to the model itself.
+    and of its pieces, on the same tensors, relative to the largest output value; None if nothing
+    was run on values. ``model_difference`` is that to the model itself.
     """
 
     name: str
@@ -62,16 +62,16 @@ class ValidationReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every requirement is met, and the model agrees where it was asked."""
+        """Whether every requirement is met, and the model agrees if it was compared."""
         whole = {finding.requirement for finding in self.findings} == set(Requirement)
         return whole and not self.failures and not self.model_reason
 
     def state(self, requirement: Requirement) -> State:
-        """How one requirement was met."""
+        """Return how one requirement was met."""
         return next(f.state for f in self.findings if f.requirement is requirement)
 
     def as_json(self) -> dict[str, Any]:
-        """The verdict for other programs."""
+        """Return the verdict for other programs."""
         return {
             "name": self.name,
             "ok": self.ok,
@@ -89,28 +89,28 @@ class ValidationReport:
 
 
 def verdict_from_json(tree: Mapping[str, Any]) -> ValidationReport:
-    """The verdict that ``as_json`` wrote."""
+    """Return the verdict that ``as_json`` wrote."""
     reasons = tree["reasons"]
     findings = tuple(
         RequirementResult(r, State(tree[r.value]), reasons.get(r.value, ""))
         for r in Requirement
         if r.value in tree
     )
-    words = "name structure difference model_difference model_reason flops seconds redundant_with"
-    plain = {word: tree[word] for word in words.split()}
-    return ValidationReport(findings=findings, notes=tuple(tree["notes"]), **plain)
+    names = "name structure difference model_difference model_reason flops seconds redundant_with"
+    fields = {name: tree[name] for name in names.split()}
+    return ValidationReport(findings=findings, notes=tuple(tree["notes"]), **fields)
 
 
-def with_redundancy(
+def mark_redundant(
     verdicts: Iterable[ValidationReport], known: Mapping[str, str] | None = None
 ) -> list[ValidationReport]:
-    """The verdicts by name, each with the first graph that has its structure, if there is one.
+    """Return the verdicts by name, each with the first other graph of its structure, if any.
 
-    ``known`` gives names for structures that graphs elsewhere have.
+    ``known`` maps structures of graphs elsewhere to their names.
     """
     first = dict(known or {})
-    told = []
+    marked = []
     for verdict in sorted(verdicts, key=lambda v: v.name):
         other = first.setdefault(verdict.structure, verdict.name) if verdict.structure else ""
-        told.append(replace(verdict, redundant_with="" if other == verdict.name else other))
-    return told
+        marked.append(replace(verdict, redundant_with="" if other == verdict.name else other))
+    return marked

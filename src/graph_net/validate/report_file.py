@@ -1,4 +1,4 @@
-"""Verdicts in a file, one a line as they come: a validation that was stopped goes on."""
+"""A file of verdicts, one per line, so that a stopped validation can resume."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from graph_net.validate.report import ValidationReport, verdict_from_json
 LONGEST_LINE = 1 << 20
 
 
-class Kept:
-    """A file of verdicts; those of graphs that are what they were need not be found again."""
+class VerdictFile:
+    """A file of verdicts; those of unchanged graphs are reused."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def verdicts(self, structures: Mapping[str, str]) -> list[ValidationReport]:
-        """The verdicts of the graphs with these names and structures; the last of each counts.
+        """Return the last verdict of each graph with one of these names and structures.
 
-        A line that is torn, as a killed writer leaves it, is passed over.
+        A damaged line, as a killed writer leaves it, is skipped.
         """
-        found: dict[str, ValidationReport] = {}
+        verdicts: dict[str, ValidationReport] = {}
         if not self.path.exists():
             return []
         for line in whole_lines(self.path, LONGEST_LINE):
@@ -32,10 +32,10 @@ class Kept:
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
             if verdict.structure and structures.get(verdict.name) == verdict.structure:
-                found[verdict.name] = verdict
-        return list(found.values())
+                verdicts[verdict.name] = verdict
+        return list(verdicts.values())
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> VerdictFile:
         self._lines = LineJournal(self.path, durable=False)
         return self
 
@@ -43,5 +43,5 @@ class Kept:
         self._lines.close()
 
     def add(self, verdict: ValidationReport) -> None:
-        """Keep a verdict."""
+        """Append a verdict."""
         self._lines.append(json.dumps(verdict.as_json()).encode())

@@ -32,7 +32,7 @@ from graph_net.programs.dataset.dataset import (
     split_of,
 )
 from graph_net.programs.dataset.stats import BEGIN, END, count, markdown
-from graph_net.programs.formats import Format, TuningError
+from graph_net.programs.formats import Format, ReadError
 from graph_net.programs.store.ingest import add_file
 from graph_net.programs.store.program_store import Labels
 from graph_net.programs.store.task_table import TaskStore
@@ -147,7 +147,7 @@ def test_tasks_that_fill_the_memory_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graph_net.programs.store.ingest.TASK_BYTES", 100)
-    with pytest.raises(TuningError, match="has tasks of more than"):
+    with pytest.raises(ReadError, match="has tasks of more than"):
         add_file(tmp_path, on_a_gpu(tmp_path / "a.jsonl.gz"), Format.COLLECTED, Labels())
     assert not list(tmp_path.glob("*.parquet"))
 
@@ -196,7 +196,7 @@ def test_splits_are_read_as_they_were_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", '{"cpu": {"train": "x"}}', '{"cpu": {"tests": []}}'])
 def test_splits_that_are_none_are_told(tmp_path: Path, text: str) -> None:
     (tmp_path / SPLITS).write_text(text)
-    with pytest.raises(TuningError, match="holds no splits"):
+    with pytest.raises(ReadError, match="holds no splits"):
         load_splits(tmp_path)
 
 

@@ -23,7 +23,7 @@ from graph_net.programs.features.feature_kinds import ANSOR_GPU, METASCHEDULE
 from graph_net.programs.features.feature_store import FeatureStore
 from graph_net.programs.features.pipeline import Making
 from graph_net.programs.features.training_batches import programs_by_key, training_batches
-from graph_net.programs.formats import Format, Place, TuningError
+from graph_net.programs.formats import Format, Place, ReadError
 from graph_net.programs.store.columns import COLUMNS
 from graph_net.programs.store.ingest import add_file
 from graph_net.programs.store.plain import PARAMETERS
@@ -251,12 +251,12 @@ def test_publishing_again_replaces_what_was_published(packed: Path, tmp_path: Pa
 
 def test_publishing_among_other_programs_is_refused(packed: Path, tmp_path: Path) -> None:
     add_file(tmp_path, packed / "a.jsonl", Format.COLLECTED, Labels())
-    with pytest.raises(TuningError, match=r"has programs of its own: delete programs-2-\w+\.parq"):
+    with pytest.raises(ReadError, match=r"has programs of its own: delete programs-2-\w+\.parq"):
         publish(packed, tmp_path)
 
 
 def test_a_directory_without_programs_is_not_published(tmp_path: Path) -> None:
-    with pytest.raises(TuningError, match="holds no programs"):
+    with pytest.raises(ReadError, match="holds no programs"):
         publish(tmp_path, tmp_path / "out")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from graph_net.corpus.marked_region import with_region
+from graph_net.corpus.marked_region import replace_region
 from graph_net.programs.collection.kernel_tasks import HELD_OUT, NETWORKS
 from graph_net.programs.dataset.card import FILE, card
 from graph_net.programs.dataset.dataset import digest, files, load_splits, platforms
@@ -59,7 +59,7 @@ def test_one_program_in_fifty_was_measured_twice(counted: list[Platform]) -> Non
 def test_its_card_its_page_and_its_splits_are_of_these_files(counted: list[Platform]) -> None:
     assert (PLACE / FILE).read_text("utf-8") == card(counted)
     page = (ROOT / "docs" / "programs.md").read_text("utf-8")
-    assert page == with_region(page, BEGIN, END, markdown(counted))
+    assert page == replace_region(page, BEGIN, END, markdown(counted))
     assert load_splits(PLACE) == {of.name: of.split for of in counted}
 
 

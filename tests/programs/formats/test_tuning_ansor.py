@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.programs.formats import ReadLimits, TuningError, read_ansor, write_ansor
+from graph_net.programs.formats import ReadError, ReadLimits, read_ansor, write_ansor
 from graph_net.programs.formats.outcome import FAILURES
 from graph_net.results import Stage, Symptom
 from programs.formats.tuning_samples import STEPS, ansor, costs, damages, lines, programs
@@ -99,7 +99,7 @@ def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"\n" * 1_000_000))
-    with pytest.raises(TuningError, match="more than 5000 bytes"):
+    with pytest.raises(ReadError, match="more than 5000 bytes"):
         list(read_ansor(path, ReadLimits(file_bytes=5000)))
 
 

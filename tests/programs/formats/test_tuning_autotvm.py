@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from graph_net.programs.formats import (
     Format,
-    TuningError,
+    ReadError,
     detect,
     read_ansor,
     read_autotvm,
@@ -148,8 +148,8 @@ def test_what_is_written_is_read_again(
 
 def test_programs_of_another_layout_or_format_are_not_written(tmp_path: Path) -> None:
     (other,) = programs(list(read_ansor(lines(tmp_path / "a", ansor()))))
-    with pytest.raises(TuningError, match="programs of autotvm, not ansor"):
+    with pytest.raises(ReadError, match="programs of autotvm, not ansor"):
         write_autotvm([other], io.BytesIO())
     kept = Program.from_log(Task("autotvm", '["conv2d",1,2]'), '{"e":[]}', (1.0,), None, "0.1")
-    with pytest.raises(TuningError, match="entities of a configuration"):
+    with pytest.raises(ReadError, match="entities of a configuration"):
         write_autotvm([kept], io.BytesIO())

@@ -15,8 +15,8 @@ from graph_net.programs.formats import (
     Damage,
     Format,
     Place,
+    ReadError,
     ReadLimits,
-    TuningError,
     detect,
     read_programs,
 )
@@ -53,17 +53,17 @@ def test_damaged_lines_at_the_start_are_looked_past(tmp_path: Path) -> None:
 def test_what_is_none_of_them_is_refused_with_their_names(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(data)
-    with pytest.raises(TuningError, match=r"is none of: .*Ansor records.*Kernel Tuner T4"):
+    with pytest.raises(ReadError, match=r"is none of: .*Ansor records.*Kernel Tuner T4"):
         detect(path)
 
 
 def test_archives_are_told_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(b"PK\x03\x04...")
-    with pytest.raises(TuningError, match="unpack it"):
+    with pytest.raises(ReadError, match="unpack it"):
         detect(path)
     path.write_bytes(b"\x1f\x8b")
-    with pytest.raises(TuningError, match="no whole gzip file"):
+    with pytest.raises(ReadError, match="no whole gzip file"):
         detect(path)
 
 
@@ -77,7 +77,7 @@ GOOD = {
 
 
 def read(folder: Path, kind: Format, data: bytes) -> None:
-    """Read a file; nothing but TuningError is raised and all that comes is sound."""
+    """Read a file; nothing but ReadError is raised and all that comes is sound."""
     lines(folder / "workload", ["123", "QQ=="])
     path = folder / "tuning_record"
     path.write_bytes(data)
@@ -94,7 +94,7 @@ def read(folder: Path, kind: Format, data: bytes) -> None:
             assert all(0 < cost < NEVER for cost in what.costs)
             json.loads(what.schedule)
             (what.task.workload + what.task.kernel + what.task.target + what.version).encode()
-    except TuningError as error:
+    except ReadError as error:
         assert str(error)  # noqa: PT017 - it may, or may not, be raised
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graph_net.programs.formats import (
     MetaScheduleWorkload,
-    TuningError,
+    ReadError,
     read_metaschedule,
     read_workloads,
     write_records,
@@ -83,7 +83,7 @@ def test_a_damaged_workload_keeps_its_number(tmp_path: Path) -> None:
 
 
 def test_records_without_their_workloads_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TuningError, match="needs the workloads of its database beside it"):
+    with pytest.raises(ReadError, match="needs the workloads of its database beside it"):
         list(read_metaschedule(lines(tmp_path / "database_tuning_record.json", meta())))
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_net.programs.formats import ReadLimits, TuningError, json_stream, read_t4, write_t4
+from graph_net.programs.formats import ReadError, ReadLimits, json_stream, read_t4, write_t4
 from graph_net.programs.formats.t4 import FAILURES
 from programs.formats.tuning_samples import costs, damages, json_values, programs, t4
 
@@ -100,7 +100,7 @@ def test_a_document_that_breaks_off_gives_what_it_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize("unit", ["fortnights", 5])
 def test_an_unknown_unit_is_refused(tmp_path: Path, unit: Any) -> None:
     path = document(tmp_path / "a", t4(), metadata={"timeunit": unit})
-    with pytest.raises(TuningError, match="a unit of time"):
+    with pytest.raises(ReadError, match="a unit of time"):
         list(read_t4(path))
 
 

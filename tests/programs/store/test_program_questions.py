@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from graph_net.programs.formats import Format, TuningError, read_ansor
+from graph_net.programs.formats import Format, ReadError, read_ansor
 from graph_net.programs.formats.columns import schedule_hashes
 from graph_net.programs.store import program_store as stored
 from graph_net.programs.store.ingest import add_file
@@ -98,9 +98,9 @@ def test_a_ranking_that_begins_with_failures_is_worth_nothing(store: ProgramStor
 
 
 def test_a_table_that_is_no_ranking_is_refused(store: ProgramStore) -> None:
-    with pytest.raises(TuningError, match="no column score"):
+    with pytest.raises(ReadError, match="no column score"):
         top_k(store, pa.table({"task": ["a"], "program": [1]}))
-    with pytest.raises(TuningError, match="no task of the ranking"):
+    with pytest.raises(ReadError, match="no task of the ranking"):
         top_k(store, pa.table({"task": ["a"], "program": [1], "score": [1.0]}))
 
 
@@ -144,13 +144,13 @@ def test_a_batch_has_the_columns_that_are_asked(many: ProgramStore) -> None:
 
 
 def test_a_wrong_condition_or_column_is_told(many: ProgramStore) -> None:
-    with pytest.raises(TuningError, match="Columns: source"):
+    with pytest.raises(ReadError, match="Columns: source"):
         list(batches(many, "nothing = 1"))
-    with pytest.raises(TuningError, match="no column nothing"):
+    with pytest.raises(ReadError, match="no column nothing"):
         list(batches(many, columns=("nothing",)))
-    with pytest.raises(TuningError, match="one question at a time"):
+    with pytest.raises(ReadError, match="give one statement at a time"):
         list(batches(many, "true); SELECT 1; SELECT (true"))
-    with pytest.raises(TuningError, match="disabled"):
+    with pytest.raises(ReadError, match="disabled"):
         list(batches(many, "line IN (SELECT 1 FROM read_text('/etc/hostname'))"))
 
 

@@ -18,7 +18,7 @@ from graph_net.cli.main import main
 from graph_net.programs.formats import (
     Format,
     Place,
-    TuningError,
+    ReadError,
     detect,
     read_ansor,
     read_programs,
@@ -188,5 +188,5 @@ def test_a_file_without_programs_is_an_error_in_several_processes(
 def test_programs_without_schedules_cannot_be_given_again(tmp_path: Path) -> None:
     path = lines(tmp_path / "a", ansor())
     add_file(tmp_path, path, Format.ANSOR, Labels(schedules=False))
-    with pytest.raises(TuningError, match="without schedules"):
+    with pytest.raises(ReadError, match="without schedules"):
         list(ProgramStore(tmp_path).programs())

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_net.isolate import Death, Ending, Limits, Needs, Sandbox, enter
-from graph_net.isolate.deaths import death_from, oom_kills, raised, said_rubbish
+from graph_net.isolate.deaths import death_from, oom_kills, raised, wrote_garbage
 from graph_net.isolate.fork import end, fork
 from graph_net.isolate.messages import BadMessage, Inbox, encode, text_of
 from graph_net.isolate.workdir import remove_tree
@@ -93,7 +93,7 @@ class CpuBench:
             yield from self._hear(process, reads)
             os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
         except BadMessage as error:
-            death = said_rubbish(error)
+            death = wrote_garbage(error)
         finally:
             os.close(reads)
             status = end(child)

@@ -12,7 +12,7 @@ from graph_net.graph import from_bytes
 from graph_net.programs.collection.collect import Collection
 from graph_net.programs.collection.collection_dir import Machine
 from graph_net.programs.collection.task import CollectedTask
-from graph_net.programs.formats import Damage, Place, TuningError
+from graph_net.programs.formats import Damage, Place, ReadError
 from graph_net.programs.formats.collected import read_collected
 from graph_net.programs.store.columns import LAYOUT
 from graph_net.programs.store.program_store import Labels, ProgramStore
@@ -40,7 +40,7 @@ def store(
     )
     if added.damaged:
         _, damage = added.examples[0]
-        raise TuningError(f"{added.damaged} lines of the journal are damaged: {damage.reason}")
+        raise ReadError(f"{added.damaged} lines of the journal are damaged: {damage.reason}")
     write_rows(output / f"tasks-{machine.name}.parquet", SCHEMA, list(_rows(tasks)))
     modules = [
         {"source": SOURCE.name, "workload": task.workload.hash, "module": task.workload.module}

@@ -14,10 +14,10 @@ from typing import Any
 
 from graph_net.graph import Graph, from_bytes, to_bytes
 from graph_net.isolate import Finished, Limits, Pool
-from graph_net.isolate.deaths import said_rubbish
+from graph_net.isolate.deaths import wrote_garbage
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.spaces import Workload
-from graph_net.store.atomic import written
+from graph_net.store.atomic import open_atomic
 from graph_net.store.files import read_bytes
 
 
@@ -88,7 +88,7 @@ class Extraction:
 
     def _keep(self, name: str, tasks: list[Any], failed: str) -> None:
         tree = {"network": name, "failed": failed, "tasks": tasks}
-        with written(self._file(name)) as file:
+        with open_atomic(self._file(name)) as file:
             file.write(json.dumps(tree).encode())
 
     def _file(self, name: str) -> Path:
@@ -122,9 +122,9 @@ def _believed(done: Finished[Any]) -> tuple[list[Any], str]:
     try:
         if all(task.network == done.item[0] for task in _tasks({"tasks": answers})):
             return answers, ""
-        return [], said_rubbish("tasks of another network").reason
+        return [], wrote_garbage("tasks of another network").reason
     except (TypeError, KeyError) as error:
-        return [], said_rubbish(error).reason[:500]
+        return [], wrote_garbage(error).reason[:500]
 
 
 def _tree(file: Path) -> Any:

@@ -16,7 +16,7 @@ from graph_net.isolate.messages import text_of
 from graph_net.measure.placement import Placement
 from graph_net.measure.protocol import MeasureLimits
 from graph_net.measure.server import Server
-from graph_net.measure.task import Surroundings
+from graph_net.measure.task import WorkerContext
 from graph_net.programs.collection.outcome import make_program
 from graph_net.programs.collection.plan import PendingProgram, schedule_key
 from graph_net.programs.spaces import Space, SpaceError, repeats_of
@@ -68,15 +68,15 @@ class Trial:
     def keep(self, workdir: Path) -> None:
         """Keep nothing: a trial has times alone."""
 
-    def run(self, around: Surroundings) -> bytes:
+    def run(self, context: WorkerContext) -> bytes:
         """Build beside others, then run alone; return the Program as JSON."""
-        clock, stage = around.clock, Stage.COMPILE
+        clock, stage = context.clock, Stage.COMPILE
         began = clock()
-        around.announce(stage, {})
+        context.announce(stage, {})
         placement = Placement(len(os.sched_getaffinity(0)))  # as it is before a runtime changes it
         try:
             built = self.space.build(self.program.schedule)
-            around.wait()
+            context.wait()
             stage = Stage.FIRST_RUN
             built.start_threads()
             with placement:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from graph_net.corpus.croissant import Edition, document, file_object, file_set
+from graph_net.corpus.croissant import Edition, file_object, file_set, make_document
 from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, kind_of, plain, schema_of
 from graph_net.programs.dataset.dataset import PATTERNS, digest, files, platforms
 
@@ -28,7 +28,9 @@ def croissant(folder: Path, described: str, version: str, published: str) -> str
             pattern = f"{name}/{PATTERNS[table]}"
             objects.append(file_set(whole, f"The {table} of {name}.", pattern))
             records.append(_records(f"{name}_{table}", whole, table, parts))
-    return document(Edition("graph-net-programs", described, version, published), objects, records)
+    return make_document(
+        Edition("graph-net-programs", described, version, published), objects, records
+    )
 
 
 def _records(name: str, source: str, table: str, parts: Sequence[Path]) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from graph_net.programs.formats import TuningError
+from graph_net.programs.formats import ReadError
 from graph_net.programs.view.overview import TaskSummary
 from graph_net.results import RecordError
 from graph_net.results.codec import read_as
@@ -30,7 +30,7 @@ def platforms(folder: Path) -> dict[str, Path]:
         if any(path.glob(PATTERNS["programs"]))
     }
     if not found:
-        raise TuningError(
+        raise ReadError(
             f"{folder} has no directory with programs in it: a data set is one for each platform"
         )
     return found
@@ -99,6 +99,6 @@ def load_splits(folder: Path) -> dict[str, Split]:
         trees = json.loads(read_text(file))
         return {name: read_as(Split, json.dumps(tree), "split") for name, tree in trees.items()}
     except FileNotFoundError as error:
-        raise TuningError(f"no {file}; `graph-net programs card` writes it") from error
+        raise ReadError(f"no {file}; `graph-net programs card` writes it") from error
     except (ValueError, AttributeError, RecordError) as error:
-        raise TuningError(f"{file} holds no splits: {error}") from error
+        raise ReadError(f"{file} holds no splits: {error}") from error

@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.programs.formats import TuningError
+from graph_net.programs.formats import ReadError
 from graph_net.programs.spaces import SpaceError
 from graph_net.programs.store.plain import NOTED, OPTIONAL, PARAMETERS, PLAIN, SCHEMA
 from graph_net.programs.store.program_store import ProgramStore
@@ -24,7 +24,7 @@ from graph_net.programs.triton.space import family_of
 from graph_net.programs.triton.target import Target
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
 from graph_net.results import Json, canonical
-from graph_net.store.atomic import written
+from graph_net.store.atomic import open_atomic
 from graph_net.store.sql import Sql
 
 SUBGRAPHS = "subgraphs"
@@ -52,9 +52,9 @@ def publish(source: Path, output: Path) -> int:
         output.mkdir(parents=True, exist_ok=True)
         part = output / f"{PLAIN.prefix}.parquet"
         if others := [other.name for other in ProgramStore(output).parts() if other != part]:
-            raise TuningError(f"{output} has programs of its own: delete {', '.join(others)} first")
+            raise ReadError(f"{output} has programs of its own: delete {', '.join(others)} first")
         tasks = summaries(connection)
-        with written(part) as file:
+        with open_atomic(part) as file:
             count = _write(file, connection, tasks)
     _copy(TaskStore(source).source(), TASKS, output / "tasks-plain.parquet")
     _copy(WorkloadStore(source).source(), WORKLOADS, output / "workloads-plain.parquet")
@@ -68,7 +68,7 @@ def _copy(source: Any, schema: pa.Schema, target: Path) -> None:
     """Write all parts of a table as one, if it has rows."""
     table = source if isinstance(source, pa.Table) else source.to_table()
     if len(table):
-        with written(target) as file:
+        with open_atomic(target) as file:
             pq.write_table(table.cast(schema), file, compression="zstd", compression_level=LEVEL)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from graph_net.corpus.marked_region import with_region
+from graph_net.corpus.marked_region import replace_region
 from graph_net.programs.dataset.columns import kind_of, schema_of
 from graph_net.programs.dataset.dataset import Split, files, platforms, split_of
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
@@ -163,7 +163,7 @@ def markdown(found: Sequence[Platform]) -> str:
 
 def with_statistics(page: str, found: Sequence[Platform]) -> str:
     """A page, what lies between its two marks made anew."""
-    return with_region(page, BEGIN, END, markdown(found))
+    return replace_region(page, BEGIN, END, markdown(found))
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from zipfile import BadZipFile
 
 from graph_net.isolate import Death, Finished
-from graph_net.isolate.deaths import said_rubbish
+from graph_net.isolate.deaths import wrote_garbage
 
 Found = TypeVar("Found")
 
@@ -32,4 +32,4 @@ def found_or_lost(done: Finished[Any], read: Callable[[bytes], Found]) -> Found 
     try:
         return read(done.answer)
     except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile) as error:
-        return Lost.to(said_rubbish(error))
+        return Lost.to(wrote_garbage(error))

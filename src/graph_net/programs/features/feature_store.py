@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from graph_net.programs.features.failures import Lost
 from graph_net.programs.features.feature_kinds import FeatureColumn, FeatureKind
-from graph_net.store.atomic import written
-from graph_net.store.files import matching
+from graph_net.store.atomic import open_atomic
+from graph_net.store.files import list_regular
 from graph_net.store.parquet_guard import STORE, Guarded
 
 Uint64s = NDArray[np.uint64]
@@ -39,7 +39,7 @@ class FeatureStore:
 
     def parts(self, kind: FeatureKind) -> list[Path]:
         """The files of a kind, of its present version alone; ParquetError where one is another."""
-        parts = matching(self.path, f"{kind.prefix}*.parquet")
+        parts = list_regular(self.path, f"{kind.prefix}*.parquet")
         Guarded(parts, kind.schema, limits=STORE)
         return parts
 
@@ -64,7 +64,7 @@ class FeatureStore:
         table = _table(kind, rows)
         keys = hashes(kind, [table[key] for key in kind.keys])
         name = blake2b(keys.tobytes(), digest_size=12).hexdigest()
-        with written(self.path / f"{kind.prefix}{name}.parquet") as file:
+        with open_atomic(self.path / f"{kind.prefix}{name}.parquet") as file:
             pq.write_table(table, file, compression="zstd", compression_level=LEVEL)
 
     def batches(self, kind: FeatureKind, rows: int = 4096) -> Iterator[pa.RecordBatch]:

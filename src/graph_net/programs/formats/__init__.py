@@ -19,7 +19,7 @@ from graph_net.programs.formats.metaschedule import (
 )
 from graph_net.programs.formats.t4 import read_t4, write_t4
 from graph_net.results import Program
-from graph_net.store.lines import DEFAULT_LIMITS, Damage, Place, ReadLimits, TuningError
+from graph_net.store.lines import DEFAULT_LIMITS, Damage, Place, ReadError, ReadLimits
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -28,8 +28,8 @@ __all__ = [
     "MetaScheduleWorkload",
     "Place",
     "ProgramColumns",
+    "ReadError",
     "ReadLimits",
-    "TuningError",
     "detect",
     "read_ansor",
     "read_ansor_blocks",
@@ -64,7 +64,7 @@ def read_programs(
             return read_t4(path, kernel, limits)
         case Format.COLLECTED:
             return read_collected(path, limits)
-    raise TuningError(f"{path} holds {kind}, which are no programs")
+    raise ReadError(f"{path} holds {kind}, which are no programs")
 
 
 def read_blocks(

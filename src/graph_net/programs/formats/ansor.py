@@ -39,7 +39,7 @@ def read_ansor(
 
 
 def read_line(line: bytes) -> Program:
-    """The program of a line; raises TuningError."""
+    """The program of a line; raises ReadError."""
     tree = fields(from_text(line), "a record")
     expect(tree.keys() == {"i", "r", "v"}, "the fields i, r and v")
     task, state = items(tree["i"], "an input", 2)

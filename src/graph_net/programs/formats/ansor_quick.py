@@ -38,8 +38,8 @@ from graph_net.store.lines import (
     Damage,
     Lines,
     Place,
+    ReadError,
     ReadLimits,
-    TuningError,
     read_chunks,
 )
 
@@ -130,11 +130,11 @@ class _Quick:
         for place, line in _places(chunk, lines, others):
             try:
                 if len(line) > self._limits.line_bytes:
-                    raise TuningError(self._limits.too_long().reason)
+                    raise ReadError(self._limits.too_long().reason)
                 if line and not line.isspace():
                     programs.append(read_line(line))
                     numbers.append(place.line)
-            except TuningError as error:
+            except ReadError as error:
                 damages.append((place, Damage(str(error))))
         if programs:
             blocks.append(block_of(numbers, programs))
@@ -230,7 +230,7 @@ def _skeleton_of(skeleton: bytes) -> bytes | None:
 def _read(line: bytes) -> Program | None:
     try:
         return read_line(line)
-    except TuningError:
+    except ReadError:
         return None
 
 

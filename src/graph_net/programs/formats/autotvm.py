@@ -17,8 +17,8 @@ from graph_net.store.lines import (
     DEFAULT_LIMITS,
     Damage,
     Place,
+    ReadError,
     ReadLimits,
-    TuningError,
     read_lines,
 )
 
@@ -44,7 +44,7 @@ def read_autotvm(
         elif not line.startswith(b"#"):
             try:
                 yield place, _program(fields(from_text(line), "a record"))
-            except TuningError as error:
+            except ReadError as error:
                 yield place, Damage(str(error))
 
 

@@ -16,8 +16,8 @@ from graph_net.store.lines import (
     DEFAULT_LIMITS,
     Damage,
     Place,
+    ReadError,
     ReadLimits,
-    TuningError,
     read_each,
 )
 
@@ -33,10 +33,10 @@ def _program(line: bytes) -> Program:
     try:
         program = program_from_json(line)
     except RecordError as error:
-        raise TuningError(str(error)) from error
+        raise ReadError(str(error)) from error
     for text in (program.schedule, program.task.details, program.extra):
         if text and to_text(from_text(text.encode())) != text:
-            raise TuningError("schedule, details and extra are canonical JSON")
+            raise ReadError("schedule, details and extra are canonical JSON")
     expect(len(program.costs) <= REPEATS, f"at most {REPEATS} repeats")
     expect((program.measured or 0.0) <= LATEST, "a date")
     return program
@@ -53,7 +53,7 @@ def device_of(path: Path) -> str:
 def _name(target: str) -> str:
     try:
         tree: Any = from_text(target.encode())
-    except TuningError:
+    except ReadError:
         return ""
     name = tree.get("name") if isinstance(tree, dict) else None
     return name if isinstance(name, str) else ""

@@ -13,8 +13,8 @@ from graph_net.programs.formats.values import from_text
 from graph_net.store.lines import (
     BROKEN_GZIP,
     DEFAULT_LIMITS,
+    ReadError,
     ReadLimits,
-    TuningError,
     open_stream,
     read_lines,
 )
@@ -37,12 +37,12 @@ class Format(StrEnum):
 
 
 def detect(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Format:
-    """The format of a file; raises TuningError, naming those there are, where it is none."""
+    """The format of a file; raises ReadError, naming those there are, where it is none."""
     try:
         with open_stream(path) as file:
             head = file.read(HEAD)
     except BROKEN_GZIP as error:
-        raise TuningError(f"{path} is no whole gzip file: {error}") from error
+        raise ReadError(f"{path} is no whole gzip file: {error}") from error
     if not head or _RECORD.match(head):
         return Format.RECORDS
     if _T4.match(head):
@@ -50,7 +50,7 @@ def detect(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Format:
     for _, line in islice(read_lines(path, limits), LINES):
         if isinstance(line, bytes) and (found := _of_line(line)) is not None:
             return found
-    raise TuningError(f"{path} is none of: {', '.join(Format)}")
+    raise ReadError(f"{path} is none of: {', '.join(Format)}")
 
 
 def _of_line(line: bytes) -> Format | None:
@@ -58,7 +58,7 @@ def _of_line(line: bytes) -> Format | None:
         return Format.AUTOTVM
     try:
         tree = from_text(line)
-    except TuningError:
+    except ReadError:
         return None
     if isinstance(tree, dict):
         return _of_object(tree)

@@ -16,8 +16,8 @@ from graph_net.store.lines import (
     BROKEN_GZIP,
     Damage,
     Place,
+    ReadError,
     ReadLimits,
-    TuningError,
     open_stream,
 )
 
@@ -42,7 +42,7 @@ def read_pieces(path: Path, limits: ReadLimits) -> Iterator[tuple[Place, JsonPie
             while not scan.done and (chunk := file.read(CHUNK)):
                 yield from scan.feed(chunk)
                 if scan.base > limits.file_bytes:
-                    raise TuningError(f"{path} has more than {limits.file_bytes} bytes")
+                    raise ReadError(f"{path} has more than {limits.file_bytes} bytes")
         except BROKEN_GZIP as error:
             yield scan.place(), Damage(f"the compressed data breaks off: {error}")
             return

@@ -20,8 +20,8 @@ from graph_net.store.lines import (
     DEFAULT_LIMITS,
     Damage,
     Place,
+    ReadError,
     ReadLimits,
-    TuningError,
     read_each,
 )
 
@@ -59,7 +59,7 @@ def workload_file(records: Path) -> Path:
     beside = records.with_name(records.name.replace(RECORDS, WORKLOADS))
     if beside == records or not beside.is_file():
         wanted = f"database_{WORKLOADS}.json"
-        raise TuningError(f"{records} needs the workloads of its database beside it ({wanted})")
+        raise ReadError(f"{records} needs the workloads of its database beside it ({wanted})")
     return beside
 
 
@@ -79,7 +79,7 @@ def _program(line: bytes, known: Sequence[str | None]) -> Program:
     trace, repeats, target, arguments = items(record, "a record's second item", 4)
     workload = known[index] if whole(index, "a workload", 1 << 31) < len(known) else None
     if workload is None:
-        raise TuningError(f"workload {index} is not in the database, or is damaged there")
+        raise ReadError(f"workload {index} is not in the database, or is damaged there")
     taken = costs(repeats)
     failed = any(cost >= NEVER for cost in taken)
     expect(failed or min(taken) >= SMALLEST, f"costs from {SMALLEST:g} seconds")

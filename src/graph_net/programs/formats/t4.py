@@ -25,7 +25,7 @@ from graph_net.programs.formats.values import (
     to_text,
 )
 from graph_net.results import Failure, Program, Stage, Symptom, Task
-from graph_net.store.lines import DEFAULT_LIMITS, Damage, Place, ReadLimits, TuningError
+from graph_net.store.lines import DEFAULT_LIMITS, Damage, Place, ReadError, ReadLimits
 
 NAME, VERSION = "t4", "1.0.0"
 FAILURES = {
@@ -63,7 +63,7 @@ def read_t4(
                 yield place, _program(fields(from_text(piece.data), "a result"), task, unit)
             elif not piece.list:
                 _check(fields(from_text(b"{" + piece.data + b"}"), "a member"))
-        except TuningError as error:
+        except ReadError as error:
             yield place, Damage(str(error))
 
 
@@ -106,7 +106,7 @@ def _date(value: Any) -> float | None:
     try:
         when = datetime.fromisoformat(text(value, "a time stamp"))
     except ValueError as error:
-        raise TuningError("expected a time stamp as ISO 8601 writes it") from error
+        raise ReadError("expected a time stamp as ISO 8601 writes it") from error
     return date((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
 
 
@@ -130,7 +130,7 @@ def _objective(measurements: list[dict[str, Any]]) -> tuple[float, ...]:
             unit = text(entry["unit"], "a unit of time")
             expect(unit in _PER_SECOND, "a time in a known unit")
             return _seconds([entry.get("value")], _PER_SECOND[unit])
-    raise TuningError("expected runtimes, or a measurement of time")
+    raise ReadError("expected runtimes, or a measurement of time")
 
 
 def write_t4(programs: Iterable[Program], file: IO[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""JSON out of bytes, and its values checked; everything that is wrong is a TuningError."""
+"""JSON out of bytes, and its values checked; everything that is wrong is a ReadError."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from graph_net.results import NEVER, canonical
 from graph_net.results.timing import SMALLEST
-from graph_net.store.lines import TuningError
+from graph_net.store.lines import ReadError
 
 DEPTH = 24
 """Brackets within brackets; the deepest real schedule has 6."""
@@ -20,7 +20,7 @@ LATEST = 253_402_300_799
 
 
 def _refuse(name: str) -> NoReturn:
-    raise TuningError(f"{name} is no number")
+    raise ReadError(f"{name} is no number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
@@ -31,26 +31,26 @@ def from_text(data: bytes) -> Any:
     try:
         return _DECODER.decode(data.decode())
     except UnicodeDecodeError as error:
-        raise TuningError(f"not UTF-8: {error.reason}") from error
+        raise ReadError(f"not UTF-8: {error.reason}") from error
     except json.JSONDecodeError as error:
         what = error.msg.removesuffix(" at")
-        raise TuningError(f"not JSON: {what} at character {error.pos}") from error
+        raise ReadError(f"not JSON: {what} at character {error.pos}") from error
     except RecursionError as error:
-        raise TuningError(f"more than {DEPTH} brackets within brackets") from error
-    except TuningError:
+        raise ReadError(f"more than {DEPTH} brackets within brackets") from error
+    except ReadError:
         raise
     except ValueError as error:  # an integer of thousands of digits
-        raise TuningError(f"not JSON: {str(error)[:80]}") from error
+        raise ReadError(f"not JSON: {str(error)[:80]}") from error
 
 
 def to_text(value: Any) -> str:
     """A value as canonical JSON, to be kept as text."""
     if not _shallow(value):
-        raise TuningError(f"more than {DEPTH} brackets within brackets")
+        raise ReadError(f"more than {DEPTH} brackets within brackets")
     try:
         return canonical(value)
     except ValueError as error:
-        raise TuningError("a number that is not finite") from error
+        raise ReadError("a number that is not finite") from error
 
 
 def _shallow(value: Any) -> bool:
@@ -71,7 +71,7 @@ def _shallow(value: Any) -> bool:
 def expect(holds: bool, what: str) -> None:
     """Raise unless something holds; ``what`` names what was expected."""
     if not holds:
-        raise TuningError(f"expected {what}")
+        raise ReadError(f"expected {what}")
 
 
 def text(value: Any, what: str) -> str:
@@ -80,7 +80,7 @@ def text(value: Any, what: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise TuningError(f"expected {what}, a text of whole characters") from error
+        raise ReadError(f"expected {what}, a text of whole characters") from error
     assert isinstance(value, str)
     return value
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
-from graph_net.corpus.readers import reading_pool
-from graph_net.programs.formats import Format, TuningError, read_blocks
+from graph_net.isolate import INHERITED, Ending, Limits, Pool, Raised
+from graph_net.programs.formats import Format, ReadError, read_blocks
 from graph_net.programs.formats.collected import device_of
 from graph_net.programs.store.program_store import ROW_GROUP, Added, Found, Labels, ProgramStore
 from graph_net.programs.store.task_table import TaskStore
 from graph_net.results import Program, Task
 from graph_net.store.parquet import source_hash
 
+LIMITS = Limits(seconds=7 * 86_400, memory_bytes=None)
+"""Of one file: none in practice."""
 TASK_BYTES = 256 << 20
 """Of the tasks of a collected file, which are in memory together."""
 
@@ -49,7 +50,7 @@ def _noting(found: Iterable[Found], directory: Path, path: Path) -> Iterator[Fou
                 tasks[task.hash] = task
                 size += len(task.details) + len(task.workload)
                 if size > TASK_BYTES:
-                    raise TuningError(f"{path} has tasks of more than {TASK_BYTES >> 20} MiB")
+                    raise ReadError(f"{path} has tasks of more than {TASK_BYTES >> 20} MiB")
         yield what
     TaskStore(directory).add(source_hash(path), path.name, tasks.values())
 
@@ -62,12 +63,11 @@ def add_files(
         for path, kind in files:
             yield path, kind, add_file(directory, path, kind, labels)
         return
-    with reading_pool(min(jobs, len(files)), __name__) as pool:
-        flying = {pool.submit(add_file, directory, *file, labels): file for file in files}
-        try:
-            for done in as_completed(flying):
-                yield *flying[done], done.result()
-        except BrokenProcessPool as error:
-            raise TuningError("a process that read a file was killed; try --jobs 1") from error
-        finally:
-            pool.shutdown(cancel_futures=True)
+    pool = Pool(LIMITS, min(jobs, len(files)), INHERITED)
+    for done in pool.each(files, lambda file: pickle.dumps(add_file(directory, *file, labels))):
+        if done.death is None:
+            yield *done.item, pickle.loads(done.answer)  # noqa: S301 - from a process of this program
+        elif done.death.ending is Ending.EXCEPTION:
+            raise ReadError(Raised(done.death).message)
+        else:
+            raise ReadError(f"{done.item[0]} cannot be read ({done.death}); try --jobs 1")

@@ -16,7 +16,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.programs.formats import Damage, Place, TuningError
+from graph_net.programs.formats import Damage, Place, ReadError
 from graph_net.programs.formats.columns import ProgramColumns, block_of, size_of
 from graph_net.programs.store.columns import (
     ENCODINGS,
@@ -38,8 +38,8 @@ from graph_net.results import (
     canonical,
     read_as,
 )
-from graph_net.store.atomic import written
-from graph_net.store.files import matching
+from graph_net.store.atomic import open_atomic
+from graph_net.store.files import list_regular
 from graph_net.store.parquet import source_hash
 from graph_net.store.sql import Sql
 
@@ -80,7 +80,7 @@ class ProgramStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files; raises where one has another layout or other columns."""
-        every = matching(self.path, "programs-*.parquet")
+        every = list_regular(self.path, "programs-*.parquet")
         for part in every:
             layout_of(part).present(part)
         return every
@@ -111,15 +111,15 @@ class ProgramStore:
         return (pq.read_schema(part).metadata or {}).get(LABELS) == _told(labels)
 
     def add(self, source: Path, found: Iterable[Found], labels: Labels) -> Added:
-        """Store what a reader finds in a file; raises TuningError where that is nothing."""
+        """Store what a reader finds in a file; raises ReadError where that is nothing."""
         return self.add_part(self.part(source), source, found, labels)
 
     def add_part(self, part: Path, source: Path, found: Iterable[Found], labels: Labels) -> Added:
         """The same where ``part(source)`` is known, which takes reading all of it."""
-        with written(part) as file:
+        with open_atomic(part) as file:
             added = _write(file, source.name, found, labels)
             if not added.programs:
-                raise TuningError(f"{source} has no program that can be read{_first(added)}")
+                raise ReadError(f"{source} has no program that can be read{_first(added)}")
         return added
 
     def create_view(self, connection: Sql) -> None:
@@ -149,20 +149,18 @@ class ProgramStore:
                     for row in found.fetchall():
                         fields = dict(zip(names, row, strict=True))
                         if fields["schedule"] is None:
-                            raise TuningError(f"{part} was ingested without schedules")
+                            raise ReadError(f"{part} was ingested without schedules")
                         if layout is PLAIN:
                             fields["extra"] = _ordered(fields["extra"])
                         yield fields["line"], _program(fields)
 
 
 def layout_of(part: Path) -> Layout:
-    """Return the layout of a file, which its name tells; raises TuningError for another."""
+    """Return the layout of a file, which its name tells; raises ReadError for another."""
     for layout in LAYOUTS.values():
         if part.name.startswith(layout.prefix):
             return layout
-    raise TuningError(
-        f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again"
-    )
+    raise ReadError(f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again")
 
 
 def _program(row: dict[str, Any]) -> Program:

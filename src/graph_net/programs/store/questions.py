@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from graph_net.programs.formats import TuningError
+from graph_net.programs.formats import ReadError
 from graph_net.programs.store.columns import COLUMNS
 from graph_net.programs.store.layout import Layout
 from graph_net.programs.store.program_store import ProgramStore, layout_of
@@ -107,7 +107,7 @@ def _score(connection: Sql, k: int) -> TopK:
         [k],
     ).fetchall()
     if not rows:
-        raise TuningError("no task of the ranking has a program that ran")
+        raise ReadError("no task of the ranking has a program that ran")
     networks = {name: least / taken for name, least, taken in rows}
     pooled = math.fsum(row[1] for row in rows) / math.fsum(row[2] for row in rows)
     return TopK(k, networks, math.fsum(networks.values()) / len(networks), pooled)
@@ -126,7 +126,7 @@ def batches(
     little is in memory; a schedule is put together only when its batch is due.
     """
     if unknown := sorted(set(columns) - set(COLUMNS)):
-        raise TuningError(f"no column {', '.join(unknown)}; there are {', '.join(COLUMNS)}")
+        raise ReadError(f"no column {', '.join(unknown)}; there are {', '.join(COLUMNS)}")
     draw = np.random.default_rng(seed)
     groups = [
         (part, number)
@@ -210,7 +210,7 @@ def _answer(connection: Sql, question: str) -> pa.Table:
     try:
         return connection.table(question)
     except SqlError as error:
-        raise TuningError(f"{error}. Columns: {', '.join(COLUMNS)}") from error
+        raise ReadError(f"{error}. Columns: {', '.join(COLUMNS)}") from error
 
 
 @contextmanager
@@ -224,4 +224,4 @@ def _connected(store: ProgramStore | None = None) -> Iterator[Sql]:
 
 def _require(given: pa.Schema, wanted: pa.Schema) -> None:
     if missing := sorted(set(wanted.names) - set(given.names)):
-        raise TuningError(f"a table has no column {', '.join(missing)}; it has {given.names}")
+        raise ReadError(f"a table has no column {', '.join(missing)}; it has {given.names}")

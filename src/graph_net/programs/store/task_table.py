@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from graph_net.programs.formats.values import HUGE
 from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
 from graph_net.results import Task, canonical
-from graph_net.store.atomic import written
-from graph_net.store.files import matching
+from graph_net.store.atomic import open_atomic
+from graph_net.store.files import list_regular
 from graph_net.store.parquet import arrow_source
 
 SCHEMA = pa.schema(
@@ -40,7 +40,7 @@ class TaskStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files, one a collection."""
-        return matching(self.path, "tasks-*.parquet")
+        return list_regular(self.path, "tasks-*.parquet")
 
     def source(self) -> Any:
         """All of it, for questions."""
@@ -93,6 +93,6 @@ def write_rows(target: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> N
     """A small table as one file; no file where it has no rows."""
     if not rows:
         return
-    with written(target) as file:
+    with open_atomic(target) as file:
         table = pa.Table.from_pylist(rows, schema=schema)
         pq.write_table(table, file, compression="zstd", compression_level=9)

@@ -11,9 +11,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graph_net.programs.formats import MetaScheduleWorkload, TuningError, read_workloads
-from graph_net.store.atomic import written
-from graph_net.store.files import matching
+from graph_net.programs.formats import MetaScheduleWorkload, ReadError, read_workloads
+from graph_net.store.atomic import open_atomic
+from graph_net.store.files import list_regular
 from graph_net.store.parquet import arrow_source, source_hash
 
 SCHEMA = pa.schema(
@@ -30,7 +30,7 @@ class WorkloadStore:
 
     def parts(self) -> list[Path]:
         """The Parquet files, one for each file they came from."""
-        return matching(self.path, "workloads-*.parquet")
+        return list_regular(self.path, "workloads-*.parquet")
 
     def source(self) -> Any:
         """All of it, for questions."""
@@ -41,10 +41,10 @@ class WorkloadStore:
         target = self.path / f"workloads-{source_hash(source)}.parquet"
         if target.is_file():
             return None
-        with written(target) as file:
+        with open_atomic(target) as file:
             counts = _write(file, source)
             if not counts[0]:
-                raise TuningError(f"{source} has no workload that can be read")
+                raise ReadError(f"{source} has no workload that can be read")
         return counts
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from graph_net.isolate import INHERITED, Ending, Finished, Limits, Sandbox
 from graph_net.isolate.lane import Lane
-from graph_net.isolate.workdir import temporary_place
+from graph_net.isolate.workdir import temporary_directory
 from graph_net.programs.collection.bench import Event, Problem
 from graph_net.programs.collection.outcome import make_program
 from graph_net.programs.collection.plan import PendingProgram, Turn
@@ -71,12 +71,12 @@ class CudaBench:
                 if not self.compiling.busy + self.measuring.busy:
                     return
                 wait(self.compiling.descriptors() + self.measuring.descriptors(), timeout=0.2)
-                for done in self.compiling.finished():
+                for done in self.compiling.take_finished():
                     if (failure := _failure(done, Stage.COMPILE)) is not None:
                         yield self._program(done.item, failure, {})
                     else:
                         ready.append(replace(done.item, compile_seconds=done.answer["compiled"]))
-                for done in self.measuring.finished():
+                for done in self.measuring.take_finished():
                     yield self._measured(done)
                 yield None
             yield Problem(f"{HOPELESS} measuring processes in a row ended without a result")
@@ -146,7 +146,7 @@ def open_cuda_bench(workload: Workload, jobs: int = 0) -> Iterator[CudaBench]:
     otherwise.
     """
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
-    with temporary_place("triton-") as folder:
+    with temporary_directory("triton-") as folder:
         # One directory for all processes: what is compiled in one is loaded by another.
         sandbox = Sandbox(folder, device="cuda")
         probed = ask_process(probe, "describe", 120, sandbox)
@@ -177,7 +177,7 @@ def ask_process(make: Make, item: Any, seconds: int, sandbox: Sandbox = INHERITE
     try:
         while True:
             wait(lane.descriptors(), timeout=0.5)
-            for done in lane.finished():
+            for done in lane.take_finished():
                 return done
     finally:
         lane.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from graph_net.programs.formats import TuningError
+from graph_net.programs.formats import ReadError
 
 if TYPE_CHECKING:
     from graph_net.store.sql import Sql
@@ -31,8 +31,8 @@ def find_task(connection: Sql, word: str) -> str:
         if len(chosen) == 1:
             return chosen[0][0]
         if chosen:
-            raise TuningError(f"{word!r} stands for {len(chosen)} tasks: {_listed(chosen)}")
-    raise TuningError(f"no task {word!r}; {_near(word, rows)}")
+            raise ReadError(f"{word!r} stands for {len(chosen)} tasks: {_listed(chosen)}")
+    raise ReadError(f"no task {word!r}; {_near(word, rows)}")
 
 
 def _listed(rows: list[Known]) -> str:

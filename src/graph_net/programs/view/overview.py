@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graph_net.programs.formats import TuningError
+from graph_net.programs.formats import ReadError
 from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.store.task_table import TaskStore
 from graph_net.programs.store.workload_table import WorkloadStore
@@ -77,7 +77,7 @@ def tables(records: Path) -> Iterator[Sql]:
     if not store.parts():
         within = sorted({str(part.parent) for part in records.glob("*/programs-*.parquet")})
         hint = f"there are some in {', '.join(within)}" if within else MAKES_SOME
-        raise TuningError(f"{records} holds no programs; {hint}")
+        raise ReadError(f"{records} holds no programs; {hint}")
     with Sql() as connection:
         store.create_view(connection)
         connection.register("tasks", TaskStore(records).source())
