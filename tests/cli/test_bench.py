@@ -116,7 +116,7 @@ def test_records_are_asked_in_sql(pack: Path, tmp_path: Path, cli: Cli) -> None:
     [
         ("SELECT * FROM read_csv('/etc/passwd')", "disabled"),
         ("SELECT lunch FROM records", "The tables are records (key"),
-        ("SELECT 1; SELECT 2", "one question"),
+        ("SELECT 1; SELECT 2", "one statement"),
     ],
 )
 def test_questions_see_the_records_alone(
@@ -134,7 +134,7 @@ def test_questions_see_the_records_alone(
     [
         (["--compilers", "lunch"], "unknown compiler 'lunch'"),
         (["--compilers", "eager[lunch=1]"], "no option 'lunch'"),
-        (["--compilers", "/nowhere.py:X"], "no file"),
+        (["--compilers", "/nowhere.py:X"], "does not exist"),
         (["--budget", "soon"], "not a duration"),
         (["--where", "lunch = 1"], "lunch"),
     ],

@@ -24,7 +24,7 @@ class Residual(nn.Module):
         return values + torch.relu(self.layer(values))
 
 
-class SegmentSum(nn.Module):
+class SegmentSumNetwork(nn.Module):
     """TenSet's MLP: each row encoded, summed over a program, two residual layers, a score."""
 
     def __init__(self, features: int, width: int) -> None:
@@ -41,7 +41,7 @@ class SegmentSum(nn.Module):
         return torch.as_tensor(self.head(summed)).squeeze(1)
 
 
-class Recurrent(nn.Module):
+class LstmNetwork(nn.Module):
     """The same encoder, and an LSTM over a program's rows in their order."""
 
     def __init__(self, features: int, width: int) -> None:
@@ -57,7 +57,7 @@ class Recurrent(nn.Module):
         return torch.as_tensor(self.head(last)).squeeze(1)
 
 
-class Attention(nn.Module):
+class AttentionNetwork(nn.Module):
     """TLP's: attention between a program's rows, such as the primitives of its schedule."""
 
     def __init__(self, features: int, width: int, heads: int = 4, layers: int = 2) -> None:

@@ -17,7 +17,7 @@ from graph_net.learn.cost_model import CostModel, Domain
 from graph_net.learn.learning_set import LearnError, LearningSet
 from graph_net.learn.losses import LOSSES
 from graph_net.learn.metrics import Floats, Ints, best_over_picked
-from graph_net.learn.networks import Attention, Recurrent, SegmentSum
+from graph_net.learn.networks import AttentionNetwork, LstmNetwork, SegmentSumNetwork
 from graph_net.store.files import read_bytes
 
 PART = "weights.safetensors"
@@ -191,21 +191,21 @@ class Mlp(_Neural):
     """TenSet's network: rows encoded and summed."""
 
     name = "mlp"
-    network = SegmentSum
+    network = SegmentSumNetwork
 
 
 class LstmModel(_Neural):
     """An LSTM over rows."""
 
     name = "lstm"
-    network = Recurrent
+    network = LstmNetwork
 
 
 class AttentionModel(_Neural):
     """Attention between rows, as TLP has over primitives."""
 
     name = "attention"
-    network = Attention
+    network = AttentionNetwork
     options: ClassVar[dict[str, Option]] = {
         **_Neural.options,
         "width": Option(64, least=8, most=2048),

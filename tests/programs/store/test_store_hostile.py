@@ -11,7 +11,7 @@ import pytest
 
 from graph_net.api.query import query
 from graph_net.programs.store.columns import SCHEMA
-from graph_net.programs.store.plain import PLAIN
+from graph_net.programs.store.plain_layout import PLAIN
 from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.store.questions import batches, best_by_task
 from graph_net.results import RecordError
@@ -68,7 +68,7 @@ def test_a_published_part_with_lists_without_end(tmp_path: Path) -> None:
 
 def test_a_published_part_that_is_no_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / PLAIN_NAME).write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(RecordError, match=f"{PLAIN_NAME} is no Parquet file"):
+    with pytest.raises(RecordError, match=f"{PLAIN_NAME} is not a Parquet file"):
         ProgramStore(tmp_path).parts()
 
 

@@ -146,7 +146,7 @@ def test_a_task_is_code_where_its_space_is_known(tmp_path: Path) -> None:
 def test_a_schedule_that_is_none_of_the_space_is_told(tmp_path: Path) -> None:
     odd = Program.from_log(sleeping(tiles=1), tile(5), (1e-6,))
     found = listing_of(view_of(kept(tmp_path / "records", [odd]), "sleep1"))
-    assert "no tile" in found.note
+    assert "not a tile" in found.note
     assert found.best.steps == "tile = 5"
 
 

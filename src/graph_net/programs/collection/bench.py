@@ -12,7 +12,7 @@ from graph_net.results import Json, Program
 
 
 @dataclass(frozen=True)
-class Problem:
+class LostTurn:
     """Why a turn, or all that follow, ended without programs."""
 
     text: str
@@ -20,7 +20,7 @@ class Problem:
     """The hash of the workload that is to blame, and is left out from now on; empty: none is."""
 
 
-Event = Program | Problem | None
+Event = Program | LostTurn | None
 """What a bench reports; None while nothing is finished, so that the caller can look at clocks."""
 
 

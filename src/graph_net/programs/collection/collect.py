@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from graph_net.programs.collection.bench import Bench, Problem
+from graph_net.programs.collection.bench import Bench, LostTurn
 from graph_net.programs.collection.journal import ProgramJournal
 from graph_net.programs.collection.outcome import with_extra
 from graph_net.programs.collection.plan import Turn, Wanted
@@ -72,7 +72,7 @@ class Collection:
                         if self.journal.add(program):
                             device = {}
                         yield program
-                    elif isinstance(event, Problem):
+                    elif isinstance(event, LostTurn):
                         self._note(event)
                     if time.monotonic() > until:
                         return
@@ -89,7 +89,7 @@ class Collection:
     def _turn(self, task: CollectedTask, number: int) -> Turn:
         return Turn(task, number, self.wanted, self.journal.outcomes[task.workload.hash])
 
-    def _note(self, problem: Problem) -> None:
+    def _note(self, problem: LostTurn) -> None:
         if problem.task:
             self._set_failed({**self._failed, problem.task: problem.text})
         else:

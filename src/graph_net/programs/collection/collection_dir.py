@@ -16,7 +16,7 @@ FILE, JOURNAL = "machine.json", "programs.jsonl"
 
 
 @dataclass(frozen=True)
-class Machine:
+class CollectionMachine:
     """What programs were drawn for and measured on: the same in all of a directory."""
 
     device: Mapping[str, str]
@@ -31,15 +31,17 @@ class Machine:
         return f"{canonical(dict(self.device))}, threads {threads}"
 
 
-def claim(work: Path, device: Mapping[str, Json]) -> Machine:
+def claim(work: Path, device: Mapping[str, Json]) -> CollectionMachine:
     """Return the machine of a directory, which is this one; ValueError where it is another."""
     file = work / FILE
-    here = Machine({key: str(value) for key, value in device.items()}, secrets.token_hex(16), True)
+    here = CollectionMachine(
+        {key: str(value) for key, value in device.items()}, secrets.token_hex(16), True
+    )
     if not file.exists():
         work.mkdir(parents=True, exist_ok=True)
         write_text(file, json.dumps(asdict(here)))
         return here
-    known = read_as(Machine, read_text(file), f"machine ({file})")
+    known = read_as(CollectionMachine, read_text(file), f"machine ({file})")
     if replace(known, name=here.name) != here:
         raise ValueError(f"{work} is of {known}, and this is {here}: name another --work")
     return known

@@ -20,7 +20,7 @@ from graph_net.isolate.fork import end, fork
 from graph_net.isolate.messages import BadMessage, Inbox, encode, text_of
 from graph_net.isolate.workdir import remove_tree
 from graph_net.measure.device import cpu_name
-from graph_net.programs.collection.bench import Event, Problem
+from graph_net.programs.collection.bench import Event, LostTurn
 from graph_net.programs.collection.collect import Collection
 from graph_net.programs.collection.collection_dir import JOURNAL
 from graph_net.programs.collection.drawn_schedules import DrawnSchedules
@@ -117,10 +117,10 @@ class CpuBench:
         return DrawnSchedules(self.work / "samples" / name, seed)
 
 
-def _problem(workload: Any, death: Death) -> Problem:
+def _problem(workload: Any, death: Death) -> LostTurn:
     """Blame a task for the death of its process, unless somebody killed it."""
     text = f"{workload.name}: the process of its space ended: {death}"
-    return Problem(text, "" if death.ending is Ending.KILLED else workload.hash)
+    return LostTurn(text, "" if death.ending is Ending.KILLED else workload.hash)
 
 
 def _event(process: TurnProcess, message: dict[str, Any], blob: bytes) -> Event:
@@ -131,7 +131,7 @@ def _event(process: TurnProcess, message: dict[str, Any], blob: bytes) -> Event:
             case "samples":
                 process.samples.add(blob)
             case "failed":
-                return Problem(clean_text(str(message["why"]))[:1000], workload.hash)
+                return LostTurn(clean_text(str(message["why"]))[:1000], workload.hash)
             case "record":
                 program = program_from_json(blob)
                 if program.task.workload != workload.hash:

@@ -10,7 +10,7 @@ from typing import Any
 from graph_net.corpus.pack import PackWriter
 from graph_net.graph import from_bytes
 from graph_net.programs.collection.collect import Collection
-from graph_net.programs.collection.collection_dir import Machine
+from graph_net.programs.collection.collection_dir import CollectionMachine
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.formats import Damage, Place, ReadError
 from graph_net.programs.formats.collected import read_collected
@@ -26,7 +26,7 @@ SUBGRAPHS = "subgraphs"
 
 
 def store(
-    collection: Collection, machine: Machine, tasks: Sequence[CollectedTask], output: Path
+    collection: Collection, machine: CollectionMachine, tasks: Sequence[CollectedTask], output: Path
 ) -> int:
     """Write everything a collection has of these tasks; return how many programs that is.
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from graph_net.corpus.card import DESCRIPTIONS as OF_GRAPHS
 from graph_net.corpus.columns import SCHEMA as GRAPHS
 from graph_net.programs.store.columns import PACKED
-from graph_net.programs.store.plain import PARAMETERS, PLAIN
+from graph_net.programs.store.plain_layout import PARAMETERS, PLAIN
 from graph_net.programs.store.program_store import layout_of
 from graph_net.programs.store.task_table import SCHEMA as TASKS
 from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS

@@ -27,7 +27,7 @@ from graph_net.programs.store.columns import (
     table_of,
 )
 from graph_net.programs.store.layout import Layout
-from graph_net.programs.store.plain import PLAIN
+from graph_net.programs.store.plain_layout import PLAIN
 from graph_net.results import (
     Device,
     Failure,

@@ -18,7 +18,7 @@ from typing import Any
 from graph_net.isolate import INHERITED, Ending, Finished, Limits, Sandbox
 from graph_net.isolate.lane import Lane
 from graph_net.isolate.workdir import temporary_directory
-from graph_net.programs.collection.bench import Event, Problem
+from graph_net.programs.collection.bench import Event, LostTurn
 from graph_net.programs.collection.outcome import make_program
 from graph_net.programs.collection.plan import PendingProgram, Turn
 from graph_net.programs.collection.task import CollectedTask
@@ -79,7 +79,7 @@ class CudaBench:
                 for done in self.measuring.take_finished():
                     yield self._measured(done)
                 yield None
-            yield Problem(f"{HOPELESS} measuring processes in a row ended without a result")
+            yield LostTurn(f"{HOPELESS} measuring processes in a row ended without a result")
         finally:
             self.compiling.stop()
             self.measuring.stop()
