@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -22,13 +23,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines are shared and slow at times; how long a test takes never decides whether it passes.
+# HYPOTHESIS_PROFILE=thorough draws many more examples, and others each time.
 settings.register_profile(
     "shared",
     deadline=None,
+    max_examples=60,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.load_profile("shared")
+settings.register_profile(
+    "thorough", settings.get_profile("shared"), max_examples=1000, derandomize=False
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shared"))
 
 
 @pytest.fixture(autouse=True)
