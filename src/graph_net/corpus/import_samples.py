@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,22 @@ class SampleResult:
     row: dict[str, Any] | None = None
     reason: str = ""
     sample_bytes: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON: a process that reads samples is not trusted with more."""
+        row = self.row and {**self.row, "graph": b64encode(self.row["graph"]).decode()}
+        return {
+            "name": self.name,
+            "row": row,
+            "reason": self.reason,
+            "sample_bytes": self.sample_bytes,
+        }
+
+    @staticmethod
+    def from_json(tree: dict[str, Any]) -> SampleResult:
+        """Return the result that ``to_json`` described."""
+        row = tree["row"] and {**tree["row"], "graph": b64decode(tree["row"]["graph"])}
+        return SampleResult(tree["name"], row, tree["reason"], tree["sample_bytes"])
 
 
 Reader = Callable[[str, str], SampleResult]
@@ -95,20 +111,20 @@ def read_directories(
         yield from (read(name, path) for name, path in items)
         return
 
-    def work(sample: tuple[str, str]) -> bytes:
-        return pickle.dumps(read(*sample))
+    def work(sample: tuple[str, str]) -> dict[str, Any]:
+        return read(*sample).to_json()
 
     pool = Pool(LIMITS, jobs, INHERITED)
     chunks = (tuple(items[start : start + BATCH]) for start in range(0, len(items), BATCH))
     lost: list[tuple[str, str]] = []
     for done in pool.batches(Batch(lambda: work, chunk) for chunk in chunks):
         if done.death is None:
-            yield pickle.loads(done.answer)  # noqa: S301 - from a process of this program
+            yield SampleResult.from_json(done.answer)
         else:
             lost.append(done.item)
     for done in pool.each(lost, work):
         if done.death is None:
-            yield pickle.loads(done.answer)  # noqa: S301 - from a process of this program
+            yield SampleResult.from_json(done.answer)
         else:
             yield SampleResult(done.item[0], reason=_reason_of(done.death))
 

@@ -61,13 +61,17 @@ class Domain:
             len(data),
         )
 
-    def objections(self, data: LearningSet) -> list[str]:
-        """Say what of ``data`` is outside; raise LearnError where features are other ones."""
+    def check_columns(self, data: LearningSet) -> None:
+        """Raise LearnError where ``data`` has other features than were learned from."""
         if data.columns != self.columns:
             raise LearnError(
                 f"the model has learned from {_shorten(self.columns)}, "
-                f"and was asked about {_shorten(data.columns)}"
+                f"and was asked about {_shorten(data.columns)}: compute the features it knows"
             )
+
+    def objections(self, data: LearningSet) -> list[str]:
+        """Say what of ``data`` is outside; raise LearnError where features are other ones."""
+        self.check_columns(data)
         said = []
         for word, learned, asked in (
             ("operators", self.kinds, {task.kind for task in data.tasks}),

@@ -93,7 +93,7 @@ class _Neural(CostModel):
             self._module.load_state_dict(kept)
 
     def predict(self, data: LearningSet) -> Floats:
-        self.learned().objections(data)
+        self.learned().check_columns(data)
         self._module.eval()
         parts = []
         with _few_threads(data), torch.inference_mode():

@@ -7,6 +7,7 @@ to them as the sum and the greatest of each column.
 from __future__ import annotations
 
 import importlib
+from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -52,7 +53,7 @@ class _Trees(CostModel):
         self.domain = Domain.of(data)
 
     def predict(self, data: LearningSet) -> Floats:
-        self.learned()
+        self.learned().check_columns(data)
         return np.asarray(self._scores(pool_rows(data)), np.float64)
 
     @property
@@ -84,17 +85,17 @@ class _Trees(CostModel):
         except ImportError as error:
             raise LearnError(f"{self.name} is not installed: pip install {self.needs}") from error
 
-    def _train(self, rows: Features, targets: Floats, groups: list[Ints]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _train(self, rows: Features, targets: Floats, groups: list[Ints]) -> None: ...
 
-    def _scores(self, rows: Features) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _scores(self, rows: Features) -> Any: ...
 
-    def _text(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _text(self) -> str: ...
 
-    def _read(self, text: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, text: str) -> None: ...
 
 
 class LightGbm(_Trees):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.triton.cuda_bench import CudaBench
 from graph_net.results import RecordError
 from programs.triton.some_kernels import TASKS
-from programs.triton.triton_collecting import bench_of, good, programs
+from programs.triton.triton_collecting import bench_of, programs, stop_the_clock_at
 
 BARE = """
 import runpy, sys
@@ -99,20 +98,16 @@ def test_what_a_bundle_measured_is_ingested(
 def test_the_end_of_its_time_ends_it_and_leaves_a_whole_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(program: object) -> dict[str, object]:
-        time.sleep(0.2)
-        return good(program)  # type: ignore[arg-type]
-
     @contextmanager
     def opened(workload: object, jobs: int) -> Iterator[CudaBench]:
-        yield bench_of(measure=slow)
+        yield bench_of()
 
     monkeypatch.setattr(bundle, "open_cuda_bench", opened)
     write_bundle(tmp_path / "programs.zip", TASKS, Wanted(50))
-    seconds = str(bundle.RESERVE + 1)
-    words = ["-o", str(tmp_path / "out.jsonl.gz"), "--seconds", seconds]
-    assert main(str(tmp_path / "programs.zip"), words) == 0
-    assert 0 < len(programs(tmp_path / "out.jsonl.gz")) < 300
+    path = tmp_path / "out.jsonl.gz"
+    stop_the_clock_at(path, monkeypatch)
+    assert main(str(tmp_path / "programs.zip"), ["-o", str(path), "--seconds", "60"]) == 0
+    assert 0 < len(programs(path)) < 300
 
 
 @pytest.mark.parametrize("change", [{"wanted": {}}, {"tasks": [{"workload": 1}]}, {"more": 1}])

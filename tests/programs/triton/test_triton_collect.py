@@ -33,6 +33,7 @@ from programs.triton.triton_collecting import (
     good,
     is_first,
     programs,
+    stop_the_clock_at,
 )
 
 
@@ -104,7 +105,7 @@ def test_a_compiler_that_hangs_costs_one_program(tmp_path: Path) -> None:
             time.sleep(600)
         return compiles(program)
 
-    collect(tmp_path / "out.jsonl.gz", compile=hangs, limit=1)
+    collect(tmp_path / "out.jsonl.gz", compile=hangs, limit=5)
     assert len(programs(tmp_path / "out.jsonl.gz")) == 18
     (failure,) = failures(tmp_path / "out.jsonl.gz")
     assert (failure.stage, failure.symptom) == (Stage.COMPILE, Symptom.TIMEOUT)
@@ -228,13 +229,11 @@ def test_data_that_does_not_fit_lets_go_of_the_rest() -> None:
     assert cache.load(TASKS[0].workload) != first
 
 
-def test_the_end_of_its_time_ends_it(tmp_path: Path) -> None:
-    def slow(program: PendingProgram) -> dict[str, Any]:
-        time.sleep(0.2)
-        return good(program)
-
-    collect(tmp_path / "out.jsonl.gz", measure=slow, seconds=1.0, each=50)
-    assert 0 < len(programs(tmp_path / "out.jsonl.gz")) < 300
+def test_the_end_of_its_time_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.jsonl.gz"
+    stop_the_clock_at(path, monkeypatch)
+    collect(path, seconds=1.0, each=50)
+    assert 0 < len(programs(path)) < 300
 
 
 def test_the_best_time_so_far_is_passed_on(tmp_path: Path) -> None:
