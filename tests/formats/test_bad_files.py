@@ -132,7 +132,7 @@ METAS = {
     "bounds the wrong way round": ({"min_val": "3.0", "max_val": "1.0"}, OF_X),
     "whole bounds the wrong way round": (
         {"dtype": '"torch.int64"', "min_val": "3", "max_val": "1"}, OF_X),
-    "a bound that is no number": (
+    "a bound that is not a number": (
         {"dtype": '"torch.int64"', "min_val": "0", "max_val": "float('nan')"}, OF_X),
     "an infinite bound": (
         {"dtype": '"torch.int64"', "min_val": "0", "max_val": "float('inf')"}, OF_X),

@@ -54,7 +54,7 @@ FIELDS: dict[str, tuple[dict[str, str], Recipe]] = {
     "data": ({"data": "[0.5, -1, 2, 1e-3, 4.0, 5]"}, Literal((0.5, -1.0, 2.0, 1e-3, 4.0, 5.0))),
     "data before all else": (
         {"data": "[1.0] ", "shape": "[1]", "min_val": "7.0", "std": "0.0"}, Literal((1.0,))),
-    "data that is no number": (
+    "data that is not a number": (
         {"data": '[float("nan"), -inf, inf]', "shape": "[3]"}, Literal((NAN, -INF, INF))),
     "data of no dimension": ({"data": "[3.5]", "shape": "[]"}, Literal((3.5,))),
     "data without a list": ({"data": "3.5", "shape": "[]"}, Literal((3.5,))),

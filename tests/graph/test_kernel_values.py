@@ -47,7 +47,7 @@ TRUSTED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "a scale of nearly nothing": ("aten.upsample_nearest2d.default", (IMAGE, [8, 8], 1e-40, None)),
     "a scale for other sizes": ("aten._upsample_bilinear2d_aa.default",
                                 (IMAGE, [100, 3], False, 1.7, 0.75)),
-    "a place that is no number": (
+    "a place that is not a number": (
         "aten.grid_sampler_2d_backward.default",
         (ones(1, 1, 2, 2), IMAGE, GRID * math.nan, 0, 1, False, [True, True]),
     ),

@@ -59,7 +59,7 @@ DAMAGED = {
     "junk": (bytes(range(128, 256)), "not UTF-8"),
     "another kind of value": (b"[1, 2]", "an object"),
     "a field too few": (b'{"i": [], "r": []}', "i, r and v"),
-    "NaN": (ansor(r=[[float("nan")], 0, 1, 5]), "NaN is no number"),
+    "NaN": (ansor(r=[[float("nan")], 0, 1, 5]), "NaN is not a number"),
     "infinity": (b'{"i": 1e999, "r": 0, "v": ""}', "an input"),
     "an infinite cost": (json.dumps(ansor()).replace("0.25", "1e999").encode(), "a cost"),
     "a negative cost": (ansor(r=[[-1.0], 0, 1, 5]), "a cost"),

@@ -63,7 +63,7 @@ def test_archives_are_told_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="unpack it"):
         detect(path)
     path.write_bytes(b"\x1f\x8b")
-    with pytest.raises(ReadError, match="no whole gzip file"):
+    with pytest.raises(ReadError, match="not a complete gzip file"):
         detect(path)
 
 

@@ -62,7 +62,7 @@ def test_an_invalid_configuration_is_a_failure(tmp_path: Path, word: str) -> Non
     [
         (t4(invalidity="odd"), "a known invalidity"),
         (t4(configuration=5), "a configuration, an object"),
-        (t4(times={"runtimes": [float("nan")]}), "NaN is no number"),
+        (t4(times={"runtimes": [float("nan")]}), "NaN is not a number"),
         (t4(times={"runtimes": [-1.0]}), "a run's time"),
         (t4(times={"runtimes": 1}), "runtimes, a list"),
         (t4(times={"compilation": "long"}), "times.compilation"),

@@ -156,7 +156,7 @@ class TurnProcess:
         return PATIENCE + int(2 * self.turn.wanted.turn * each)
 
     def live(self, folder: Path, writes: int) -> None:
-        """Run the turn, with ``place`` alone to write to."""
+        """Run the turn, with ``folder`` alone to write to."""
         # It holds the workers of its trials, and looks after them in /proc.
         needs = Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
         enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, needs), writes)

@@ -22,7 +22,7 @@ MOST_TASKS = 10
 
 @dataclass(frozen=True)
 class Network:
-    """A graph of the corpus as it is measured: at this dtype, so many times its own batch."""
+    """A graph of the corpus as it is measured: at this dtype, at a multiple of its own batch."""
 
     graph: str
     batch: int

@@ -28,7 +28,7 @@ class Wanted:
     seed: int = 0
     turn: int = 32
     repeated: int = 50
-    """One program in so many is measured twice; 0: none is."""
+    """One program in this many is measured twice; 0 for none."""
 
     @property
     def turns(self) -> int:

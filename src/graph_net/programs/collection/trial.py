@@ -32,7 +32,7 @@ from graph_net.results import (
 from graph_net.results.signature import clean_text, message_of, signature_of
 
 COMPILE_SECONDS, RUN_SECONDS = 15.0, 5.0
-"""TenSet's limits: a schedule that compiles longer never ends, one that runs longer is no good."""
+"""TenSet's limits: a schedule that compiles longer never ends, a slower one is not worth timing."""
 
 
 def trial_limits() -> MeasureLimits:

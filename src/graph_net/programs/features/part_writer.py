@@ -1,4 +1,4 @@
-"""Rows on their way to a store: a part is written after so many of them or so long."""
+"""Rows on their way to a store: a part is written after enough of them, or enough time."""
 
 from __future__ import annotations
 

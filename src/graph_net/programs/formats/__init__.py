@@ -70,7 +70,7 @@ def read_programs(
 def read_blocks(
     path: Path, kind: Format, kernel: str = "", rows: int = 1 << 16
 ) -> Iterator[ProgramColumns | tuple[Place, Program | Damage]]:
-    """The same, in blocks of about so many where a format has files of millions."""
+    """Yield the same in blocks of about ``rows``, for formats with files of millions of lines."""
     if kind is Format.ANSOR:
         return read_ansor_blocks(path, rows)
     return read_programs(path, kind, kernel)

@@ -62,7 +62,7 @@ _FAILURES: list[Failure | None] = [FAILURES.get(number) for number in range(1 + 
 def read_ansor_blocks(
     path: Path, rows: int, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[ProgramColumns | tuple[Place, Damage]]:
-    """The programs of a file in blocks of about so many; damages as they are met."""
+    """Yield the programs of a file in blocks of about ``rows``, and damage where it is met."""
     held: list[ProgramColumns] = []
     quick = _Quick(limits)
     for found in read_chunks(path, limits):

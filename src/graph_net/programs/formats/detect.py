@@ -42,7 +42,7 @@ def detect(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Format:
         with open_stream(path) as file:
             head = file.read(HEAD)
     except BROKEN_GZIP as error:
-        raise ReadError(f"{path} is no whole gzip file: {error}") from error
+        raise ReadError(f"{path} is not a complete gzip file: {error}") from error
     if not head or _RECORD.match(head):
         return Format.RECORDS
     if _T4.match(head):

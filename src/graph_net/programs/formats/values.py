@@ -20,7 +20,7 @@ LATEST = 253_402_300_799
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ReadError(f"{name} is no number")
+    raise ReadError(f"{name} is not a number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MESSAGE = 600
 """Characters of a message that are kept."""
 KINDS = 12
-"""Kinds of failure that are told apart; a message is an example of its kind."""
+"""Kinds of failure that are listed separately; a message is an example of its kind."""
 
 
 @dataclass(frozen=True)
