@@ -12,7 +12,8 @@ from corpus.some_graphs import some_graph
 from graph_net.corpus.mini import load_mini, select_mini
 from graph_net.corpus.mini_time import eager_seconds
 from graph_net.corpus.pack import Pack, PackError, PackWriter
-from graph_net.corpus.shipped import mini_names
+from graph_net.corpus.shipped import mini_names, shipped_corpus
+from graph_net.graph.effects import draws_random
 
 
 def row(
@@ -101,3 +102,18 @@ def test_a_graph_is_timed_in_a_process_of_its_own(tmp_path: Path) -> None:
         writer.add("g", some_graph(1))
     assert 0 < eager_seconds(Pack(tmp_path), "g") < 60
     assert eager_seconds(Pack(tmp_path), "g", most_flops=-1) == math.inf
+
+
+def test_a_graph_that_draws_random_numbers_is_not_chosen() -> None:
+    """It differs from itself, so that no compiler can be judged by it."""
+    rows = [
+        row("draws", "aten.randn.default aten.relu.default"),
+        row("computes", "aten.relu.default"),
+    ]
+    assert names(rows, 2) == ["computes"]
+
+
+def test_the_shipped_selection_can_be_judged() -> None:
+    pack = Pack(shipped_corpus())
+    for name, graph in pack.graphs(mini_names()):
+        assert not any(map(draws_random, graph.nodes)), name
