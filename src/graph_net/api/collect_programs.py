@@ -125,11 +125,14 @@ def _open_cpu(work: Path, jobs: int, choice: TaskChoice, display: Display) -> It
 
 @contextmanager
 def _open_cuda(work: Path, jobs: int, choice: TaskChoice, display: Display) -> Iterator[Opened]:
-    from graph_net.programs.triton.cuda_bench import open_cuda_bench
+    from graph_net.programs.triton.cuda_bench import NoGpu, open_cuda_bench
 
     tasks = _kernel_tasks(choice)
-    with open_cuda_bench(tasks[0].workload, jobs) as bench:
-        yield bench, tasks, tasks
+    try:
+        with open_cuda_bench(tasks[0].workload, jobs) as bench:
+            yield bench, tasks, tasks
+    except NoGpu as error:
+        raise NoGpu(f"{error}; --plan FILE writes a bundle for a machine that has one") from error
 
 
 def _kernel_tasks(choice: TaskChoice) -> list[CollectedTask]:
