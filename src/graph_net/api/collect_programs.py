@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ class TaskChoice:
     """``tenset``, ``corpus`` or a pack; empty: tenset on a CPU, corpus on a GPU."""
     where: str = ""
     """A condition on the networks, in SQL."""
+    tasks: str = ""
+    """Names of tasks, with commas between them; ``*`` stands for any text."""
     every: bool = False
     quick: float | None = None
     """The most seconds that a program of a task took before."""
@@ -61,7 +64,7 @@ def plan_programs(
     """Write a bundle that collects programs on another machine's GPU; return how many tasks."""
     from graph_net.programs.collection.bundle import write_bundle
 
-    tasks = _kernel_tasks(choice)
+    tasks = _named(_kernel_tasks(choice), choice.tasks)
     write_bundle(bundle, tasks, _wanted("cuda", per_task, seed, turn))
     return len(tasks)
 
@@ -175,6 +178,7 @@ def _choose(
     tasks: list[CollectedTask], collection: Collection, choice: TaskChoice
 ) -> list[CollectedTask]:
     """Return the tasks that get programs; raises where there is none."""
+    tasks = _named(tasks, choice.tasks)
     if choice.quick is not None:
         seconds = collection.journal.seconds
         tasks = [task for task in tasks if seconds(task.workload.hash) <= choice.quick]
@@ -184,6 +188,19 @@ def _choose(
     if choice.retry:
         collection.retry(tasks)
     return tasks
+
+
+def _named(tasks: list[CollectedTask], names: str) -> list[CollectedTask]:
+    """Return the tasks whose kernel one of ``names`` matches; raises where a name matches none."""
+    patterns = [name.strip() for name in names.split(",") if name.strip()]
+    matched = {
+        pattern: [task for task in tasks if fnmatchcase(task.workload.name, pattern)]
+        for pattern in patterns
+    }
+    if strange := [pattern for pattern, found in matched.items() if not found]:
+        raise ValueError(f"these networks have no task named {', '.join(strange)}")
+    chosen = {task.workload.hash for found in matched.values() for task in found}
+    return [task for task in tasks if task.workload.hash in chosen] if patterns else tasks
 
 
 def _measure(

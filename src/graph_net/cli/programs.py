@@ -43,6 +43,9 @@ def collect_programs(
     where: Annotated[
         str, typer.Option(help="Only networks for which this holds: \"name LIKE '%-1x%'\".")
     ] = "",
+    tasks: Annotated[
+        str, typer.Option(help="Only tasks of these names: \"matmul_*,softmax_4096x256_float16\".")
+    ] = "",
     per_task: Annotated[
         int, typer.Option(help="Programs per task, at most; 0: 4000, 140 for cuda.", min=0)
     ] = 0,
@@ -82,7 +85,7 @@ def collect_programs(
     """
     from graph_net.api import collect_programs as api
 
-    choice = api.TaskChoice(networks, where, every, quick, retry)
+    choice = api.TaskChoice(networks, where, tasks, every, quick, retry)
     if plan is not None:
         if device != "cuda":
             raise typer.BadParameter("--plan is for --device cuda; a CPU is measured here")

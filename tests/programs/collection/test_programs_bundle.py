@@ -58,6 +58,20 @@ def test_a_machine_without_a_gpu_says_so(tmp_path: Path, cli: Cli) -> None:
     assert not (tmp_path / "out.jsonl.gz").exists()
 
 
+def test_only_tasks_that_were_named_are_planned(tmp_path: Path, cli: Cli) -> None:
+    bundle = tmp_path / "programs.zip"
+    words = ("programs", "collect", "--device", "cuda", "--plan", str(bundle))
+    vgg = ("--where", "name = 'torchvision/vgg16'")
+    done = cli(*words, *vgg, "--tasks", "matmul_*, convolution_*x56x56x*")
+    assert done.code == 0, done.err
+    names = [task.workload.name for task in read_plan(bundle).tasks]
+    assert {name.partition("_")[0] for name in names} == {"matmul", "convolution"}
+    assert all("x56x56x" in name for name in names if name.startswith("convolution"))
+    refused = cli(*words, *vgg, "--tasks", "matmul_*,softmax_*")
+    assert refused.code != 0
+    assert "have no task named softmax_*" in refused.err
+
+
 def test_collecting_here_without_a_gpu_says_the_same(tmp_path: Path, cli: Cli) -> None:
     done = cli(
         "programs", "collect", "--device", "cuda", "-o", str(tmp_path / "records"),

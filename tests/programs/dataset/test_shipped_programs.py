@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,13 +14,23 @@ from graph_net.programs.collection.kernel_tasks import HELD_OUT, NETWORKS
 from graph_net.programs.dataset.card import FILE, card
 from graph_net.programs.dataset.dataset import digest, files, load_splits, platforms
 from graph_net.programs.dataset.stats import BEGIN, END, Platform, count, markdown
+from graph_net.programs.triton import H200, TritonSpace, workload_of
+from graph_net.results import canonical
 
 ROOT = Path(__file__).parents[3]
 PLACE = ROOT / "dataset" / "programs"
 MOST = 30e6
-LEAST = {"cpu": 30_000, "h200": 50_000}
+LEAST = {"cpu": 30_000, "h200": 60_000, "h200_spaces": 25_000}
 """Programs that ran."""
+EXHAUSTIVE = "h200_spaces"
+"""Has every program of a few spaces."""
 PLAIN = "programs-plain.parquet"
+
+
+def spaces_of(platform: str) -> dict[str, TritonSpace]:
+    rows = pq.read_table(PLACE / platform / "workloads-plain.parquet").to_pylist()
+    works = [workload_of(json.loads(row["module"])) for row in rows]
+    return {work.hash: TritonSpace(work, H200.text) for work in works}
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +40,14 @@ def counted() -> list[Platform]:
 
 def test_it_is_as_large_as_it_should_be(counted: list[Platform]) -> None:
     assert sum(of.bytes for of in counted) < MOST
-    assert {of.name: of.ran >= LEAST[of.name] for of in counted} == {"cpu": True, "h200": True}
-    for of in counted:
+    assert {of.name: of.ran >= LEAST[of.name] for of in counted} == dict.fromkeys(LEAST, True)
+    for of in (of for of in counted if of.name != EXHAUSTIVE):
         assert len(of.tasks) >= 120
         assert len({network for task in of.tasks for network in task.weights}) >= 12
         assert of.fewest >= 3
 
 
-def test_programs_of_both_platforms_are_plain_columns(counted: list[Platform]) -> None:
+def test_programs_are_plain_columns(counted: list[Platform]) -> None:
     assert not any(of.packed for of in counted)
     for of in counted:
         rows = pq.read_table(PLACE / of.name / PLAIN, columns=["costs", "again"]).to_pylist()
@@ -47,6 +58,25 @@ def test_the_tasks_of_the_h200_are_those_of_the_corpus(counted: list[Platform]) 
     (h200,) = [of for of in counted if of.name == "h200"]
     assert h200.networks == {network.name for network in NETWORKS}
     assert set(h200.split.held_out) == HELD_OUT
+
+
+def test_each_task_of_the_h200_has_140_programs_or_all(counted: list[Platform]) -> None:
+    (h200,) = [of for of in counted if of.name == "h200"]
+    spaces = spaces_of("h200")
+    for task in h200.tasks:
+        assert task.programs == 140 or task.programs == spaces[task.workload].count(), task.name
+
+
+def test_eight_spaces_are_there_whole() -> None:
+    rows = pq.read_table(PLACE / EXHAUSTIVE / PLAIN, columns=["workload", "schedule", "again"])
+    measured: defaultdict[str, list[str]] = defaultdict(list)
+    for row in rows.to_pylist():
+        if not row["again"]:
+            measured[row["workload"]].append(row["schedule"])
+    spaces = spaces_of(EXHAUSTIVE)
+    assert len(spaces) == 8
+    for name, space in spaces.items():
+        assert sorted(measured[name]) == sorted(canonical(dict(c)) for c in space.configs())
 
 
 def test_one_program_in_fifty_was_measured_twice(counted: list[Platform]) -> None:
@@ -63,10 +93,10 @@ def test_its_card_its_page_and_its_splits_are_of_these_files(counted: list[Platf
     assert load_splits(PLACE) == {of.name: of.split for of in counted}
 
 
-def test_each_platform_has_tasks_on_both_sides(counted: list[Platform]) -> None:
+def test_each_platform_to_learn_from_has_tasks_on_both_sides(counted: list[Platform]) -> None:
     for of in counted:
         assert of.split.held_out
-        assert of.split.train
+        assert bool(of.split.train) == (of.name != EXHAUSTIVE)
         assert of.split.test
         assert all(task.weights for task in of.tasks)
 

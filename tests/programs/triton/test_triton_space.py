@@ -51,6 +51,14 @@ def dumps(config: dict[str, int]) -> str:
     return json.dumps(config)
 
 
+@pytest.mark.parametrize("name", ["softmax", "layer_norm"])
+def test_a_sample_that_is_large_enough_has_every_program_once(name: str) -> None:
+    of = space(name)
+    drawn = list(of.sample(1_000_000, 7))
+    assert len(set(drawn)) == len(drawn) == of.count()
+    assert list(of.sample(len(drawn) - 1, 7)) == drawn[:-1]
+
+
 def test_the_registry_makes_it() -> None:
     found = space_of(workload_of(MODULES["matmul"]), H200.text)
     assert isinstance(found, TritonSpace)

@@ -82,12 +82,27 @@ class TritonSpace(Space):
         return self.family.parameters()
 
     @cached_property
+    def _product(self) -> int:
+        return math.prod(len(values) for values in self._parameters.values())
+
+    @cached_property
     def _count(self) -> float:
-        product = math.prod(len(values) for values in self._parameters.values())
-        return float(sum(1 for _ in self.configs()) if product <= ENUMERATED else product)
+        enumerated = self._product <= ENUMERATED
+        return float(sum(1 for _ in self.configs()) if enumerated else self._product)
 
     def count(self) -> float:
         return self._count
+
+    def sample(self, count: int, seed: int) -> Iterator[str]:
+        """Yield distinct schedules: random ones, then, where those run dry, all that are left."""
+        drawn: set[str] = set()
+        for schedule in super().sample(count, seed):
+            drawn.add(schedule)
+            yield schedule
+        if len(drawn) < count and self._product <= ENUMERATED:
+            left = [text for text in map(canonical, self.configs()) if text not in drawn]
+            random.Random(seed).shuffle(left)  # noqa: S311  # no secret
+            yield from left[: count - len(drawn)]
 
     def draw(self, seed: int) -> str | None:
         chance = random.Random(seed)  # noqa: S311  # no secret
