@@ -10,7 +10,7 @@ RECORDS := build/records
 .PHONY: bench test lint docs benchmarks chromium clean
 
 bench: $(STAMP)            ## measure compilers on the mini corpus; the same command again goes on
-	$(BIN)/graph-net bench --mini --compilers inductor,onnxruntime --budget $(BUDGET) --seconds 2 --records $(RECORDS)
+	$(BIN)/graph-net bench --mini --compilers inductor,onnxruntime --budget $(BUDGET) --seconds 1.5 --records $(RECORDS)
 	$(BIN)/graph-net score $(RECORDS)
 	$(BIN)/graph-net report $(RECORDS) -o build/report.html
 
