@@ -11,6 +11,14 @@ from pathlib import Path
 from graph_net.printable import count_phrase
 from graph_net.results import Device, Json, RecordError
 
+CPU_FIELDS = {
+    "cpu family": "family",
+    "model": "model",
+    "CPU implementer": "implementer",
+    "CPU part": "part",
+}
+"""Fields of ``/proc/cpuinfo`` that tell a microarchitecture, and what they are called here."""
+
 
 def require_device(device: str) -> None:
     """Raise RecordError unless graphs can run on this device here."""
@@ -65,15 +73,23 @@ def _version(name: str) -> str:
 
 
 def cpu_name() -> str:
-    """Return the processor's model."""
+    """Return the processor's brand and its microarchitecture: one brand may have several."""
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:
         return platform.processor() or platform.machine()
-    for line in text.splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
+    return cpu_name_from(text) or platform.machine()
+
+
+def cpu_name_from(cpuinfo: str) -> str:
+    """Return what ``/proc/cpuinfo`` says: brand, family and model; on Arm implementer and part."""
+    lines = (line.partition(":") for line in cpuinfo.split("\n\n", 1)[0].splitlines())
+    fields = {key.strip(): value.strip() for key, _, value in lines}
+    told = [fields["model name"]] if fields.get("model name") else []
+    for key, word in CPU_FIELDS.items():
+        if fields.get(key):
+            told.append(f"{word} {fields[key]}")
+    return ", ".join(told)
 
 
 class Disturbances:

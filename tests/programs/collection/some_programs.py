@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 
 from corpus.some_graphs import some_graph
@@ -62,10 +63,9 @@ def on_a_cpu(work: Path, output: Path) -> None:
         task = CollectedTask(workload, graph.structure, graph.id, subgraph, weights)
         tasks.append(task)
         for place in range(EACH):
-            extra = {"device": dict(bench.device)} if len(tasks) == 1 and not place else {}
             schedule, costs = f'[["{name}",{place}]]', (0.5 + place,) * 3
-            program = make_program(task.named("llvm"), schedule, costs, 1.0, extra)
-            collection.journal.add(program)
+            program = make_program(task.named("llvm"), schedule, costs, 1.0, {})
+            collection.journal.add(replace(program, device=bench.device))
     collection.journal.close()
     store(collection, claim(work, bench.device), tasks, output)
 

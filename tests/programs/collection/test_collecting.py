@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -268,17 +269,17 @@ def test_a_directory_belongs_to_one_machine(tmp_path: Path) -> None:
     assert claim(tmp_path / "work", device) == first
     assert claim(tmp_path / "other", device) != first
     with pytest.raises(ValueError, match=r"is of .* and this is .*another"):
-        claim(tmp_path / "work", {**device, "name": "another"})
+        claim(tmp_path / "work", replace(device, name="another"))
 
 
 def test_times_of_threads_that_were_not_placed_are_not_mixed_with_others(tmp_path: Path) -> None:
-    claim(tmp_path, {"name": "a CPU"})
+    claim(tmp_path, CpuBench(tmp_path, 1).device)
     file = tmp_path / "machine.json"
     told = json.loads(file.read_text())
     assert told.pop("placed") is True
     file.write_text(json.dumps(told))
     with pytest.raises(ValueError, match=r"wherever the kernel put them, and this is .* their own"):
-        claim(tmp_path, {"name": "a CPU"})
+        claim(tmp_path, CpuBench(tmp_path, 1).device)
 
 
 def test_two_collections_are_stored_beside_each_other(tmp_path: Path) -> None:

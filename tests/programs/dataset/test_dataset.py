@@ -209,7 +209,7 @@ def test_statistics_count_what_is_there(made: Path) -> None:
     assert list(h200.torch.values()) == [pytest.approx(3e-5)] * 6
     assert h200.software == "torch 2.11.0, triton 3.6.0"
     assert (cpu.programs, cpu.ran, cpu.noise, cpu.torch) == (12, 12, 0.0, {})
-    tvm = CpuBench(made.parent / "work", 1).device.get("tvm")
+    tvm = CpuBench(made.parent / "work", 1).device.software.get("tvm")
     assert cpu.software == (f"tvm {tvm}" if tvm else "")
     assert len(cpu.networks) == 4
     assert cpu.bytes == sum(file.stat().st_size for file in (made / "cpu").rglob("*.parquet"))

@@ -23,10 +23,13 @@ from graph_net.programs.formats.collected import read_collected
 from graph_net.programs.triton import H200, TritonSpace
 from graph_net.programs.triton.cuda_bench import CudaBench
 from graph_net.programs.triton.workers import Handle
-from graph_net.results import Failure, Program
+from graph_net.results import Device, Failure, Program
 from programs.triton.some_kernels import TASKS
 
 Does = Callable[[PendingProgram], dict[str, Any]]
+STAND_IN = Device(
+    "cuda", "a stand-in", 2, 2, 1 << 30, "Linux x86_64", "3.12.3", {"triton": "3.6.0"}
+)
 
 
 def good(program: PendingProgram) -> dict[str, Any]:
@@ -45,7 +48,7 @@ def bench_of(compile: Does = compiles, measure: Does = good, limit: int = 30) ->
 
         return Lane(make, size, Limits(limit, None), starting=0)
 
-    return CudaBench(H200.text, {"name": "a stand-in"}, lane(compile, 2), lane(measure, 1))
+    return CudaBench(H200.text, STAND_IN, lane(compile, 2), lane(measure, 1))
 
 
 def stop_the_clock_at(path: Path, patch: pytest.MonkeyPatch) -> None:

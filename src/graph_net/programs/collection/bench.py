@@ -8,7 +8,7 @@ from typing import Protocol
 
 from graph_net.programs.collection.plan import Turn
 from graph_net.programs.collection.task import CollectedTask
-from graph_net.results import Json, Program
+from graph_net.results import Device, Program
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Bench(Protocol):
     """Builds and times programs. What runs them can die of them, and can change no journal."""
 
     @property
-    def device(self) -> Mapping[str, Json]:
-        """Name the device and the software, for the first program of a run."""
+    def device(self) -> Device:
+        """Return what programs are measured with: on each of them."""
         ...
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:

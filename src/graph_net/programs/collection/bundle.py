@@ -93,7 +93,10 @@ def collect(plan: ProgramsPlan, output: Path, jobs: int, until: float) -> Tally:
     with open_cuda_bench(plan.tasks[0].workload, jobs) as bench:
         collection = Collection(output, plan.wanted, bench)
         require_target(collection, bench.target)
-        print(f"{dict(bench.device)}; {len(plan.tasks)} tasks", flush=True)
+        print(
+            f"{bench.device.name}, {dict(bench.device.software)}; {len(plan.tasks)} tasks",
+            flush=True,
+        )
         for program in collection.run(plan.tasks, until - RESERVE):
             tally.add(program)
             if time.monotonic() - shown >= EVERY:

@@ -10,11 +10,11 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from graph_net.programs.collection.bench import Bench, LostTurn
 from graph_net.programs.collection.journal import ProgramJournal
-from graph_net.programs.collection.outcome import with_extra
 from graph_net.programs.collection.plan import Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.results import Program, canonical
@@ -59,18 +59,14 @@ class Collection:
         return total
 
     def run(self, tasks: Sequence[CollectedTask], until: float = math.inf) -> Iterator[Program]:
-        """Measure what is missing, until a time; yield programs as they are finished.
-
-        The first program says with what all were measured.
-        """
+        """Measure what is missing, until a time; yield programs as they are finished."""
         device = self.bench.device
         with closing(self.bench.run(self.turns(tasks), self.journal.best)) as events:
             try:
                 for event in events:
                     if isinstance(event, Program):
-                        program = with_extra(event, device=dict(device)) if device else event
-                        if self.journal.add(program):
-                            device = {}
+                        program = replace(event, device=device)
+                        self.journal.add(program)
                         yield program
                     elif isinstance(event, LostTurn):
                         self._note(event)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from graph_net.results import Json, canonical, read_as
+from graph_net.results import Device, canonical, read_as
+from graph_net.results.canonical import plain
 from graph_net.store.atomic import write_text
 from graph_net.store.files import read_text
 
@@ -19,8 +19,7 @@ FILE, JOURNAL = "machine.json", "programs.jsonl"
 class CollectionMachine:
     """What programs were drawn for and measured on: the same in all of a directory."""
 
-    device: Mapping[str, str]
-    """The device and the software, as a bench names them."""
+    device: Device
     name: str
     """Of the directory, wherever it is: files made from it bear it, and replace one another."""
     placed: bool = False
@@ -28,15 +27,13 @@ class CollectionMachine:
 
     def __str__(self) -> str:
         threads = "on cores of their own" if self.placed else "wherever the kernel put them"
-        return f"{canonical(dict(self.device))}, threads {threads}"
+        return f"{canonical(plain(self.device))}, threads {threads}"
 
 
-def claim(work: Path, device: Mapping[str, Json]) -> CollectionMachine:
+def claim(work: Path, device: Device) -> CollectionMachine:
     """Return the machine of a directory, which is this one; ValueError where it is another."""
     file = work / FILE
-    here = CollectionMachine(
-        {key: str(value) for key, value in device.items()}, secrets.token_hex(16), True
-    )
+    here = CollectionMachine(device, secrets.token_hex(16), True)
     if not file.exists():
         work.mkdir(parents=True, exist_ok=True)
         write_text(file, json.dumps(asdict(here)))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -19,7 +21,7 @@ from graph_net.isolate.deaths import death_from, oom_kills, raised, wrote_garbag
 from graph_net.isolate.fork import end, fork
 from graph_net.isolate.messages import BadMessage, Inbox, encode, text_of
 from graph_net.isolate.workdir import remove_tree
-from graph_net.measure.device import cpu_name
+from graph_net.measure.device import describe
 from graph_net.programs.collection.bench import Event, LostTurn
 from graph_net.programs.collection.collect import Collection
 from graph_net.programs.collection.collection_dir import JOURNAL
@@ -28,7 +30,7 @@ from graph_net.programs.collection.plan import Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.collection.trial import Trial, serve_trials, trial_limits
 from graph_net.programs.spaces import Space, space_of
-from graph_net.results import Json, Stage, program_from_json
+from graph_net.results import Device, Stage, program_from_json
 from graph_net.results.signature import clean_text
 
 MOST_MESSAGE = 1 << 26
@@ -51,13 +53,13 @@ class CpuBench:
         self.work, self.jobs = work, jobs
         (work / "samples").mkdir(parents=True, exist_ok=True)
 
-    @property
-    def device(self) -> Mapping[str, Json]:
-        """Name the processor, its cores and the version of TVM."""
-        device: dict[str, Json] = {"name": cpu_name(), "cores": len(os.sched_getaffinity(0))}
+    @cached_property
+    def device(self) -> Device:
+        """Return this machine, and the version of TVM."""
+        software = {}
         with suppress(PackageNotFoundError):
-            device["tvm"] = version("apache-tvm")
-        return device
+            software["tvm"] = version("apache-tvm")
+        return replace(describe(), software=software)
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
         """Return how many schedules a task has: fewer than ``most`` where its space ended."""

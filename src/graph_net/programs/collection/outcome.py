@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from graph_net.results import RETRIED, Failure, Program, Task, canonical
@@ -34,11 +33,6 @@ def extra_of(program: Program) -> dict[str, Any]:
     """Return what else is known of a program."""
     tree: dict[str, Any] = json.loads(program.extra) if program.extra else {}
     return tree
-
-
-def with_extra(program: Program, **more: Any) -> Program:
-    """Return a program of which more is known."""
-    return replace(program, extra=canonical({**extra_of(program), **more}))
 
 
 def is_final(program: Program) -> bool:

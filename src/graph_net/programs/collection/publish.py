@@ -36,7 +36,7 @@ def store(
     part = output / f"programs-{LAYOUT}-{machine.name}.parquet"
     programs = _programs(collection.journal.path, {task.workload.hash for task in tasks})
     added = ProgramStore(output).add_part(
-        part, SOURCE, programs, Labels(device=machine.device["name"])
+        part, SOURCE, programs, Labels(device=machine.device.name)
     )
     if added.damaged:
         _, damage = added.examples[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, geometric_mean, median
@@ -16,6 +16,7 @@ from graph_net.corpus.marked_region import replace_region
 from graph_net.programs.dataset.columns import kind_of, schema_of
 from graph_net.programs.dataset.dataset import Split, files, platforms, split_of
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
+from graph_net.results import Device, read_as
 
 if TYPE_CHECKING:
     from graph_net.store.sql import Sql
@@ -32,6 +33,7 @@ _PAIRS = """SELECT count(*), median(away), quantile_cont(away, 0.9) FROM (
     (SELECT task, program, cost FROM programs WHERE NOT again AND cost IS NOT NULL) AS first
     JOIN (SELECT task, program, cost FROM programs WHERE again AND cost IS NOT NULL) AS second
     USING (task, program))"""
+_DEVICE = "SELECT fingerprint FROM programs WHERE fingerprint IS NOT NULL ORDER BY line LIMIT 1"
 _EXTRA = "SELECT task, extra FROM programs WHERE contains(extra, ?) ORDER BY line"
 
 
@@ -104,8 +106,7 @@ def _counted(name: str, path: Path) -> Platform:
         pairs = connection.execute(_PAIRS).fetchone()
         failures = connection.execute(_FAILURES).fetchall()
         torch = {t: v for t, v in _extras(connection, "torch").items() if _are_times(v)}
-        devices = _extras(connection, "device").values()
-        software = next((device for device in devices if isinstance(device, dict)), {})
+        software = _software(connection)
     assert numbers is not None
     assert pairs is not None
     runs, fewest, most, noise, jumpy = numbers
@@ -130,6 +131,15 @@ def _counted(name: str, path: Path) -> Platform:
         {table: schema_of(table, parts) for table, parts in tables_of.items()},
         kind_of("programs", tables_of["programs"]) == "packed",
     )
+
+
+def _software(connection: Sql) -> Mapping[str, Any]:
+    """Return what programs were measured with: from a Device, or what an older collector noted."""
+    row = connection.execute(_DEVICE).fetchone()
+    if row is not None:
+        return read_as(Device, row[0], "device").software
+    devices = _extras(connection, "device").values()
+    return next((device for device in devices if isinstance(device, dict)), {})
 
 
 def _extras(connection: Sql, key: str) -> dict[str, Any]:

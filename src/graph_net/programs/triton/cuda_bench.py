@@ -25,7 +25,7 @@ from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.spaces.space import Workload
 from graph_net.programs.triton.space import TritonSpace
 from graph_net.programs.triton.workers import Make, compiler, measurer, probe
-from graph_net.results import Failure, Json, Program, Stage, Symptom, Task
+from graph_net.results import Device, Failure, Program, Stage, Symptom, Task
 from graph_net.results.death import failure_from
 
 COMPILE_SECONDS, MEASURE_SECONDS = 30, 20
@@ -44,7 +44,7 @@ class CudaBench:
     """Compiles programs of the Triton space in one lane and measures them in another."""
 
     target: str
-    device: Mapping[str, Json]
+    device: Device
     compiling: Lane[PendingProgram]
     measuring: Lane[PendingProgram]
     lost: int = 0
@@ -150,17 +150,16 @@ def open_cuda_bench(workload: Workload, jobs: int = 0) -> Iterator[CudaBench]:
         # One directory for all processes: what is compiled in one is loaded by another.
         sandbox = Sandbox(folder, device="cuda")
         probed = ask_process(probe, "describe", 120, sandbox)
-        if probed.death is not None or not probed.answer["target"]:
+        if probed.death is not None or not probed.answer:
             why = probed.death or "torch sees none"
             raise NoGpu(f"no GPU that torch and triton can use here: {why}")
-        target = probed.answer["target"]
+        target, device = probed.answer["target"], Device(**probed.answer["device"])
         import torch  # noqa: F401  # once, here, rather than in each process that is forked
 
         schedule = next(TritonSpace(workload, target).sample(1, 0))
         first = PendingProgram(workload, schedule)
         tried = ask_process(compiler(target, True), first, 60, sandbox)
         alone = tried.death is None and "failure" not in tried.answer
-        device = {**probed.answer["device"], "compiled_without_gpu": alone}
         size = jobs or max(1, (os.cpu_count() or 3) - 2)
         yield CudaBench(
             target,

@@ -100,7 +100,8 @@ class TritonSpace(Space):
             drawn.add(schedule)
             yield schedule
         if len(drawn) < count and self._product <= ENUMERATED:
-            left = [text for text in map(canonical, self.configs()) if text not in drawn]
+            texts = (canonical(dict(config)) for config in self.configs())
+            left = [text for text in texts if text not in drawn]
             random.Random(seed).shuffle(left)  # noqa: S311  # no secret
             yield from left[: count - len(drawn)]
 

@@ -17,7 +17,7 @@ from graph_net.programs.triton.space import TritonSpace
 from graph_net.programs.triton.target import target_of, this_machine
 from graph_net.programs.triton.timing import costs_of, flush_buffer, timed
 from graph_net.programs.triton.workload_data import WorkloadCache, WorkloadData, failure_of
-from graph_net.results import Failure, Stage, Symptom
+from graph_net.results import Device, Failure, Stage, Symptom
 
 Handle = Callable[[Any], Any]
 Make = Callable[[], Handle]
@@ -29,23 +29,27 @@ BASELINE = 10
 
 
 def probe() -> Handle:
-    """Return what describes the device and the software, in a process of its own."""
+    """Return what tells the GPU as a target and as a Device; nothing where there is none."""
 
     def describe(_: Any) -> dict[str, Any]:
         import torch
         import triton
 
         target = this_machine()
-        device = {
-            "name": target.name if target else "",
-            "cores": os.cpu_count(),
+        if target is None:
+            return {}
+        cores = os.cpu_count() or 1
+        software = {
             "driver": _driver(),
             "torch": torch.__version__,
             "triton": triton.__version__,
             "cuda": torch.version.cuda or "",
-            "python": platform.python_version(),
         }
-        return {"target": target.text if target else "", "device": device}
+        device = Device(
+            "cuda", target.name, cores, cores, torch.cuda.get_device_properties(0).total_memory,
+            f"{platform.system()} {platform.machine()}", platform.python_version(), software,
+        )  # fmt: skip
+        return {"target": target.text, "device": device}
 
     return describe
 
