@@ -17,6 +17,7 @@ import graph_net as gn
 from cli.calling import Cli
 from graph_net.api.learn import load_model
 from graph_net.learn.read_set import read_set
+from graph_net.programs.triton.features import NAMES
 from learn.some_records import data_set, records
 from programs.features.some_programs import program, stored, trace
 
@@ -41,7 +42,8 @@ def test_a_model_is_learned_scored_and_saved_with_its_card(
 ) -> None:
     answer = cli("learn", place, "--model", QUICK, "-o", tmp_path / "model", "--seed", "3")
     assert answer.code == 0, answer.err
-    assert "learning from 180 programs of 6 tasks on h200, 42 features (triton)" in answer.err
+    told = f"learning from 180 programs of 6 tasks on h200, {len(NAMES)} features (triton)"
+    assert told in answer.err
     for words in ("best/picked at 1", "top-5, pooled", "RMSE", "matmul", "softmax", "ceiling"):
         assert words in answer.out
     assert "90 programs of 3 tasks" in answer.out

@@ -17,7 +17,7 @@ from graph_net.learn.metrics import (
     rmse,
     top_k,
 )
-from graph_net.learn.ranked_tasks import TaskRatio, rank_at_random, slowest_by_task
+from graph_net.learn.ranked_tasks import RepeatedCosts, TaskRatio, rank_at_random, slowest_by_task
 from graph_net.learn.read_set import MeasuredSet
 from graph_net.testing.cost_model import easy_set
 
@@ -29,7 +29,7 @@ def measured(noise: float = 0.02, every: int = 3) -> MeasuredSet:
     again = data.programs.costs * np.exp(noise * generator.normal(size=len(data)))
     again[np.arange(len(data)) % every != 0] = np.nan
     programs = np.arange(len(data)).astype(np.uint64)
-    return MeasuredSet(data, programs, np.where(np.isfinite(again), again, np.nan), "easy")
+    return MeasuredSet(data, programs, RepeatedCosts.of(data.programs.costs, again), "easy")
 
 
 SET = measured()
@@ -88,6 +88,16 @@ def test_more_noise_lowers_the_ceiling() -> None:
     assert None not in ceilings
     assert ceilings == sorted(ceilings, reverse=True)  # type: ignore[type-var]
     assert ceilings[0] == pytest.approx(1, abs=0.01)
+
+
+def test_the_noise_of_a_program_is_that_of_programs_that_take_as_long() -> None:
+    """Those of a second repeat to a part in a million, those of a microsecond do not."""
+    costs = np.concatenate([np.full(40, 1e-6), np.full(40, 1.0)])
+    noise = np.concatenate([np.full(40, 0.5), np.full(40, 1e-6)])
+    repeated = RepeatedCosts.of(costs, costs * np.exp(noise))
+    again = repeated.draw(np.array([1e-6, 1.0, 5.0]), np.random.default_rng(0))
+    assert abs(np.log(again[0] / 1e-6)) == pytest.approx(0.5)
+    assert again[1:] == pytest.approx([1.0, 5.0], rel=1e-5)
 
 
 def test_too_few_second_measurements_are_no_ceiling() -> None:

@@ -60,15 +60,15 @@ def test_a_program_that_failed_has_an_infinite_cost(packed: Path) -> None:
 
 def test_second_measurements_are_the_noise(packed: Path) -> None:
     measured = read_set(packed)
-    assert measured.log_ratios.size == len(MODULES) * (EACH // 2 - 1)
-    assert 0 < np.abs(measured.log_ratios).max() < 1.1 * NOISE
+    assert measured.repeated.costs.size == len(MODULES) * (EACH // 2 - 1)
+    assert 0 < np.abs(measured.repeated.log_ratios).max() < 1.1 * NOISE
 
 
 def test_a_line_that_is_there_twice_is_no_second_measurement(tmp_path: Path) -> None:
     twice = [program(trace(2, 32), 0.5), program(trace(2, 32), 0.5), program(trace(4, 16), 1.0)]
-    assert read_set(stored(tmp_path / "records", twice)).log_ratios.size == 0
+    assert read_set(stored(tmp_path / "records", twice)).repeated.costs.size == 0
     other = [program(trace(2, 32), 0.5), program(trace(2, 32), 0.6), program(trace(4, 16), 1.0)]
-    assert read_set(stored(tmp_path / "others", other, name="b")).log_ratios.size == 1
+    assert read_set(stored(tmp_path / "others", other, name="b")).repeated.costs.size == 1
 
 
 def test_plain_columns_are_read_as_packed_ones(packed: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from graph_net.learn.cost_model import CostModel
     from graph_net.learn.evaluation import Evaluation, ModelComparison
@@ -99,7 +99,10 @@ def learn(
         LabelScale.fit(train.data.programs, chosen.predict(train.data)),
         hash_graphs(train.data.tasks),
     )
-    evaluation = None if test is None else evaluate_model(chosen, test, note.scale)
+    evaluation = None
+    if test is not None:
+        _warn(display, chosen.learned().objections(test.data))
+        evaluation = evaluate_model(chosen, test, note.scale)
     if folder is not None:
         texts = {FILE: note_text(note), CARD: model_card(chosen, note, evaluation)}
         save_model(chosen, folder, texts)
@@ -139,8 +142,7 @@ def evaluate(
                 f"{known:,} of {len(measured.data.tasks):,} tasks compute what it learned"
             )
     display.tell(describe_set("judging on", measured))
-    for doubt in doubts:
-        display.tell(f"warning: {doubt}")
+    _warn(display, doubts)
     scores = judged.predict(measured.data)
     comparison = None
     if against is not None:
@@ -205,6 +207,11 @@ def _sides(
     folder = None if cache is None else Path(cache)
     measured = read_set(source, features, per_task=per_task, cache=folder, tell=tell)
     return (measured, None) if chosen is None else split_set(measured, splits_at(source), chosen)
+
+
+def _warn(display: Display, doubts: Sequence[str]) -> None:
+    for doubt in doubts:
+        display.tell(f"warning: {doubt}")
 
 
 def _fit(model: CostModel, train: MeasuredSet, validation: float) -> None:

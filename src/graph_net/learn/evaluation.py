@@ -20,6 +20,7 @@ from graph_net.learn.paired import LEVEL, PairedDifference, compare_models
 from graph_net.learn.ranked_tasks import (
     KS,
     RankedTasks,
+    RepeatedCosts,
     TaskRatio,
     metrics_of,
     rank_at_random,
@@ -104,12 +105,12 @@ def evaluate_scores(
     weights = data.weights or {NO_NETWORK: dict.fromkeys(range(programs.count), 1.0)}
     labels = None if scale is None else scale.predict(programs, scores)
     model = rank_by_scores(programs, scores, labels)
-    others = _Others.of(programs, measured.log_ratios, seed)
+    others = _Others.of(programs, measured.repeated, seed)
     kinds = np.array([task.kind for task in data.tasks], dtype=object)
     return Evaluation(
         programs.count,
         len(data),
-        measured.log_ratios.size,
+        measured.repeated.costs.size,
         effective_tasks(programs, weights),
         tuple(_scored(programs, model, others, weights, seed)),
         tuple(_by_kind(programs, model, others, kinds.tolist(), seed)),
@@ -135,13 +136,13 @@ class _Others:
     again: tuple[RankedTasks, ...]
 
     @staticmethod
-    def of(programs: TaskCosts, log_ratios: Floats, seed: int) -> _Others:
+    def of(programs: TaskCosts, repeated: RepeatedCosts, seed: int) -> _Others:
         generator = np.random.default_rng(seed)
-        draws = CEILING_DRAWS if log_ratios.size >= LEAST_PAIRS else 0
+        draws = CEILING_DRAWS if repeated.costs.size >= LEAST_PAIRS else 0
         return _Others(
             rank_at_random(programs, seed),
             rank_perfectly(programs),
-            tuple(rank_by_measuring_again(programs, log_ratios, generator) for _ in range(draws)),
+            tuple(rank_by_measuring_again(programs, repeated, generator) for _ in range(draws)),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ from graph_net.learn.metrics import (
 
 KS = (1, 5)
 """How many of the first programs are looked at."""
+NEAR = 30
+"""Pairs of measurements, nearest by cost, that one is drawn from."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,47 @@ def rank_perfectly(programs: TaskCosts) -> RankedTasks:
     return rank_by_scores(programs, programs.labels, programs.labels)
 
 
-def rank_by_measuring_again(
-    programs: TaskCosts, log_ratios: Floats, generator: np.random.Generator
-) -> RankedTasks:
-    """Return what a second measurement of every program would give, as some were measured twice.
+@dataclass(frozen=True)
+class RepeatedCosts:
+    """Programs that were measured twice, by their first cost: what noise there is."""
 
-    The ratio of two measurements is drawn from those that there are, either way round.
-    """
-    drawn = generator.choice(log_ratios, programs.costs.size)
-    drawn *= generator.choice([-1.0, 1.0], programs.costs.size)
-    again = TaskCosts.of(programs.costs * np.exp(drawn), programs.tasks)
+    costs: Floats
+    """Ascending."""
+    log_ratios: Floats
+    """ln(second / first)."""
+
+    @staticmethod
+    def of(first: Floats, second: Floats) -> RepeatedCosts:
+        """Return the pairs of programs that ran both times; NaN is no measurement."""
+        both = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
+        order = both[np.argsort(first[both], kind="stable")]
+        return RepeatedCosts(first[order], np.log(second[order] / first[order]))
+
+    @staticmethod
+    def join(several: Sequence[RepeatedCosts]) -> RepeatedCosts:
+        """Return the pairs of several platforms as one."""
+        costs = np.concatenate([one.costs for one in several])
+        ratios = np.concatenate([one.log_ratios for one in several])
+        order = np.argsort(costs, kind="stable")
+        return RepeatedCosts(costs[order], ratios[order])
+
+    def draw(self, costs: Floats, generator: np.random.Generator) -> Floats:
+        """Return costs as measured again: by the ratio of a pair that takes about as long.
+
+        Short programs are noisier than long ones. A ratio is taken either way round.
+        """
+        near = min(NEAR, self.costs.size)
+        first = np.searchsorted(self.costs, costs) - near // 2
+        start = first.clip(0, self.costs.size - near)
+        drawn = self.log_ratios[start + generator.integers(near, size=costs.size)]
+        return np.asarray(costs * np.exp(drawn * generator.choice([-1.0, 1.0], costs.size)))
+
+
+def rank_by_measuring_again(
+    programs: TaskCosts, repeated: RepeatedCosts, generator: np.random.Generator
+) -> RankedTasks:
+    """Return what a second measurement of every program would give, as some were measured twice."""
+    again = TaskCosts.of(repeated.draw(programs.costs, generator), programs.tasks)
     return rank_by_scores(programs, again.labels, again.labels)
 
 

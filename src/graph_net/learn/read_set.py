@@ -30,6 +30,7 @@ from graph_net.learn.program_features import (
     join_rows,
     store_columns,
 )
+from graph_net.learn.ranked_tasks import RepeatedCosts
 from graph_net.learn.store_features import read_store_rows
 from graph_net.programs.dataset.dataset import PATTERNS, platforms
 from graph_net.programs.dataset.splits import SPLITS, graph_key
@@ -61,21 +62,14 @@ class MeasuredSet:
     data: LearningSet
     programs: Uint64s
     """The hash of each one's schedule."""
-    again: Floats
-    """The cost of the second measurement; NaN for programs that have none."""
+    repeated: RepeatedCosts
+    """Programs that were measured twice, all that were read: how noisy measuring is."""
     features: str
     """The kind of them, by name."""
 
-    @cached_property
-    def log_ratios(self) -> Floats:
-        """ln(second cost / first cost) of programs that were measured twice and ran both times."""
-        both = np.isfinite(self.again) & np.isfinite(self.data.programs.costs)
-        return np.log(self.again[both] / self.data.programs.costs[both])
-
     def take(self, wanted: Ints) -> MeasuredSet:
-        """Return these programs alone."""
-        data = self.data.take(wanted)
-        return replace(self, data=data, programs=self.programs[wanted], again=self.again[wanted])
+        """Return these programs alone; what is known of the noise stays."""
+        return replace(self, data=self.data.take(wanted), programs=self.programs[wanted])
 
 
 @dataclass(frozen=True)
@@ -316,7 +310,8 @@ def _assemble(
         costs,
         tuple(described[place] for place in used.tolist()),
     )
-    return MeasuredSet(data, chosen.program[kept], chosen.again[kept], kind)
+    repeated = RepeatedCosts.of(chosen.cost, chosen.again)
+    return MeasuredSet(data, chosen.program[kept], repeated, kind)
 
 
 def _join(parts: Sequence[MeasuredSet], source: Path) -> MeasuredSet:
@@ -338,8 +333,8 @@ def _join(parts: Sequence[MeasuredSet], source: Path) -> MeasuredSet:
         tuple(task for part in parts for task in part.data.tasks),
     )
     programs = np.concatenate([part.programs for part in parts])
-    again = np.concatenate([part.again for part in parts])
-    return MeasuredSet(data, programs, again, parts[0].features)
+    repeated = RepeatedCosts.join([part.repeated for part in parts])
+    return MeasuredSet(data, programs, repeated, parts[0].features)
 
 
 def tasks_by_platform(source: Path) -> Mapping[str, list[TaskSummary]]:
