@@ -12,7 +12,7 @@ import typer
 from graph_net.cli.common import err
 from graph_net.cli.evaluate import CACHE_HELP, DATA_HELP, SPLIT_HELP, print_evaluation
 
-MODEL_HELP = "A cost model, with options in brackets: lightgbm[objective=lambdarank,rounds=300]."
+MODEL_HELP = "A cost model, with options in brackets: lightgbm[rounds=300]."
 FEATURES_HELP = "triton, primitives, per_store, per_store+primitives, or auto: what fits the tasks."
 
 
