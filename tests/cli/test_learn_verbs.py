@@ -99,7 +99,7 @@ def test_scores_as_json_are_json(cli: Cli, model: Path, place: Path) -> None:
 def test_a_model_asked_about_what_it_learned_says_so(cli: Cli, model: Path, place: Path) -> None:
     answer = cli("evaluate", model, place, "--split", "none")
     assert answer.code == 0
-    assert "warning: 6 of 9 tasks compute what it learned" in answer.err
+    assert "warning: 6 of 9 tasks compute what it has learned from" in answer.err
 
 
 def test_a_model_asked_outside_its_domain_says_so_and_goes_on(

@@ -33,7 +33,7 @@ BROKEN = Failure(Stage.VERIFY, Symptom.NUMERIC, "3 of 9 numbers are off")
 
 def true_cost(schedule: str, scale: float) -> float:
     """What a program takes, without noise."""
-    config = json.loads(schedule)
+    config: dict[str, int] = json.loads(schedule)
     return 1e-6 * scale * (1 + math.log2(config["num_warps"]) + 0.3 * config["num_stages"])
 
 

@@ -158,6 +158,16 @@ def test_a_scale_falls_with_the_distance_to_the_best_score() -> None:
     ) == pytest.approx(SCALE.predict(PROGRAMS, SCORES))
 
 
+@pytest.mark.parametrize(
+    ("behind", "labels"), [((), ()), ((0.0,), (1.0, 0.5)), ((1.0, 0.0), (1.0, 0.5))]
+)
+def test_a_scale_that_is_none_is_refused(
+    behind: tuple[float, ...], labels: tuple[float, ...]
+) -> None:
+    with pytest.raises(ValueError, match="scale"):
+        LabelScale(behind, labels)
+
+
 def test_a_scale_of_labels_themselves_is_nearly_exact() -> None:
     scale = LabelScale.fit(PROGRAMS, PROGRAMS.labels)
     assert rmse(PROGRAMS, scale.predict(PROGRAMS, PROGRAMS.labels)) < 0.02

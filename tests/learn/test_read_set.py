@@ -46,7 +46,7 @@ def test_tasks_carry_what_scores_need(packed: Path) -> None:
 def test_a_program_counts_once_with_its_first_measurement(packed: Path) -> None:
     measured = read_set(packed)
     assert len(measured.data) == len(MODULES) * EACH
-    first = {}
+    first: dict[tuple[str, str], tuple[float, ...]] = {}
     for one in programs():
         first.setdefault((one.task.workload, one.schedule), one.costs)
     costs = [np.mean(runs) for runs in first.values() if runs]

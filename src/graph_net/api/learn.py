@@ -28,6 +28,14 @@ class LearnedModel:
     note: TrainingNote
     evaluation: Evaluation | None
 
+    def save(self, folder: str | Path) -> None:
+        """Save the model into a new folder, with how it came about and its card."""
+        from graph_net.learn.cost_model import save_model
+        from graph_net.learn.training_note import CARD, FILE, model_card, note_text
+
+        card = model_card(self.model, self.note, self.evaluation)
+        save_model(self.model, Path(folder), {FILE: note_text(self.note), CARD: card})
+
 
 @dataclass(frozen=True)
 class JudgedModel:
@@ -65,48 +73,26 @@ def learn(
     your own. ``output`` is a new folder to save it to, with its card. ``validation`` is a part of
     the training tasks that decides when to stop, for models that take long to train.
     """
-    from graph_net.learn.cost_model import check_new, save_model
+    from graph_net.learn.cost_model import check_new
     from graph_net.learn.evaluation import evaluate_model
-    from graph_net.learn.label_scale import LabelScale
-    from graph_net.learn.training_note import (
-        CARD,
-        FILE,
-        TrainingNote,
-        data_digest,
-        hash_graphs,
-        library_versions,
-        model_card,
-        note_text,
-    )
 
-    folder = None if output is None else Path(output)
-    if folder is not None:
-        check_new(folder)
+    if output is not None:
+        check_new(Path(output))
     source, display = data_path(data), display_of(progress)
     chosen = model_of(model, seed)
     train, test = _sides(source, split, features, per_task, cache, display.tell)
     display.tell(describe_set("learning from", train))
     _fit(chosen, train, validation)
-    note = TrainingNote(
-        source.name,
-        data_digest(source),
-        split,
-        train.features,
-        per_task,
-        chosen.seed,
-        command or f"gn.learn({str(data)!r}, {chosen.name!r}, split={split!r}, seed={chosen.seed})",
-        library_versions(),
-        LabelScale.fit(train.data.programs, chosen.predict(train.data)),
-        hash_graphs(train.data.tasks),
-    )
+    told = command or f"gn.learn({str(data)!r}, {chosen.name!r}, split={split!r}, seed={seed})"
+    note = _note(source, chosen, train, split, per_task, told)
     evaluation = None
     if test is not None:
         _warn(display, chosen.learned().objections(test.data))
         evaluation = evaluate_model(chosen, test, note.scale)
-    if folder is not None:
-        texts = {FILE: note_text(note), CARD: model_card(chosen, note, evaluation)}
-        save_model(chosen, folder, texts)
-    return LearnedModel(chosen, note, evaluation)
+    learned = LearnedModel(chosen, note, evaluation)
+    if output is not None:
+        learned.save(output)
+    return learned
 
 
 def evaluate(
@@ -129,25 +115,18 @@ def evaluate(
 
     source, display = data_path(data), display_of(progress)
     judged, note = _with_note(model)
+    other = None if against is None else _with_note(against)[0]
     chosen = split or (note.split if note and note.digest == data_digest(source) else "none")
     kind = features or (note.features if note else "auto")
     per_task = note.per_task if note else PER_TASK
     train, test = _sides(source, chosen, kind, per_task, cache, display.tell)
     measured = train if test is None else test
-    doubts = judged.learned().objections(measured.data)
-    if note is not None and chosen != note.split:
-        known = sum(map(note.knows, measured.data.tasks))
-        if known:
-            doubts.append(
-                f"{known:,} of {len(measured.data.tasks):,} tasks compute what it learned"
-            )
     display.tell(describe_set("judging on", measured))
+    doubts = [*judged.learned().objections(measured.data), *_known(note, chosen, measured)]
     _warn(display, doubts)
     scores = judged.predict(measured.data)
     comparison = None
-    if against is not None:
-        other = _with_note(against)[0]
-        other.learned().check_columns(measured.data)
+    if other is not None:
         comparison = compare_scores(measured.data, scores, other.predict(measured.data))
     evaluation = evaluate_scores(measured, scores, note.scale if note else None)
     return JudgedModel(evaluation, comparison, chosen, tuple(doubts))
@@ -207,6 +186,40 @@ def _sides(
     folder = None if cache is None else Path(cache)
     measured = read_set(source, features, per_task=per_task, cache=folder, tell=tell)
     return (measured, None) if chosen is None else split_set(measured, splits_at(source), chosen)
+
+
+def _note(
+    source: Path, model: CostModel, train: MeasuredSet, split: str, per_task: int, command: str
+) -> TrainingNote:
+    from graph_net.learn.label_scale import LabelScale
+    from graph_net.learn.training_note import (
+        TrainingNote,
+        data_digest,
+        hash_graphs,
+        library_versions,
+    )
+
+    return TrainingNote(
+        source.resolve().name,
+        data_digest(source),
+        split,
+        train.features,
+        per_task,
+        model.seed,
+        command,
+        library_versions(),
+        LabelScale.fit(train.data.programs, model.predict(train.data)),
+        hash_graphs(train.data.tasks),
+    )
+
+
+def _known(note: TrainingNote | None, split: str, measured: MeasuredSet) -> list[str]:
+    """Return a doubt where tasks were learned from, unless that is the split's question."""
+    same = note is not None and split == note.split
+    if note is None or (same and split.startswith(("within_task", "platform"))):
+        return []
+    known, tasks = note.count_known(measured.data.tasks), len(measured.data.tasks)
+    return [f"{known:,} of {tasks:,} tasks compute what it has learned from"] if known else []
 
 
 def _warn(display: Display, doubts: Sequence[str]) -> None:

@@ -23,6 +23,12 @@ class LabelScale:
     behind: tuple[float, ...]
     labels: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if not self.labels or len(self.behind) != len(self.labels):
+            raise ValueError("a scale has a label for each of its distances, at least one")
+        if list(self.behind) != sorted(self.behind):
+            raise ValueError("the distances of a scale ascend")
+
     @staticmethod
     def fit(programs: TaskCosts, scores: Floats) -> LabelScale:
         """Return the curve that fits the labels of programs best, by bins of equal size."""

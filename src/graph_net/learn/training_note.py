@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -40,13 +40,14 @@ class TrainingNote:
     seed: int
     command: str
     versions: dict[str, str]
-    scale: LabelScale
-    graphs: tuple[str, ...]
+    scale: LabelScale = field(repr=False)
+    graphs: tuple[str, ...] = field(repr=False)
     """Short hashes of the graphs that were learned from."""
 
-    def knows(self, task: LearningTask) -> bool:
-        """Whether the model has learned from programs that compute what a task does."""
-        return short_hash(task) in frozenset(self.graphs)
+    def count_known(self, tasks: Iterable[LearningTask]) -> int:
+        """Return how many tasks compute what programs do that the model has learned from."""
+        known = frozenset(self.graphs)
+        return sum(short_hash(task) in known for task in tasks)
 
 
 def short_hash(task: LearningTask) -> str:
