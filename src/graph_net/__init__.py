@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from graph_net.api.corpus import corpus as corpus
     from graph_net.api.graphs import load as load
     from graph_net.api.graphs import read_sample as read_sample
+    from graph_net.api.learn import evaluate as evaluate
+    from graph_net.api.learn import learn as learn
     from graph_net.api.programs import ProgramSet as ProgramSet
     from graph_net.api.programs import programs as programs
     from graph_net.api.records import Records as Records
@@ -47,6 +49,8 @@ _PLACES = {
     "capture": "graph_net.api.capture",
     "compare": "graph_net.api.compare",
     "corpus": "graph_net.api.corpus",
+    "evaluate": "graph_net.api.learn",
+    "learn": "graph_net.api.learn",
     "load": "graph_net.api.graphs",
     "programs": "graph_net.api.programs",
     "read_sample": "graph_net.api.graphs",

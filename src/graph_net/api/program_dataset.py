@@ -35,11 +35,11 @@ def describe_dataset(folder: Path, published: str = "") -> DatasetFiles:
     ``published`` is a date, today if empty.
     """
     from graph_net.programs.dataset import card, croissant
-    from graph_net.programs.dataset.dataset import SPLITS, lacking, save_splits
+    from graph_net.programs.dataset.splits import SPLITS, lacking, make_splits, save_splits
     from graph_net.programs.dataset.stats import count
 
     platforms = count(folder)
-    save_splits(folder, {platform.name: platform.split for platform in platforms})
+    save_splits(folder, make_splits({platform.name: platform.tasks for platform in platforms}))
     (folder / card.FILE).write_text(card.card(platforms), "utf-8")
     date = published or datetime.now(UTC).date().isoformat()
     text = croissant.croissant(folder, card.described(platforms), __version__, date)

@@ -55,7 +55,7 @@ def describe_programs(
 ) -> None:
     """Write a data set's card, its splits and its metadata beside its platforms.
 
-    These are README.md, splits.json (whole networks are held out) and croissant.json.
+    These are README.md, splits.json (by network, task, operator and platform) and croissant.json.
     """
     from graph_net.api.program_dataset import describe_dataset
 

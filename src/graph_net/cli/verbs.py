@@ -123,6 +123,15 @@ VERBS = {
         "programs:programs_app",
         "Programs: schedules of tasks, measured here; what they look like.",
     ),
+    "learn": (
+        "learn:learn_model",
+        "Learn a cost model from measured programs; its scores are of what the split holds out.",
+    ),
+    "evaluate": (
+        "evaluate:evaluate_model",
+        "Evaluate a cost model: TenSet's metrics, with intervals, on programs it has not learned "
+        "from.",
+    ),
 }
 """Name: (module:object in ``graph_net.cli``, the first paragraph of its docstring)."""
 PANELS = {
@@ -132,6 +141,7 @@ PANELS = {
     "Measure": "bench compilers roofline reference verify ingest query",
     "Score": "score compare plot report coreset",
     "Programs": "programs",
+    "Learning": "learn evaluate",
     "Debug": "bisect repro doctor",
 }
 """The verbs by purpose, in the order of the help."""

@@ -15,6 +15,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -145,12 +147,31 @@ class ModelHeader:
     domain: Domain
 
 
-def save_model(model: CostModel, folder: Path) -> None:
-    """Save a model that has learned into a new folder."""
+def save_model(model: CostModel, folder: Path, beside: Mapping[str, str] | None = None) -> None:
+    """Save a model that has learned into a new folder, with texts ``beside`` it by file name.
+
+    The folder is there whole or not at all: it is written aside, synced and renamed.
+    """
     header = ModelHeader(model.name, model.seed, json.dumps(model.settings), model.learned())
-    folder.mkdir(parents=True)
-    model.save_parts(folder)
-    write_text(folder / FILE, json.dumps(asdict(header), indent=1) + "\n")
+    check_new(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    try:
+        model.save_parts(aside)
+        for name, text in (beside or {}).items():
+            write_text(aside / name, text)
+        write_text(aside / FILE, json.dumps(asdict(header), indent=1) + "\n")
+        aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def check_new(folder: Path) -> None:
+    """Raise LearnError where there is something already."""
+    if folder.exists():
+        raise LearnError(f"{folder} exists: name a new folder for the model, or delete it first")
 
 
 def read_header(folder: Path) -> ModelHeader:

@@ -26,6 +26,8 @@ class LearningTask:
     kind: str = ""
     platform: str = ""
     weights: Mapping[str, float] = field(default_factory=dict)
+    graph: str = ""
+    """The id of what it computes; tasks of two platforms with one id compute the same."""
 
 
 @dataclass(frozen=True)

@@ -161,9 +161,13 @@ def r_squared(programs: TaskCosts, scores: ArrayLike) -> float:
 
     A task whose labels are all equal counts 1 if they were met exactly, else 0.
     """
+    return float(np.average(r_squared_by_task(programs, scores), weights=programs.sizes))
+
+
+def r_squared_by_task(programs: TaskCosts, scores: ArrayLike) -> Floats:
+    """Return R² of each task."""
     values, scores = programs.labels, _checked(scores, programs)
-    each = [_r_squared(values[rows], scores[rows]) for rows in programs.rows()]
-    return float(np.average(each, weights=programs.sizes))
+    return np.array([_r_squared(values[rows], scores[rows]) for rows in programs.rows()])
 
 
 def mape(programs: TaskCosts, scores: ArrayLike) -> float:
@@ -179,9 +183,13 @@ def pairwise_accuracy(programs: TaskCosts, scores: ArrayLike) -> float:
     As TenSet counts: equal scores or equal costs are not in order, a task of one program counts
     one half, and tasks are weighted by their numbers of programs.
     """
+    return float(np.average(pairwise_by_task(programs, scores), weights=programs.sizes))
+
+
+def pairwise_by_task(programs: TaskCosts, scores: ArrayLike) -> Floats:
+    """Return the pairwise accuracy of each task."""
     values, scores = programs.labels, _checked(scores, programs)
-    each = [_pairs_in_order(values[rows], scores[rows]) for rows in programs.rows()]
-    return float(np.average(each, weights=programs.sizes))
+    return np.array([_pairs_in_order(values[rows], scores[rows]) for rows in programs.rows()])
 
 
 def peak_score(programs: TaskCosts, scores: ArrayLike, k: int) -> float:

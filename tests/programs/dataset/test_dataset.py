@@ -21,16 +21,8 @@ from graph_net.graph import from_bytes
 from graph_net.programs.collection.cpu_bench import CpuBench
 from graph_net.programs.dataset.card import card
 from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, SCHEMAS, kind_of
-from graph_net.programs.dataset.dataset import (
-    SPLITS,
-    Split,
-    files,
-    is_held_out,
-    load_splits,
-    platforms,
-    save_splits,
-    split_of,
-)
+from graph_net.programs.dataset.dataset import files, platforms
+from graph_net.programs.dataset.splits import is_held_out, load_splits, make_splits, split_of
 from graph_net.programs.dataset.stats import BEGIN, END, count, markdown
 from graph_net.programs.formats import Format, ReadError
 from graph_net.programs.store.ingest import add_file
@@ -187,19 +179,6 @@ def test_a_split_has_every_task_once_and_does_not_depend_on_order(
     assert split_of(tasks) == split
 
 
-def test_splits_are_read_as_they_were_written(tmp_path: Path) -> None:
-    split = Split(("a",), ("1", "2"), ("3",))
-    save_splits(tmp_path, {"cpu": split})
-    assert load_splits(tmp_path) == {"cpu": split}
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"cpu": {"train": "x"}}', '{"cpu": {"tests": []}}'])
-def test_splits_that_are_none_are_told(tmp_path: Path, text: str) -> None:
-    (tmp_path / SPLITS).write_text(text)
-    with pytest.raises(ReadError, match="holds no splits"):
-        load_splits(tmp_path)
-
-
 def test_statistics_count_what_is_there(made: Path) -> None:
     cpu, h200 = count(made)
     assert (h200.programs, h200.ran, h200.runs) == (24, 18, 36)
@@ -264,7 +243,7 @@ def test_the_view_of_the_card_reads_the_files_with_duckdb_alone(
 def test_its_own_reader_finds_no_fault_in_the_metadata(made: Path) -> None:
     mlcroissant = pytest.importorskip("mlcroissant")
     assert call("programs", "card", made, "--published", "2026-01-01") == 0
-    assert load_splits(made) == {of.name: of.split for of in count(made)}
+    assert load_splits(made) == make_splits({of.name: of.tasks for of in count(made)})
     data = mlcroissant.Dataset(str(made / "croissant.json"))
     assert not data.metadata.ctx.issues.errors
     assert not data.metadata.ctx.issues.warnings

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from graph_net.api.query import query
 from graph_net.cli.main import main
 from graph_net.programs.dataset.card import card
-from graph_net.programs.dataset.dataset import split_of
 from graph_net.programs.dataset.export import publish
+from graph_net.programs.dataset.splits import split_of
 from graph_net.programs.dataset.stats import count
 from graph_net.programs.features.feature_kinds import ANSOR_GPU, METASCHEDULE
 from graph_net.programs.features.feature_store import FeatureStore

@@ -12,7 +12,8 @@ import pytest
 from graph_net.corpus.marked_region import replace_region
 from graph_net.programs.collection.kernel_tasks import HELD_OUT, NETWORKS
 from graph_net.programs.dataset.card import FILE, card
-from graph_net.programs.dataset.dataset import digest, files, load_splits, platforms
+from graph_net.programs.dataset.dataset import digest, files, platforms
+from graph_net.programs.dataset.splits import load_splits, make_splits
 from graph_net.programs.dataset.stats import BEGIN, END, Platform, count, markdown
 from graph_net.programs.triton import H200, TritonSpace, workload_of
 from graph_net.results import canonical
@@ -90,7 +91,7 @@ def test_its_card_its_page_and_its_splits_are_of_these_files(counted: list[Platf
     assert (PLACE / FILE).read_text("utf-8") == card(counted)
     page = (ROOT / "docs" / "programs.md").read_text("utf-8")
     assert page == replace_region(page, BEGIN, END, markdown(counted))
-    assert load_splits(PLACE) == {of.name: of.split for of in counted}
+    assert load_splits(PLACE) == make_splits({of.name: of.tasks for of in counted})
 
 
 def test_each_platform_to_learn_from_has_tasks_on_both_sides(counted: list[Platform]) -> None:

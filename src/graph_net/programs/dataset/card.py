@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from graph_net.corpus.card import size_category
 from graph_net.programs.dataset.columns import ABOUT, DESCRIPTIONS, SCHEMAS, plain
-from graph_net.programs.dataset.dataset import PATTERNS, lacking
+from graph_net.programs.dataset.dataset import PATTERNS
+from graph_net.programs.dataset.splits import RULES, lacking
 from graph_net.programs.dataset.stats import Platform, markdown
 from graph_net.programs.store.columns import COLUMNS
 
@@ -66,6 +67,7 @@ def _word(kind: pa.DataType) -> str:
 def _text(found: Sequence[Platform]) -> str:
     names = [of.name for of in found]
     held = "\n".join(f"- `{of.name}`: {_held(of)}" for of in found)
+    rules = "\n".join(f"- `{rule}`: {text}" for rule, text in RULES.items())
     return f"""
 # Programs: measured schedules of the subgraphs of networks
 
@@ -80,9 +82,13 @@ the best; a task counts as often as the network calls it. Torch runs eagerly, op
 
 ## Splits
 
-`splits.json` has, for each platform, the tasks to train on and those to test with, by the column
-`task`. Every task that occurs in a held-out network is for testing, wherever else it occurs; the
-programs of a task are never on both sides.
+`splits.json` names the tasks to test with (values of the column `task`), by rule and platform;
+every other task is for training. No id of a graph is on both sides, but within tasks and by
+platform, where that is the question. Leave out tasks with one program when learning.
+
+{rules}
+
+Held-out networks:
 
 {held}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, geometric_mean, median
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from graph_net.corpus.marked_region import replace_region
 from graph_net.programs.dataset.columns import kind_of, schema_of
-from graph_net.programs.dataset.dataset import Split, files, platforms, split_of
+from graph_net.programs.dataset.dataset import files, platforms
+from graph_net.programs.dataset.splits import Split, make_splits, split_of
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
 from graph_net.results import Device, read_as
 
@@ -96,7 +97,9 @@ class Platform:
 
 def count(folder: Path) -> list[Platform]:
     """Count every platform of a data set."""
-    return [_counted(name, path) for name, path in platforms(folder).items()]
+    found = [_counted(name, path) for name, path in platforms(folder).items()]
+    splits = make_splits({one.name: one.tasks for one in found})
+    return [replace(one, split=splits.by_network(one.name, one.tasks)) for one in found]
 
 
 def _counted(name: str, path: Path) -> Platform:

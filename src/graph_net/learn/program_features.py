@@ -1,0 +1,156 @@
+"""The features a model can learn from, by name: their columns, and how programs become rows.
+
+    triton                  one row: the numbers of TritonSpace.encode
+    primitives              a row per primitive of a schedule (MetaSchedule or Ansor), no padding
+    per_store               a row per store to a buffer, computed by TVM and kept in a feature store
+    per_store+primitives    both in one matrix: columns ``store.…`` and ``step.…``, one ``is_store``
+    auto                    triton or primitives, whichever fits the tasks
+
+Another kind is an entry of ``ENCODERS``: its columns, and a function from schedules to rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from graph_net.learn.learning_set import Features, LearnError
+from graph_net.programs.features.per_store import WIDTH as STORE_WIDTH
+from graph_net.programs.spaces import SpaceError, ansor_steps, primitives
+from graph_net.programs.triton.features import NAMES as TRITON_NAMES
+from graph_net.programs.triton.space import TritonSpace, workload_of
+from graph_net.programs.view.overview import TaskSummary
+
+AUTO, TRITON, PRIMITIVES = "auto", "triton", "primitives"
+PER_STORE, BOTH = "per_store", "per_store+primitives"
+KINDS = (AUTO, TRITON, PRIMITIVES, PER_STORE, BOTH)
+STORE, STEP, IS_STORE = "store.", "step.", "is_store"
+METASCHEDULE, ANSOR = "metaschedule", "ansor"
+Rows = list[Features | None]
+"""Of each schedule, an array of its rows; None where it has no features."""
+Encode = Callable[[TaskSummary, Sequence[str]], Rows]
+
+
+@dataclass(frozen=True)
+class ScheduleEncoder:
+    """Features that a schedule alone gives, with what is known of its task."""
+
+    columns: tuple[str, ...]
+    encode: Encode
+
+
+def choose_kind(kind: str, tasks: Mapping[str, TaskSummary]) -> tuple[str, str]:
+    """Return the kind of features that was asked for and the format of all tasks, checked."""
+    if kind not in KINDS:
+        raise LearnError(f"unknown features {kind!r}; available: {', '.join(KINDS)}")
+    formats = sorted({task.format for task in tasks.values()})
+    if len(formats) != 1:
+        raise LearnError(
+            f"tasks of {' and '.join(formats)} have no features in common: name one platform, or "
+            "a directory of records of one format"
+        )
+    (found,) = formats
+    fitting = {TRITON: (TRITON,), METASCHEDULE: (PRIMITIVES, PER_STORE, BOTH), ANSOR: (PRIMITIVES,)}
+    known = fitting.get(found, ())
+    if not known or kind not in (AUTO, *known):
+        raise LearnError(
+            f"tasks of {found} have no features {kind}; they have: {', '.join(known) or 'none'}"
+        )
+    return known[0] if kind == AUTO else kind, found
+
+
+def encoder_of(kind: str, found: str) -> ScheduleEncoder:
+    """Return the encoder of a kind of features for the schedules of a format."""
+    return ENCODERS[kind, found]()
+
+
+def store_columns() -> tuple[str, ...]:
+    """Return names for the numbers of a store, by their place."""
+    return tuple(f"{STORE}{place:03}" for place in range(STORE_WIDTH))
+
+
+def join_rows(stores: Features, steps: Features) -> Features:
+    """Return the rows of both kinds in one matrix: zeros in the other's columns."""
+    width = 1 + stores.shape[1] + steps.shape[1]
+    joined = np.zeros((len(stores) + len(steps), width), np.float32)
+    joined[: len(stores), 0] = 1
+    joined[: len(stores), 1 : 1 + stores.shape[1]] = stores
+    joined[len(stores) :, 1 + stores.shape[1] :] = steps
+    return joined
+
+
+def _triton() -> ScheduleEncoder:
+    space_of = cache(_space_of)
+
+    def encode(task: TaskSummary, schedules: Sequence[str]) -> Rows:
+        try:
+            space = space_of(task.details, task.target)
+        except (ValueError, AttributeError, RecursionError):  # a stranger's task
+            return [None] * len(schedules)
+        return [_row(space, schedule) for schedule in schedules]
+
+    return ScheduleEncoder(tuple(TRITON_NAMES), encode)
+
+
+def _space_of(details: str, target: str) -> TritonSpace:
+    module = json.loads(details).get("module")
+    if not isinstance(module, dict):
+        raise SpaceError("a task that does not say what its kernel computes")
+    return TritonSpace(workload_of(module), target)
+
+
+def _row(space: TritonSpace, schedule: str) -> Features | None:
+    try:
+        return np.asarray(space.encode(schedule), np.float32)[None]
+    except SpaceError:
+        return None
+
+
+def _traces() -> ScheduleEncoder:
+    encoder = primitives.TraceEncoder()
+    names = [
+        *primitives.KINDS,
+        *(f"other_primitive_{place}" for place in range(primitives.OTHER_KINDS)),
+        *primitives.WORDS,
+        *(f"other_word_{place}" for place in range(primitives.OTHER_WORDS)),
+        "arguments",
+        *(f"{what}_{n}" for n in range(primitives.REFERENCES) for what in ("age", "result")),
+        *(f"number_{place}" for place in range(primitives.NUMBERS)),
+    ]
+    return ScheduleEncoder(
+        tuple(STEP + name for name in names),
+        lambda task, schedules: _trimmed(schedules, encoder.encode),
+    )
+
+
+def _steps() -> ScheduleEncoder:
+    names = [*ansor_steps.KINDS, "other", *(f"number_{n}" for n in range(ansor_steps.NUMBERS))]
+    return ScheduleEncoder(
+        tuple(STEP + name for name in names),
+        lambda task, schedules: _trimmed(schedules, ansor_steps.encode_steps),
+    )
+
+
+def _trimmed(schedules: Sequence[str], encode: Callable[[Sequence[str]], Features]) -> Rows:
+    """Return sequences without their padding; where one is damaged, the others one by one."""
+    try:
+        arrays = encode(schedules)
+    except SpaceError:
+        if len(schedules) == 1:
+            return [None]
+        return [_trimmed([schedule], encode)[0] for schedule in schedules]
+    used = np.any(arrays != 0, axis=2)
+    ends = np.where(used.any(axis=1), used.shape[1] - used[:, ::-1].argmax(axis=1), 1)
+    return [array[:end].copy() for array, end in zip(arrays, ends, strict=True)]
+
+
+ENCODERS: dict[tuple[str, str], Callable[[], ScheduleEncoder]] = {
+    (TRITON, TRITON): _triton,
+    (PRIMITIVES, METASCHEDULE): _traces,
+    (PRIMITIVES, ANSOR): _steps,
+}
+"""By the kind of features and the format of schedules."""
