@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from graph_net.store.files import read_text
 
 FILE = "model.json"
 MOST_BYTES = 16 << 20
+Part = TypeVar("Part")
 SLACK = 0.1
 """How far outside the range that was learned from a feature may be, as a part of that range."""
 
@@ -135,6 +136,12 @@ class CostModel(ABC):
             raise LearnError(f"{self.name} has learned nothing yet: fit or load it first")
         return self.domain
 
+    def number(self, key: str) -> float:
+        """Return the value of an option that is a number."""
+        value = self.settings[key]
+        assert isinstance(value, (int, float))
+        return value
+
 
 @dataclass(frozen=True)
 class ModelHeader:
@@ -178,10 +185,25 @@ def read_header(folder: Path) -> ModelHeader:
     """Return what a saved model says of itself."""
     try:
         return read_as(ModelHeader, read_text(folder / FILE, MOST_BYTES), "model")
-    except FileNotFoundError as error:
-        raise LearnError(f"{folder} holds no model: it has no {FILE}") from error
+    except OSError as error:
+        raise LearnError(f"{folder} holds no model: {FILE} cannot be read") from error
     except ValueError as error:
         raise LearnError(f"{folder / FILE}: {error}") from error
+
+
+def save_json_part(part: Any, path: Path) -> None:
+    """Write a frozen dataclass of numbers that a model has learned."""
+    write_text(path, json.dumps(asdict(part)) + "\n")
+
+
+def load_json_part(kind: type[Part], path: Path) -> Part:
+    """Return what ``save_json_part`` wrote; raise LearnError on anything else."""
+    try:
+        return read_as(kind, read_text(path, MOST_BYTES), kind.__name__)
+    except OSError as error:
+        raise LearnError(f"{path} cannot be read: save the model again") from error
+    except ValueError as error:
+        raise LearnError(f"{path}: {error}") from error
 
 
 def _shorten(columns: tuple[str, ...]) -> str:

@@ -19,6 +19,10 @@ BUILT_IN = {
     "mlp": "graph_net.learn.neural:Mlp",
     "lstm": "graph_net.learn.neural:LstmModel",
     "attention": "graph_net.learn.neural:AttentionModel",
+    "pacm": "graph_net.learn.pacm:Pacm",
+    "analytical": "graph_net.learn.analytical:Analytical",
+    "residual": "graph_net.learn.residual:ResidualModel",
+    "ensemble": "graph_net.learn.ensemble:Ensemble",
 }
 
 
@@ -32,6 +36,13 @@ def create_model(name: str, options: Mapping[str, Json] | None = None, seed: int
     return _class_of(name)(options, seed)
 
 
+def create_inner(outer: CostModel, key: str, seed: int) -> CostModel:
+    """Return a new model as the options ``KEY`` and ``KEY_options`` of another one say."""
+    options = outer.settings[f"{key}_options"]
+    assert isinstance(options, dict)
+    return create_model(str(outer.settings[key]), options, seed)
+
+
 def load_model(folder: Path) -> CostModel:
     """Return the model that ``save_model`` wrote into a folder.
 
@@ -40,7 +51,7 @@ def load_model(folder: Path) -> CostModel:
     header = read_header(folder)
     try:
         options = json.loads(header.settings)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LearnError(f"{folder}: settings are not JSON: {error}") from error
     if not isinstance(options, dict):
         raise LearnError(f"{folder}: settings are a JSON object")

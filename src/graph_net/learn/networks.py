@@ -1,13 +1,13 @@
 """Neural networks that score programs from rows of features: TenSet's MLP, an LSTM, attention.
 
-Each takes the rows of all programs of a batch, one after another, and how many each program has.
+Each takes the rows of all programs of a batch, one after another, and how many each program has. An
+encoder makes one vector of a program's rows; the head, the same for all, makes a score of it.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
 MOST_ROWS = 256
 """Rows of a program that attention looks at: the longest schedule's primitives are fewer."""
@@ -24,57 +24,95 @@ class Residual(nn.Module):
         return values + torch.relu(self.layer(values))
 
 
-class SegmentSumNetwork(nn.Module):
-    """TenSet's MLP: each row encoded, summed over a program, two residual layers, a score."""
+class ScoreNetwork(nn.Module):
+    """An encoder of programs, two residual layers, a score."""
 
-    def __init__(self, features: int, width: int) -> None:
+    def __init__(self, encoder: nn.Module, width: int) -> None:
         super().__init__()
-        self.encoder = nn.Sequential(
-            nn.Linear(features, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
-        )
+        self.encoder = encoder
         self.head = nn.Sequential(Residual(width), Residual(width), nn.Linear(width, 1))
 
     def forward(self, rows: Tensor, sizes: Tensor) -> Tensor:
-        encoded = self.encoder(rows)
-        owners = torch.repeat_interleave(torch.arange(len(sizes), device=rows.device), sizes)
-        summed = encoded.new_zeros(len(sizes), encoded.shape[1]).index_add(0, owners, encoded)
-        return torch.as_tensor(self.head(summed)).squeeze(1)
+        return torch.as_tensor(self.head(self.encoder(rows, sizes))).squeeze(1)
 
 
-class LstmNetwork(nn.Module):
-    """The same encoder, and an LSTM over a program's rows in their order."""
+class SegmentSum(nn.Module):
+    """TenSet's MLP: each row encoded by itself, and summed over a program."""
 
     def __init__(self, features: int, width: int) -> None:
         super().__init__()
-        self.encoder = nn.Sequential(nn.Linear(features, width), nn.ReLU())
-        self.lstm = nn.LSTM(width, width, batch_first=True)
-        self.head = nn.Sequential(Residual(width), nn.Linear(width, 1))
+        self.layers = nn.Sequential(
+            nn.Linear(features, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+        )
 
     def forward(self, rows: Tensor, sizes: Tensor) -> Tensor:
-        padded = pad_sequence(list(self.encoder(rows).split(sizes.tolist())), batch_first=True)
-        states, _ = self.lstm(padded)
-        last = states[torch.arange(len(sizes), device=rows.device), sizes - 1]
-        return torch.as_tensor(self.head(last)).squeeze(1)
+        encoded: Tensor = self.layers(rows)
+        summed = encoded.new_zeros(len(sizes), encoded.shape[1])
+        return summed.index_add(0, owners_of(sizes), encoded)
 
 
-class AttentionNetwork(nn.Module):
+class RowLstm(nn.Module):
+    """An LSTM over a program's rows in their order; its last state."""
+
+    def __init__(self, features: int, width: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(features, width), nn.ReLU())
+        self.lstm = nn.LSTM(width, width, batch_first=True)
+
+    def forward(self, rows: Tensor, sizes: Tensor) -> Tensor:
+        states, _ = self.lstm(pad_rows(self.layers(rows), sizes))
+        return torch.as_tensor(states[torch.arange(len(sizes), device=rows.device), sizes - 1])
+
+
+class RowAttention(nn.Module):
     """TLP's: attention between a program's rows, such as the primitives of its schedule."""
 
     def __init__(self, features: int, width: int, heads: int = 4, layers: int = 2) -> None:
         super().__init__()
-        self.encoder = nn.Linear(features, width)
+        self.layer = nn.Linear(features, width)
         self.positions = nn.Parameter(torch.zeros(MOST_ROWS, width))
         layer = nn.TransformerEncoderLayer(
             width, heads, 2 * width, dropout=0.0, batch_first=True, norm_first=True
         )
         self.attention = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        self.head = nn.Sequential(Residual(width), nn.Linear(width, 1))
 
     def forward(self, rows: Tensor, sizes: Tensor) -> Tensor:
-        sequences = [piece[:MOST_ROWS] for piece in self.encoder(rows).split(sizes.tolist())]
-        padded = pad_sequence(sequences, batch_first=True)
+        padded = pad_rows(self.layer(rows), sizes)[:, :MOST_ROWS]
         length = padded.shape[1]
-        absent = torch.arange(length, device=rows.device) >= sizes.clamp(max=MOST_ROWS)[:, None]
+        # a program without a row has one of zeros: attention to nothing at all is not a number
+        absent = torch.arange(length, device=rows.device) >= sizes.clamp(min=1)[:, None]
         states = self.attention(padded + self.positions[:length], src_key_padding_mask=absent)
-        summed = states.masked_fill(absent[:, :, None], 0.0).sum(dim=1)
-        return torch.as_tensor(self.head(summed)).squeeze(1)
+        return torch.as_tensor(states.masked_fill(absent[:, :, None], 0.0).sum(dim=1))
+
+
+class JoinedRows(nn.Module):
+    """PaCM's: statements summed, primitives attended to, both joined.
+
+    ``is_store`` has a 1 for the feature that is 1 in the rows of statements and 0 in the others.
+    """
+
+    def __init__(self, features: int, width: int) -> None:
+        super().__init__()
+        self.register_buffer("is_store", torch.zeros(features))
+        self.stores = SegmentSum(features, width)
+        self.steps = RowAttention(features, width)
+        self.join = nn.Linear(2 * width, width)
+
+    def forward(self, rows: Tensor, sizes: Tensor) -> Tensor:
+        chosen = rows @ torch.as_tensor(self.is_store) > 0.5
+        stores = torch.zeros_like(sizes).index_add(0, owners_of(sizes), chosen.long())
+        parts = (self.stores(rows[chosen], stores), self.steps(rows[~chosen], sizes - stores))
+        return torch.relu(self.join(torch.cat(parts, dim=1)))
+
+
+def owners_of(sizes: Tensor) -> Tensor:
+    """Return the program of each row."""
+    return torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes)
+
+
+def pad_rows(rows: Tensor, sizes: Tensor) -> Tensor:
+    """Return rows as (programs, most rows of one, features), zeros after the last of a program."""
+    owners = owners_of(sizes)
+    places = torch.arange(len(rows), device=rows.device) - (sizes.cumsum(0) - sizes)[owners]
+    longest = max(1, int(sizes.max()))
+    return rows.new_zeros(len(sizes), longest, rows.shape[1]).index_put((owners, places), rows)

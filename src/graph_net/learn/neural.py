@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import torch
@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from graph_net.compilers.option import Option
 from graph_net.learn.cost_model import CostModel, Domain
-from graph_net.learn.learning_set import LearnError, LearningSet
+from graph_net.learn.learning_set import Features, LearnError, LearningSet
 from graph_net.learn.losses import LOSSES
 from graph_net.learn.metrics import Floats, Ints, best_over_picked
-from graph_net.learn.networks import AttentionNetwork, LstmNetwork, SegmentSumNetwork
+from graph_net.learn.networks import RowAttention, RowLstm, ScoreNetwork, SegmentSum
 from graph_net.store.files import read_bytes
 
 PART = "weights.safetensors"
@@ -26,6 +26,10 @@ SCORED_AT_ONCE = 4096
 SMALL = 1 << 22
 """Numbers for which threads cost more than they save, most of all on a machine that is busy."""
 MEAN, DEVIATION = "features.mean", "features.deviation"
+CONSTANT = 1e-6
+"""Deviation of a feature up to which it is taken to be always the same."""
+FARTHEST = 8.0
+"""Deviations from the mean beyond which a feature is cut: networks do not extrapolate."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class _Neural(CostModel):
         "tasks_of_batch": Option(16, least=1, most=4096),
         "programs_of_task": Option(32, least=2, most=4096),
     }
-    network: ClassVar[type[nn.Module]]
+    encoder: ClassVar[type[nn.Module]]
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
         """Train; of all epochs keep the one that picks best from ``held_out``, if it is given."""
@@ -61,16 +65,15 @@ class _Neural(CostModel):
     def _fit(self, data: LearningSet, held_out: LearningSet | None) -> None:
         torch.manual_seed(self.seed)
         generator = np.random.default_rng(self.seed)
-        self._mean = data.rows.mean(axis=0)
-        self._deviation = np.maximum(data.rows.std(axis=0), 1e-6)
         self._module = self._make(len(data.columns))
+        self._mean, self._deviation = self._prepare(data)
         self.domain = Domain.of(data)
         optimizer = torch.optim.Adam(
             self._module.parameters(),
-            lr=float(self._number("rate")),
-            weight_decay=float(self._number("decay")),
+            lr=float(self.number("rate")),
+            weight_decay=float(self.number("decay")),
         )
-        epochs = int(self._number("epochs"))
+        epochs = int(self.number("epochs"))
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
         loss = LOSSES[str(self.settings["loss"])]
         best, kept = -1.0, None
@@ -91,6 +94,13 @@ class _Neural(CostModel):
                     kept = {key: value.clone() for key, value in self._module.state_dict().items()}
         if kept is not None:
             self._module.load_state_dict(kept)
+
+    def _prepare(self, data: LearningSet) -> tuple[Features, Features]:
+        """Return what each feature is standardised by; one that never varies is only shifted."""
+        mean = data.rows.mean(axis=0, dtype=np.float64)
+        deviation = data.rows.std(axis=0, dtype=np.float64)
+        deviation[deviation < CONSTANT] = 1.0
+        return mean.astype(np.float32), deviation.astype(np.float32)
 
     def predict(self, data: LearningSet) -> Floats:
         self.learned().check_columns(data)
@@ -126,14 +136,8 @@ class _Neural(CostModel):
 
     def _make(self, features: int) -> nn.Module:
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        make: Any = self.network
-        module: nn.Module = make(features, int(self._number("width")))
-        return module.to(device)
-
-    def _number(self, key: str) -> float:
-        value = self.settings[key]
-        assert isinstance(value, (int, float))
-        return value
+        make, width = cast(Callable[[int, int], nn.Module], self.encoder), int(self.number("width"))
+        return ScoreNetwork(make(features, width), width).to(device)
 
     def _rows(self, data: LearningSet, programs: Ints) -> tuple[Tensor, Tensor]:
         """Return the standardised rows of programs, and how many each has, where the model is."""
@@ -141,6 +145,7 @@ class _Neural(CostModel):
         ends = np.cumsum(sizes)
         index = np.repeat(data.starts[programs] - ends + sizes, sizes) + np.arange(ends[-1])
         rows = (data.rows[index] - self._mean) / self._deviation
+        np.clip(rows, -FARTHEST, FARTHEST, out=rows)
         device = next(self._module.parameters()).device
         return torch.from_numpy(rows).to(device), torch.from_numpy(sizes).to(device)
 
@@ -149,7 +154,7 @@ class _Neural(CostModel):
         groups = [rows for rows in data.programs.rows() if rows.size > 1]
         if not groups:
             raise LearnError("no task has two programs: there is nothing to rank")
-        tasks, each = int(self._number("tasks_of_batch")), int(self._number("programs_of_task"))
+        tasks, each = int(self.number("tasks_of_batch")), int(self.number("programs_of_task"))
         rounds = max(1, round(len(data) / (len(groups) * each)))
         for _ in range(rounds):
             order = generator.permutation(len(groups))
@@ -191,21 +196,21 @@ class Mlp(_Neural):
     """TenSet's network: rows encoded and summed."""
 
     name = "mlp"
-    network = SegmentSumNetwork
+    encoder = SegmentSum
 
 
 class LstmModel(_Neural):
     """An LSTM over rows."""
 
     name = "lstm"
-    network = LstmNetwork
+    encoder = RowLstm
 
 
 class AttentionModel(_Neural):
     """Attention between rows, as TLP has over primitives."""
 
     name = "attention"
-    network = AttentionNetwork
+    encoder: ClassVar[type[nn.Module]] = RowAttention
     options: ClassVar[dict[str, Option]] = {
         **_Neural.options,
         "width": Option(64, least=8, most=2048),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from abc import abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,18 +18,31 @@ from graph_net.compilers.option import Option
 from graph_net.learn.cost_model import CostModel, Domain
 from graph_net.learn.learning_set import Features, LearnError, LearningSet
 from graph_net.learn.metrics import Floats, Ints
+from graph_net.learn.score_scale import LEAST_LABEL, log_labels
 from graph_net.store.files import read_text
 
 REGRESSION, RANKING = "regression", "lambdarank"
-LEAST_LABEL = 1e-3
-"""Programs slower than this part of the best, and those that failed, are all equally bad."""
 LEVELS = 31
 """Grades of a ranking, from labels: LightGBM and XGBoost rank whole numbers."""
 LARGEST_GROUP = 10_000
 """Programs of a task that LightGBM ranks together; a larger task is cut into random groups."""
+LEAST_WEIGHT = 0.1
+PATIENCE = 50
+"""Rounds without progress on held-out tasks after which no more are added."""
 MOST_BYTES = 1 << 30
 SMALL = 1 << 22
 """Numbers for which threads cost more than they save."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What the libraries take: a row for each program, the programs of a group together."""
+
+    rows: Features
+    targets: Floats
+    weights: Floats | None
+    groups: list[int] | None
+    """Sizes of groups, where they are ranked."""
 
 
 class _Trees(CostModel):
@@ -42,15 +56,28 @@ class _Trees(CostModel):
         "least_in_leaf": Option(20, least=1),
         "rows_of_round": Option(0.8, least=0.05, most=1.0),
         "columns_of_tree": Option(0.8, least=0.05, most=1.0),
+        "weight_best": Option(0.0, least=0.0, most=16.0),
         "threads": Option(0, least=0, most=1024),
     }
+    """``weight_best``: a program counts label ** weight_best + 0.1 in a regression; 0 is all equal.
+    """
     part: ClassVar[str]
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
+        """Train for ``rounds``, or with ``held_out`` until it has not helped there for a while."""
+        seen = None if held_out is None else self._table(held_out)
+        self._train(self._table(data), seen)
+        self.domain = Domain.of(data)
+
+    def _table(self, data: LearningSet) -> _Table:
         groups = _groups(data, self.seed)
         order = np.concatenate(groups)
-        self._train(pool_rows(data)[order], _targets(data, self.is_ranking)[order], groups)
-        self.domain = Domain.of(data)
+        rows, labels = pool_rows(data)[order], data.programs.labels[order]
+        if self.is_ranking:
+            return _Table(rows, _grades(labels), None, [group.size for group in groups])
+        power = self.number("weight_best")
+        weights = np.maximum(labels, LEAST_LABEL) ** power + LEAST_WEIGHT if power else None
+        return _Table(rows, log_labels(data)[order], weights, None)
 
     def predict(self, data: LearningSet) -> Floats:
         self.learned().check_columns(data)
@@ -86,7 +113,7 @@ class _Trees(CostModel):
             raise LearnError(f"{self.name} is not installed: pip install {self.needs}") from error
 
     @abstractmethod
-    def _train(self, rows: Features, targets: Floats, groups: list[Ints]) -> None: ...
+    def _train(self, table: _Table, held_out: _Table | None) -> None: ...
 
     @abstractmethod
     def _scores(self, rows: Features) -> Any: ...
@@ -105,7 +132,7 @@ class LightGbm(_Trees):
     part = "trees.txt"
     _booster: Any = None
 
-    def _train(self, rows: Features, targets: Floats, groups: list[Ints]) -> None:
+    def _train(self, table: _Table, held_out: _Table | None) -> None:
         library = self._library()
         settings = {
             "objective": self.settings["objective"],
@@ -115,7 +142,7 @@ class LightGbm(_Trees):
             "bagging_fraction": self.settings["rows_of_round"],
             "bagging_freq": 1,
             "feature_fraction": self.settings["columns_of_tree"],
-            "num_threads": self._threads(rows),
+            "num_threads": self._threads(table.rows),
             "deterministic": True,
             "force_row_wise": True,
             "seed": self.seed,
@@ -126,9 +153,14 @@ class LightGbm(_Trees):
                 "label_gain": [grade**2 for grade in range(LEVELS)],
                 "lambdarank_truncation_level": LEVELS,
             }
-        sizes = [group.size for group in groups] if self.is_ranking else None
-        data = library.Dataset(rows, targets, group=sizes)
-        self._booster = library.train(settings, data, self.settings["rounds"])
+        if held_out is not None:
+            settings |= {"early_stopping_round": PATIENCE}
+        data, *seen = (
+            library.Dataset(given.rows, given.targets, weight=given.weights, group=given.groups)
+            for given in (table, held_out)
+            if given is not None
+        )
+        self._booster = library.train(settings, data, self.settings["rounds"], valid_sets=seen)
 
     def _scores(self, rows: Features) -> Any:
         return self._booster.predict(rows, num_threads=self._threads(rows))
@@ -148,7 +180,7 @@ class XgBoost(_Trees):
     part = "trees.json"
     _booster: Any = None
 
-    def _train(self, rows: Features, targets: Floats, groups: list[Ints]) -> None:
+    def _train(self, table: _Table, held_out: _Table | None) -> None:
         library = self._library()
         settings = {
             "objective": "rank:ndcg" if self.is_ranking else "reg:squarederror",
@@ -160,14 +192,31 @@ class XgBoost(_Trees):
             "min_child_weight": self.settings["least_in_leaf"] if not self.is_ranking else 1e-3,
             "subsample": self.settings["rows_of_round"],
             "colsample_bytree": self.settings["columns_of_tree"],
-            "nthread": self._threads(rows),
+            "nthread": self._threads(table.rows),
             "seed": self.seed,
             "verbosity": 0,
         }
-        data = library.DMatrix(rows, targets, nthread=self._threads(rows))
-        if self.is_ranking:
-            data.set_group([group.size for group in groups])
-        self._booster = library.train(settings, data, self.settings["rounds"])
+        rounds = self.settings["rounds"]
+        if held_out is None:
+            self._booster = library.train(settings, self._matrix(table), rounds)
+            return
+        trained = library.train(
+            settings,
+            self._matrix(table),
+            rounds,
+            evals=[(self._matrix(held_out), "held_out")],
+            early_stopping_rounds=PATIENCE,
+            verbose_eval=False,
+        )
+        self._booster = trained[: trained.best_iteration + 1]
+
+    def _matrix(self, table: _Table) -> Any:
+        matrix = self._library().DMatrix(
+            table.rows, table.targets, weight=table.weights, nthread=self._threads(table.rows)
+        )
+        if table.groups:
+            matrix.set_group(table.groups)
+        return matrix
 
     def _scores(self, rows: Features) -> Any:
         self._booster.set_param({"nthread": self._threads(rows)})
@@ -188,11 +237,8 @@ def pool_rows(data: LearningSet) -> Features:
     return np.hstack([sums, np.maximum.reduceat(data.rows, data.starts[:-1])])
 
 
-def _targets(data: LearningSet, is_ranking: bool) -> Floats:
-    labels = np.maximum(data.programs.labels, LEAST_LABEL)
-    if is_ranking:
-        return np.floor(labels * (LEVELS - 1) + 0.5)
-    return np.log(labels)
+def _grades(labels: Floats) -> Floats:
+    return np.floor(np.maximum(labels, LEAST_LABEL) * (LEVELS - 1) + 0.5)
 
 
 def _groups(data: LearningSet, seed: int) -> list[Ints]:
