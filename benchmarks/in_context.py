@@ -3,11 +3,13 @@
     python -m benchmarks.in_context export SETS.npz h200=RECORDS k80=FILE,FILE … [--prior]
     python -m benchmarks.in_context train SETS.npz -o MODEL [--steps N] [--test h200]
     python -m benchmarks.in_context curve SETS.npz --models MODEL … --test h200
+    python -m benchmarks.in_context join SETS.npz --ranker MODEL -o STACKED
 
 ``export`` reads directories of records and files of tuners, and keeps apart the tasks of held-out
 networks, or a fifth of the tasks where none says what calls it. ``train`` and ``curve`` need torch
 and numpy alone, so that a machine with a GPU can be lent for them. With ``--prior`` every set has
-LightGBM's score as a column: of training tasks by trees that never saw the task.
+LightGBM's score as a column: of training tasks by trees that never saw the task; ``join`` puts
+those trees and what ``train`` gave together to one model.
 """
 
 from __future__ import annotations
@@ -43,8 +45,14 @@ from graph_net.learn.few_shot import (
     tasks_with_more,
 )
 from graph_net.learn.in_context import PRIOR, InContext
+from graph_net.learn.in_context_episodes import join_by_dialect
 from graph_net.learn.in_context_files import read_sets, write_sets
-from graph_net.learn.in_context_stacked import TREES, out_of_fold_scores, with_prior
+from graph_net.learn.in_context_stacked import (
+    TREES,
+    StackedInContext,
+    out_of_fold_scores,
+    with_prior,
+)
 from graph_net.learn.learning_set import Features, LearningSet, LearningTask
 from graph_net.learn.metrics import Floats, Ints, TaskCosts
 from graph_net.learn.trees import LightGbm
@@ -155,7 +163,7 @@ def is_test(task: LearningTask) -> bool:
 
     if task.weights:
         return any(map(is_held_out, task.weights))
-    return sha256(task.name.encode()).digest()[0] < 256 // 5
+    return int.from_bytes(sha256(task.name.encode()).digest()[:4]) % 5 == 0
 
 
 def export(given: argparse.Namespace) -> int:
@@ -200,6 +208,19 @@ def curve(given: argparse.Namespace) -> int:
     return 0
 
 
+def join(given: argparse.Namespace) -> int:
+    """Put a ranker and the trees of its sets together to one model."""
+    from graph_net.learn.model_registry import load_model
+
+    ranker = load_model(given.ranker)
+    trees = [load_model(path) for path in sorted(given.sets.with_suffix(".trees").iterdir())]
+    assert isinstance(ranker, InContext)
+    model = StackedInContext(ranker.settings, ranker.seed)
+    model.assemble([each for each in trees if isinstance(each, LightGbm)], ranker)
+    save_model(model, given.output)
+    return 0
+
+
 def show_curves(
     models: dict[str, Adapts],
     sets: dict[str, LearningSet],
@@ -238,17 +259,20 @@ def baselines(data: LearningSet) -> dict[str, Adapts]:
 
 
 def _with_priors(sets: dict[str, LearningSet], folder: Path) -> dict[str, LearningSet]:
+    """Return the sets with scores of trees that are fitted, and saved, for each dialect."""
     wider = {}
-    for name, data in sets.items():
-        source, _, side = name.rpartition("/")
-        if side != TRAIN:
-            continue
+    for number, columns in enumerate(dict.fromkeys(data.columns for data in sets.values())):
+        same = {name: data for name, data in sets.items() if data.columns == columns}
+        training = [name for name in same if name.endswith(TRAIN)]
+        (joined,) = join_by_dialect([same[name] for name in training])
         trees = LightGbm({"rounds": ROUNDS, "threads": 1})
-        trees.fit(data)
-        save_model(trees, folder / f"{TREES}-{source}")
-        wider[name] = with_prior(data, out_of_fold_scores(data, ROUNDS, FOLDS, seed=0))
-        if test := sets.get(f"{source}/{TEST}"):
-            wider[f"{source}/{TEST}"] = with_prior(test, trees.predict(test))
+        trees.fit(joined)
+        save_model(trees, folder / f"{TREES}-{number}")
+        ends = np.cumsum([len(same[name]) for name in training])
+        scores = np.split(out_of_fold_scores(joined, ROUNDS, FOLDS, seed=0), ends[:-1])
+        outside = dict(zip(training, scores, strict=True))
+        for name, data in same.items():
+            wider[name] = with_prior(data, outside.get(name, trees.predict(data)))
     return wider
 
 
@@ -276,28 +300,26 @@ def _with_positions(features: Features, lengths: Sequence[int]) -> list[Features
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    verbs = options.add_subparsers(required=True)
-    for verb in (export, train, curve):
-        parser = verbs.add_parser(verb.__name__, help=verb.__doc__)
-        parser.set_defaults(verb=verb)
-        parser.add_argument("sets", type=Path)
-        if verb is export:
-            parser.add_argument("sources", nargs="+", help="NAME=PATH,PATH…")
-            parser.add_argument("--per-task", type=int, default=512)
-            parser.add_argument("--prior", action="store_true")
-            continue
-        parser.add_argument("--test", nargs="*", default=[], help="sets to draw curves of")
-        parser.add_argument("--draws", type=int, default=3, help="random choices to average over")
-        if verb is train:
-            parser.add_argument("-o", "--output", type=Path, required=True)
-            parser.add_argument("--options", default="{}", help="of the model, JSON")
-            parser.add_argument("--seed", type=int, default=0)
-        else:
-            parser.add_argument("--models", type=Path, nargs="+", required=True)
-    given = options.parse_args()
-    return int(given.verb(given))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("verb", choices=VERBS)
+    parser.add_argument("sets", type=Path)
+    parser.add_argument("sources", nargs="*", help="NAME=PATH,PATH… to export")
+    parser.add_argument("--per-task", type=int, default=512, help="programs to export, at most")
+    parser.add_argument("--prior", action="store_true", help="export LightGBM's scores too")
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/in_context"))
+    parser.add_argument("--options", default="{}", help="of the model to train, JSON")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--models", type=Path, nargs="*", default=[], help="to draw curves of")
+    parser.add_argument("--ranker", type=Path, help="to join")
+    parser.add_argument("--test", nargs="*", default=[], help="sets to draw curves of")
+    parser.add_argument("--draws", type=int, default=3, help="random choices to average over")
+    given = parser.parse_args()
+    return VERBS[given.verb](given)
 
+
+VERBS = {"export": export, "train": train, "curve": curve, "join": join}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -132,7 +132,7 @@ def test_models_are_compared_in_pairs() -> None:
     assert one.reached_over.is_better
     assert (one.picked_over.value, base.reached_over.value) == (0.0, 0.0)
     text = format_comparisons([one, base], "base")
-    assert text.splitlines()[2].startswith("| one | 0 | +0.7000 (+0.5000 … +0.9000) | +0.1000")
+    assert text.splitlines()[2].startswith("| one | 0 | 0.7000 (0.5000 … 0.9000) | +0.1000")
 
 
 ADAPTING = [

@@ -251,6 +251,24 @@ def test_trees_score_no_task_that_they_learned_from() -> None:
     assert abs(np.corrcoef(outside, logs)[0, 1]) < 0.2
 
 
+def test_parts_trained_apart_make_one_model(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm")
+    data = easy_set()
+    trees, ranker = LightGbm({"rounds": 20}), InContext({**SMALL, "steps": 5})
+    trees.fit(data)
+    wider = with_prior(data, trees.predict(data))
+    ranker.fit(wider)
+    model = StackedInContext(ranker.settings)
+    model.assemble([trees], ranker)
+    save_model(model, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert isinstance(again, StackedInContext)
+    measured = first_of_each(data, 4)
+    np.testing.assert_allclose(
+        again.predict_given(data, measured), ranker.predict_given(wider, measured), rtol=1e-5
+    )
+
+
 def test_a_prior_is_one_more_column_of_every_row() -> None:
     data = easy_set(tasks=2)
     wider = with_prior(data, np.arange(len(data), dtype=np.float64))

@@ -111,7 +111,7 @@ def format_comparisons(rows: Sequence[FewShotComparison], baseline: str) -> str:
     ]
     for row in rows:
         means = (row.reached, row.reached_over, row.picked, row.picked_over)
-        cells = " | ".join(_format(mean) for mean in means)
+        cells = " | ".join(map(_format, means, ("", "+", "", "+")))
         lines.append(f"| {row.model} | {row.measured} | {cells} |")
     return "\n".join(lines)
 
@@ -167,5 +167,5 @@ def _difference(one: Floats, other: Floats, seed: int) -> PairedDifference:
     return compare_models(one, other, seed=seed)[0]
 
 
-def _format(mean: PairedDifference) -> str:
-    return f"{mean.value:+.4f} ({mean.low:+.4f} … {mean.high:+.4f})"
+def _format(mean: PairedDifference, sign: str) -> str:
+    return f"{mean.value:{sign}.4f} ({mean.low:{sign}.4f} … {mean.high:{sign}.4f})"
