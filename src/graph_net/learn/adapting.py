@@ -1,0 +1,201 @@
+"""Adapts: the protocol of models that rank a task better after some of its programs were measured.
+
+Beside it, simple ways in which a cost model that learned from other tasks, or none at all, can use
+measurements: what an in-context ranker has to beat.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from graph_net.learn.cost_model import CostModel
+from graph_net.learn.learning_set import Features, LearnError, LearningSet
+from graph_net.learn.metrics import Floats, Ints
+from graph_net.learn.trees import pool_rows
+
+FAILED = 1.0
+"""By how much a failure's log cost is above that of the slowest that ran."""
+LEAST_FOR_TREES = 4
+LEAST_FOR_PROCESS = 2
+LENGTHS, NOISES = (0.25, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0)
+"""Of a Gaussian process on standardised features: what the likelihood chooses from."""
+
+
+class Adapts(Protocol):
+    """A model whose scores of a task's programs may rest on the costs of some of them."""
+
+    def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
+        """Return a score for each program of ``data``; higher is faster, within a task.
+
+        ``measured`` are the programs whose costs are known, as indices; no other cost is looked at.
+        """
+
+
+def split_by_task(data: LearningSet, measured: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the programs of each task, and those of them that were measured."""
+    known = np.zeros(len(data), bool)
+    known[measured] = True
+    for rows in data.programs.rows():
+        yield rows, rows[known[rows]]
+
+
+@dataclass(frozen=True)
+class ZeroShot:
+    """A model that makes no use of measurements."""
+
+    model: CostModel
+
+    def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
+        """Return the model's scores."""
+        return self.model.predict(data)
+
+
+@dataclass(frozen=True)
+class RandomOrder:
+    """An order drawn at random, the same for the same set and seed."""
+
+    seed: int = 0
+
+    def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
+        """Return random numbers."""
+        return np.random.default_rng(self.seed).normal(size=len(data))
+
+
+class _LearnsTheRest:
+    """Fits what a first order leaves of the measured costs, for each task apart."""
+
+    least: int
+    """Programs that ran from which on there is something to fit."""
+
+    def __init__(self, first: Adapts) -> None:
+        self.first = first
+
+    def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
+        """Return the first order's scores and what was fitted to their error."""
+        scores = np.array(self.first.predict_given(data, measured), np.float64)
+        pooled = pool_rows(data)
+        for asked, known in split_by_task(data, measured):
+            costs = _log_costs(data.programs.costs[known])
+            if np.isfinite(data.programs.costs[known]).sum() < self.least:
+                continue
+            features = _standardised(pooled[asked])
+            given = np.searchsorted(asked, known)
+            scores[asked] = self._corrected(features, scores[asked], given, -costs)
+        return scores
+
+    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
+        """Return the scores with the error of those ``given`` fitted and added."""
+        error = speeds - scores[given]
+        error -= error.mean()
+        return scores + self._fit(features, features[given], error)
+
+    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats:
+        raise NotImplementedError
+
+
+class ResidualTrees(_LearnsTheRest):
+    """LightGBM fitted to what the measured programs of a task show a model to miss."""
+
+    least = LEAST_FOR_TREES
+
+    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats:
+        return _small_trees(given, error, features)
+
+
+class ResidualProcess(_LearnsTheRest):
+    """A Gaussian process fitted to what the measured programs of a task show a model to miss."""
+
+    least = LEAST_FOR_PROCESS
+
+    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats:
+        return gaussian_process(given, error, features)
+
+
+class TaskTrees(ResidualTrees):
+    """LightGBM that learned from the measured programs of a task alone; before, a random order."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(RandomOrder(seed))
+
+    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
+        return _small_trees(features[given], speeds, features) + 1e-9 * scores
+
+
+class NearestNeighbour(_LearnsTheRest):
+    """The speed of the most similar measured program; before one is measured, a random order."""
+
+    least = 1
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(RandomOrder(seed))
+
+    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
+        distances = _squared_distances(features, features[given])
+        nearest = speeds[distances.argmin(axis=1)] - 1e-3 * distances.min(axis=1)
+        return np.asarray(nearest, np.float64)
+
+
+def gaussian_process(given: Floats, values: Floats, asked: Floats) -> Floats:
+    """Return the posterior mean at ``asked``, of length scale and noise that fit ``given`` best."""
+    inner, outer = _squared_distances(given, given), _squared_distances(asked, given)
+    best, found = -np.inf, np.zeros(len(asked))
+    for length in LENGTHS:
+        kernel = np.exp(-inner / (2 * length**2))
+        for noise in NOISES:
+            factor = np.linalg.cholesky(kernel + (noise + 1e-8) * np.eye(len(given)))
+            weights = np.linalg.solve(factor.T, np.linalg.solve(factor, values))
+            scale = max(float(values @ weights) / len(values), 1e-12)
+            likelihood = -len(values) * np.log(scale) / 2 - np.log(np.diag(factor)).sum()
+            if likelihood > best:
+                best, found = likelihood, np.exp(-outer / (2 * length**2)) @ weights
+    return found
+
+
+def _small_trees(rows: Floats, values: Floats, asked: Floats) -> Floats:
+    """Return what LightGBM, fitted to a few rows, says of others."""
+    try:
+        library: Any = importlib.import_module("lightgbm")
+    except ImportError as error:
+        raise LearnError("lightgbm is not installed: pip install lightgbm") from error
+    settings = {
+        "objective": "regression",
+        "learning_rate": 0.1,
+        "num_leaves": 8,
+        "min_data_in_leaf": 2,
+        "min_data_in_bin": 1,
+        "feature_pre_filter": False,
+        "num_threads": 1,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbose": -1,
+    }
+    data = library.Dataset(rows, values, params=settings)
+    return np.asarray(library.train(settings, data, 60).predict(asked, num_threads=1), np.float64)
+
+
+def _log_costs(costs: Floats) -> Floats:
+    ran = np.isfinite(costs)
+    if not ran.any():
+        return np.zeros(costs.shape)
+    return np.where(ran, np.log(np.where(ran, costs, 1.0)), np.log(costs[ran].max()) + FAILED)
+
+
+def _standardised(rows: Features) -> Floats:
+    """Return the columns that differ within a task, scaled so that all count the same."""
+    values = rows.astype(np.float64)
+    deviation = values.std(axis=0)
+    varies = deviation > 1e-6 * (1 + np.abs(values).max(axis=0))
+    if not varies.any():
+        return np.zeros((len(rows), 1))
+    scaled = (values[:, varies] - values[:, varies].mean(axis=0)) / deviation[varies]
+    return np.asarray(scaled / np.sqrt(varies.sum()), np.float64)
+
+
+def _squared_distances(one: Floats, other: Floats) -> Floats:
+    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)
+    return np.asarray(np.maximum(squares - 2 * one @ other.T, 0.0), np.float64)

@@ -1,0 +1,171 @@
+"""How fast a program a model finds in a new task, by the number of programs measured there first.
+
+At each number two things are told of every task. ``reached``: the best cost of the task / the best
+of what was measured and of the one program that the model would measure next. ``picked``: the same
+of the next program alone, among those not yet measured, which shows the model and not its luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from graph_net.learn.adapting import Adapts
+from graph_net.learn.learning_set import LearnError, LearningSet
+from graph_net.learn.metrics import Floats, Ints
+from graph_net.learn.paired import PairedDifference, compare_models
+
+COUNTS = (0, 1, 2, 4, 8, 16, 32, 64)
+
+
+class Strategy(StrEnum):
+    """How the programs that are measured are chosen."""
+
+    RANDOM = "random"
+    """The same for every model."""
+    GREEDY = "greedy"
+    """Those that the model, given what was measured before, puts first."""
+
+
+@dataclass(frozen=True)
+class FewShotPoint:
+    """What a model finds after so many measurements, for each task."""
+
+    measured: int
+    reached: Floats
+    picked: Floats
+
+
+@dataclass(frozen=True)
+class FewShotComparison:
+    """A model at one number of measurements: its means, and its lead over a baseline in pairs."""
+
+    model: str
+    measured: int
+    reached: PairedDifference
+    picked: PairedDifference
+    reached_over: PairedDifference
+    picked_over: PairedDifference
+
+
+def tasks_with_more(data: LearningSet, count: int) -> LearningSet:
+    """Return the tasks of more than ``count`` programs: a curve is of the same tasks throughout."""
+    wanted = np.flatnonzero(data.programs.sizes > count)
+    if not wanted.size:
+        raise LearnError(f"no task has more than {count} programs: measure fewer of each")
+    return data.select(wanted.tolist())
+
+
+def few_shot_curve(
+    model: Adapts,
+    data: LearningSet,
+    counts: Sequence[int] = COUNTS,
+    strategy: Strategy = Strategy.RANDOM,
+    seeds: Sequence[int] = (0,),
+) -> list[FewShotPoint]:
+    """Return the curve of a model, averaged for each task over ``seeds`` of the random choice.
+
+    Every task has more programs than the greatest of ``counts``; see ``tasks_with_more``.
+    """
+    if list(counts) != sorted(set(counts)) or not counts or counts[0] < 0:
+        raise LearnError("numbers of measured programs grow, from 0 at least")
+    if data.programs.sizes.min() <= counts[-1]:
+        raise LearnError(f"a task has not more than {counts[-1]} programs: see tasks_with_more")
+    curves = [_curve(model, data, counts, strategy, seed) for seed in seeds]
+    return [
+        FewShotPoint(
+            points[0].measured,
+            np.mean([point.reached for point in points], axis=0),
+            np.mean([point.picked for point in points], axis=0),
+        )
+        for points in zip(*curves, strict=True)
+    ]
+
+
+def compare_curves(
+    curves: Mapping[str, Sequence[FewShotPoint]], baseline: str, seed: int = 0
+) -> list[FewShotComparison]:
+    """Return each model's means and its difference from the baseline, with 95 % intervals."""
+    return [
+        FewShotComparison(
+            name,
+            point.measured,
+            _difference(point.reached, np.zeros_like(point.reached), seed),
+            _difference(point.picked, np.zeros_like(point.picked), seed),
+            _difference(point.reached, base.reached, seed),
+            _difference(point.picked, base.picked, seed),
+        )
+        for name, points in curves.items()
+        for point, base in zip(points, curves[baseline], strict=True)
+    ]
+
+
+def format_comparisons(rows: Sequence[FewShotComparison], baseline: str) -> str:
+    """Return a Markdown table: a row per model and number of measured programs."""
+    lines = [
+        f"| model | measured | reached | less {baseline}'s | next pick | less {baseline}'s |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        means = (row.reached, row.reached_over, row.picked, row.picked_over)
+        cells = " | ".join(map(_format, means, ("", "+", "", "+")))
+        lines.append(f"| {row.model} | {row.measured} | {cells} |")
+    return "\n".join(lines)
+
+
+def _curve(
+    model: Adapts, data: LearningSet, counts: Sequence[int], strategy: Strategy, seed: int
+) -> list[FewShotPoint]:
+    groups = list(data.programs.rows())
+    generator = np.random.default_rng(seed)
+    orders = [generator.permutation(rows) for rows in groups]
+    measured = [np.zeros(0, np.int64) for _ in groups]
+    points = []
+    for count in counts:
+        if strategy is Strategy.RANDOM:
+            measured = [order[:count] for order in orders]
+        elif count:
+            scores = model.predict_given(data, np.concatenate(measured))
+            measured = [
+                np.append(known, _best_left(rows, known, scores, count - known.size))
+                for rows, known in zip(groups, measured, strict=True)
+            ]
+        points.append(_point(model, data, measured))
+    return points
+
+
+def _point(model: Adapts, data: LearningSet, measured: Sequence[Ints]) -> FewShotPoint:
+    scores = model.predict_given(data, np.concatenate(measured))
+    found = []
+    for rows, known in zip(data.programs.rows(), measured, strict=True):
+        following = _best_left(rows, known, scores, 1)
+        left = np.setdiff1d(rows, known)
+        costs = data.programs.costs
+        found.append((
+            _ratio(costs[rows].min(), costs[np.append(known, following)].min()),
+            _ratio(costs[left].min(), costs[following].min()),
+        ))  # fmt: skip
+    reached, picked = np.array(found).T
+    return FewShotPoint(measured[0].size, reached, picked)
+
+
+def _best_left(rows: Ints, known: Ints, scores: Floats, count: int) -> Ints:
+    """Return the programs with the highest scores of those not measured."""
+    left = np.setdiff1d(rows, known)
+    return left[np.argsort(-scores[left], kind="stable")[:count]]
+
+
+def _ratio(best: float, chosen: float) -> float:
+    """Return best / chosen: 0 where the chosen failed, 1 where all of them did."""
+    return 1.0 if best == chosen else float(best / chosen)
+
+
+def _difference(one: Floats, other: Floats, seed: int) -> PairedDifference:
+    return compare_models(one, other, seed=seed)[0]
+
+
+def _format(mean: PairedDifference, sign: str) -> str:
+    return f"{mean.value:{sign}.4f} ({mean.low:{sign}.4f} … {mean.high:{sign}.4f})"
