@@ -170,6 +170,11 @@ class MetaScheduleSpace(Space):
 
         return encode_trace(schedule)
 
+    def encode_many(self, schedules: Sequence[str]) -> np.ndarray:
+        from graph_net.programs.spaces.primitives import encode_traces
+
+        return encode_traces(schedules)
+
     def computation(self) -> str:
         """Return the function as TVMScript."""
         return _script(self.module)

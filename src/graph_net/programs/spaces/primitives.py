@@ -69,22 +69,25 @@ class _Drawn:
     item: int
 
 
-@dataclass
-class _Template:
+Hole = tuple[int, list[Any] | None, list[tuple[int, int]]]
+"""Of an instruction: what it chooses from, and (item of the decision, position)."""
+
+
+@dataclass(frozen=True)
+class Template:
     """The rows of a trace without its decisions, and where those belong."""
 
     base: Floats
     rows: int
     """Before any is cut."""
-    holes: list[tuple[int, list[Any] | None, list[tuple[int, int]]]]
-    """Of an instruction: what it chooses from, and (item of the decision, position)."""
+    holes: list[Hole]
 
 
 class TraceEncoder:
     """Turns traces of MetaSchedule into arrays of ``SHAPE``; quick for traces that are alike."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, _Template] = {}
+        self._known: dict[bytes, Template] = {}
 
     def encode(self, schedules: Sequence[str]) -> Floats:
         """Return features of each schedule; SpaceError where one is no trace."""
@@ -92,17 +95,18 @@ class TraceEncoder:
         positions: list[int] = []
         values: list[float] = []
         for row, schedule in enumerate(schedules):
-            template, drawn = self._read(schedule)
+            template, drawn = self.read(schedule)
             features[row] = template.base
-            _fill(template, drawn, row * LENGTH * WIDTH, positions, values)
+            fill_in(template.holes, drawn, row * LENGTH * WIDTH, positions, values)
         features.reshape(-1)[positions] = log_magnitude(values)
         return features.reshape(-1, *SHAPE)
 
     def rows(self, schedule: str) -> int:
         """Return how many rows a schedule has before any is cut."""
-        return self._read(schedule)[0].rows
+        return self.read(schedule)[0].rows
 
-    def _read(self, schedule: str) -> tuple[_Template, dict[int, Any]]:
+    def read(self, schedule: str) -> tuple[Template, dict[int, Any]]:
+        """Return the rows of a trace without its decisions, and these."""
         try:
             instructions, decisions = json.loads(schedule)
             end = next(
@@ -125,7 +129,12 @@ class TraceEncoder:
 
 def encode_trace(schedule: str) -> Floats:
     """Return features of one schedule; rows of schedules that are alike are cached."""
-    return np.asarray(_shared().encode([schedule])[0])
+    return np.asarray(encode_traces([schedule])[0])
+
+
+def encode_traces(schedules: Sequence[str]) -> Floats:
+    """Return features of each schedule; rows of schedules that are alike are cached."""
+    return _shared().encode(schedules)
 
 
 @cache
@@ -133,15 +142,15 @@ def _shared() -> TraceEncoder:
     return TraceEncoder()
 
 
-def _fill(
-    template: _Template,
+def fill_in(
+    places: list[Hole],
     drawn: dict[int, Any],
     start: int,
     positions: list[int],
     values: list[float],
 ) -> None:
     """Note what a trace has drawn, and where in an array of many traces it belongs."""
-    for instruction, choices, holes in template.holes:
+    for instruction, choices, holes in places:
         value = drawn.get(instruction)
         if choices is not None:
             known = isinstance(value, int) and 0 <= value < len(choices)
@@ -165,7 +174,7 @@ class _TemplateMaker:
     choices: dict[int, list[Any]] = field(default_factory=dict)
     holes: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
-    def make(self, instructions: list[Any]) -> _Template:
+    def make(self, instructions: list[Any]) -> Template:
         for index, (name, inputs, attributes, outputs) in enumerate(instructions):
             if not isinstance(name, str) or not all(
                 isinstance(part, list) for part in (inputs, attributes, outputs)
@@ -181,7 +190,7 @@ class _TemplateMaker:
             for item, output in enumerate(outputs):
                 self.made[str(output)] = (self.rows, item)
         holes = [(n, self.choices.get(n), positions) for n, positions in self.holes.items()]
-        return _Template(self.base.reshape(-1), self.rows, holes)
+        return Template(self.base.reshape(-1), self.rows, holes)
 
     def _sample(self, index: int, attributes: list[Any], outputs: list[Any]) -> None:
         if attributes and isinstance(attributes[0], list):

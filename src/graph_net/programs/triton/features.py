@@ -1,17 +1,23 @@
-"""A program as numbers: what was chosen, what is computed, and what follows from both."""
+"""A program as numbers: what was chosen, what is computed, and what follows from both.
+
+All of a space's programs are described at once: each number is a column, computed from the columns
+of the parameters.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from graph_net.programs.triton.family import BYTES, Config, Family
 from graph_net.programs.triton.gemm import PARAMETERS as OF_GEMM
 from graph_net.programs.triton.gemm import Gemm
+from graph_net.programs.triton.gemm_cycles import CYCLE_NAMES, GemmCycles
+from graph_net.programs.triton.gemm_features import GEMM_NAMES, GemmPrograms
+from graph_net.programs.triton.occupancy import Column, Configs, log
 from graph_net.programs.triton.rowwise import PARAMETERS as OF_ROWS
-
-if TYPE_CHECKING:
-    import numpy as np
+from graph_net.programs.triton.rowwise import Rowwise
+from graph_net.programs.triton.rowwise_features import RowwisePrograms
 
 KERNELS = (
     "matmul",
@@ -29,48 +35,73 @@ DERIVED = (
     *("shared blocks_by_shared per_thread traffic traffic_over_bytes".split()),
     *("programs waves last_wave launches parts_bytes row_waste column_waste".split()),
 )
-NAMES = (*(f"is_{kernel}" for kernel in KERNELS), *CHOSEN, *DERIVED)
+NAMES = (*(f"is_{kernel}" for kernel in KERNELS), *CHOSEN, *DERIVED, *GEMM_NAMES, *CYCLE_NAMES)
 """What each number is; the same for every kernel, so that a model can learn from all of them."""
+VERSION = 2
+"""Of what the numbers mean: features of two versions are not to be mixed."""
 
 
-def features_of(family: Family, config: Config) -> np.ndarray:
+def features_of(family: Family, config: Config) -> NDArray[np.float32]:
     """Return the numbers of NAMES; magnitudes as log2(1 + x), 0 for what a kernel lacks."""
-    import numpy as np
-
-    kernel = [float(name == family.module["kernel"]) for name in KERNELS]
-    chosen = [_log(config.get(name, 0)) for name in CHOSEN]
-    return np.array([*kernel, *chosen, *_derived(family, config)], dtype=np.float32)
+    one = {name: np.array([value]) for name, value in config.items()}
+    return np.asarray(features_of_many(family, one)[0])
 
 
-def _derived(family: Family, config: Config) -> list[float]:
+def features_of_many(family: Family, configs: Configs) -> NDArray[np.float32]:
+    """Return a row of the numbers of NAMES for each of the programs in columns of parameters."""
+    count = len(next(iter(configs.values())))
+    columns = {f"is_{family.module['kernel']}": np.ones(1)}
+    columns |= {name: log(values) for name, values in configs.items()}
+    columns |= _derived(family, configs)
+    found = np.zeros((len(NAMES), count), np.float32)
+    for place, name in enumerate(NAMES):
+        if name in columns:
+            found[place] = columns[name]
+    return np.ascontiguousarray(found.T)
+
+
+def _derived(family: Family, configs: Configs) -> dict[str, Column]:
+    programs = _programs(family, configs)
+    waves = programs.programs / family.target.sms
     sizes = _sizes(family)
-    launches = family.launches(config)
-    x, y, z = launches[0].grid
-    waves = x * y * z / family.target.sms
-    shared, traffic = family.shared(config), family.traffic(config)
-    space = family.workspace(config)
-    tile = config.get("block_m", config.get("block_rows", 1))
-    side = config.get("block_n", config.get("block_columns", 1))
-    return [
-        *map(_log, sizes),
-        float(BYTES[family.dtype]),
-        float(family.dtype == "tf32"),
-        _log(family.flops()),
-        _log(family.bytes()),
-        _log(family.flops() / family.bytes()),
-        _log(shared),
-        _log(family.target.shared / max(shared, 1024)),
-        _log(family.per_thread(config)),
-        _log(traffic),
-        _log(traffic / family.bytes()),
-        _log(x * y * z),
-        _log(waves),
-        waves - math.floor(waves),
-        float(len(launches)),
-        _log(space.bytes if space else 0),
-        _waste(sizes[0], tile),
-        _waste(sizes[1], side),
-    ]
+    found = {
+        **_computed(family, sizes),
+        "shared": log(programs.shared),
+        "blocks_by_shared": log(family.target.shared / np.maximum(programs.shared, 1024)),
+        "per_thread": log(programs.per_thread),
+        "traffic": log(programs.traffic),
+        "traffic_over_bytes": log(programs.traffic / family.bytes()),
+        "programs": log(programs.programs),
+        "waves": log(waves),
+        "last_wave": waves - np.floor(waves),
+        "launches": np.where(programs.parts > 1, 2.0, 1.0),
+        "parts_bytes": log(programs.parts_bytes),
+        "row_waste": _waste(sizes[0], programs.tile[0]),
+        "column_waste": _waste(sizes[1], programs.tile[1]),
+    }
+    if isinstance(programs, GemmPrograms):
+        found |= GemmCycles(programs).columns()
+    return found | programs.columns()
+
+
+def _programs(family: Family, configs: Configs) -> GemmPrograms | RowwisePrograms:
+    if isinstance(family, Gemm):
+        return GemmPrograms(family, configs)
+    assert isinstance(family, Rowwise)
+    return RowwisePrograms(family, configs)
+
+
+def _computed(family: Family, sizes: tuple[int, ...]) -> dict[str, Column]:
+    """Return what is the same for all programs."""
+    names = ("rows", "columns", "depth", "taps", "batch")
+    found = {name: log(size) for name, size in zip(names, sizes, strict=True)}
+    return found | {
+        "bytes_a_number": np.asarray(float(BYTES[family.dtype])),
+        "tf32": np.asarray(float(family.dtype == "tf32")),
+        "flops": log(family.flops()),
+        "bytes": log(family.bytes()),
+        "intensity": log(family.flops() / family.bytes()),
+    }
 
 
 def _sizes(family: Family) -> tuple[int, int, int, int, int]:
@@ -79,10 +110,6 @@ def _sizes(family: Family) -> tuple[int, int, int, int, int]:
     return family.module["rows"], family.module["columns"], 0, 0, 1
 
 
-def _waste(size: int, block: int) -> float:
+def _waste(size: int, block: Column) -> Column:
     """Return the share of the blocks' work that is outside."""
-    return 1 - size / (-(-size // block) * block)
-
-
-def _log(value: float) -> float:
-    return math.log2(1 + value)
+    return 1 - size / (np.ceil(size / block) * block)

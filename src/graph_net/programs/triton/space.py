@@ -8,7 +8,7 @@ import json
 import math
 import random
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from graph_net.programs.spaces.space import Built, Space, SpaceError, Workload
 from graph_net.programs.triton.convolution import Convolution
 from graph_net.programs.triton.family import Config, Family
-from graph_net.programs.triton.features import features_of
 from graph_net.programs.triton.matmul import Matmul
 from graph_net.programs.triton.rowwise import Rowwise
 from graph_net.programs.triton.target import Target, target_of
@@ -24,6 +23,8 @@ from graph_net.results import canonical, digest
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from graph_net.programs.triton.occupancy import Configs
 
 NAME = "triton"
 FAMILIES: tuple[type[Family], ...] = (Matmul, Convolution, Rowwise)
@@ -146,7 +147,33 @@ class TritonSpace(Space):
         return config
 
     def encode(self, schedule: str) -> np.ndarray:
+        from graph_net.programs.triton.features import features_of
+
         return features_of(self.family, self.config(schedule))
+
+    def encode_many(self, schedules: Sequence[str]) -> np.ndarray:
+        return self.encode_configs(self._columns(map(self.config, schedules)))
+
+    def encode_configs(self, configs: Configs) -> np.ndarray:
+        """Return the numbers of programs that are given as columns of their parameters.
+
+        Nothing is checked: take them from ``all_configs``, or ask ``wrong`` before.
+        """
+        from graph_net.programs.triton.features import features_of_many
+
+        return features_of_many(self.family, configs)
+
+    @cached_property
+    def all_configs(self) -> Configs:
+        """Every configuration that is a program, as columns."""
+        return self._columns(self.configs())
+
+    def _columns(self, configs: Iterable[Config]) -> Configs:
+        import numpy as np
+
+        rows = [tuple(config[name] for name in self._parameters) for config in configs]
+        table = np.array(rows, np.int64).reshape(len(rows), len(self._parameters))
+        return dict(zip(self._parameters, table.T, strict=True))
 
     def computation(self) -> str:
         """Return sizes, tensors, and the result as torch computes it."""

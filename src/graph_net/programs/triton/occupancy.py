@@ -1,0 +1,90 @@
+"""How the blocks of a program fill a GPU: registers and shared memory set how many run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph_net.programs.triton.target import Target
+
+Column: TypeAlias = NDArray[np.float64]
+"""A number of each of many programs."""
+Configs: TypeAlias = Mapping[str, NDArray[np.int64]]
+"""The values of each parameter, of each of many programs."""
+RESERVED = 1024
+"""Bytes of shared memory that the driver keeps of each block."""
+WARPS, BLOCKS = 64, 32
+"""Of a multiprocessor, at most."""
+LEAST_REGISTERS, MOST_REGISTERS = 16.0, 255.0
+
+
+def log(values: Column | NDArray[np.int64] | float) -> Column:
+    """Return magnitudes: log2(1 + x)."""
+    return np.log2(1.0 + np.asarray(values, np.float64))
+
+
+def ceil_divide(values: Column | float, by: Column | float) -> Column:
+    """Return how many ``by`` it takes to cover each value."""
+    return np.ceil(np.asarray(values, np.float64) / by)
+
+
+def power_of_two_in(size: int, most: int) -> int:
+    """Return the largest power of two that divides a size, at most so large."""
+    return min(size & -size, most)
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Blocks of programs on a GPU."""
+
+    programs: Column
+    resident: Column
+    """Blocks that a multiprocessor can hold at once."""
+    active: Column
+    """Blocks that the busiest one does hold."""
+    turns: Column
+    """How often the busiest one is filled anew: waves, counted in resident blocks."""
+    balance: Column
+    """The part of all turns' places that has a block."""
+
+    @staticmethod
+    def of(
+        target: Target, programs: Column, warps: Column, registers: Column, shared: Column
+    ) -> Filling:
+        """Place as many programs as there are on the multiprocessors of a GPU."""
+        resident = resident_blocks(target, warps, registers, shared)
+        each = ceil_divide(programs, target.sms)
+        turns = ceil_divide(programs, target.sms * resident)
+        return Filling(
+            programs,
+            resident,
+            np.minimum(each, resident),
+            turns,
+            programs / (target.sms * each),
+        )
+
+    def columns(self, warps: Column) -> dict[str, Column]:
+        """Return its features."""
+        return {
+            "resident": log(self.resident),
+            "active_warps": log(self.active * warps),
+            "turns": log(self.turns),
+            "balance": self.balance,
+        }
+
+
+FILLING = ("resident", "active_warps", "turns", "balance")
+
+
+def resident_blocks(target: Target, warps: Column, registers: Column, shared: Column) -> Column:
+    """Return how many blocks of each program a multiprocessor holds, at least one."""
+    allocated = np.ceil(np.clip(registers, LEAST_REGISTERS, MOST_REGISTERS) / 8) * 8
+    by_registers = np.floor(target.registers / (allocated * 32 * warps))
+    by_shared = np.floor((target.shared + RESERVED) / (shared + RESERVED))
+    by_warps = np.floor(WARPS / warps)
+    fewest = np.minimum(np.minimum(by_registers, by_shared), np.minimum(by_warps, BLOCKS))
+    return np.asarray(np.maximum(fewest, 1.0))

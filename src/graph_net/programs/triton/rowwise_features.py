@@ -1,0 +1,143 @@
+"""What follows from the configuration of an operator along rows: loads, reductions, cycles."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from graph_net.programs.triton.family import BYTES
+from graph_net.programs.triton.occupancy import (
+    Column,
+    Configs,
+    Filling,
+    ceil_divide,
+    log,
+    power_of_two_in,
+)
+from graph_net.programs.triton.rowwise import Rowwise
+
+VECTOR = 16
+DRAM_BYTES, LATENCY, LAUNCH, BARRIER = 20.0, 1000.0, 4000.0, 60.0
+"""Bytes that a multiprocessor reads in a cycle; cycles of a load, a launch, a reduction."""
+
+
+class RowwisePrograms:
+    """Programs of one operator along rows, as columns of numbers."""
+
+    def __init__(self, family: Rowwise, configs: Configs) -> None:
+        self.family = family
+        self.bytes = float(BYTES[family.dtype])
+        self.block_rows, self.block_columns, self.warps, self.stages, self.turns, self.parts = (
+            np.asarray(configs[name], np.float64)
+            for name in (
+                *("block_rows", "block_columns", "num_warps", "num_stages"),
+                *("per_program", "split_columns"),
+            )
+        )
+
+    def columns(self) -> dict[str, Column]:
+        """Return the features of ROW_NAMES."""
+        return {**self._loads(), **self._cycles(), **self.filling.columns(self.warps)}
+
+    @cached_property
+    def steps(self) -> Column:
+        """Blocks that cover a part of a row."""
+        return ceil_divide(ceil_divide(self.family.size[1], self.block_columns), self.parts)
+
+    @cached_property
+    def programs(self) -> Column:
+        """Blocks of the first launch."""
+        return ceil_divide(self.family.size[0], self.block_rows * self.turns) * self.parts
+
+    @cached_property
+    def per_thread(self) -> Column:
+        """Numbers of a block that a thread has."""
+        return self.block_rows * self.block_columns / (32 * self.warps)
+
+    @cached_property
+    def vector(self) -> Column:
+        """Bytes of a load."""
+        aligned = self.bytes * power_of_two_in(self.family.size[1], VECTOR)
+        return np.minimum(min(aligned, VECTOR), self.per_thread * self.bytes)
+
+    @cached_property
+    def passes(self) -> Column:
+        """How often a row is read."""
+        again = (self.family.kernel != "row_sum") & (self.steps > 1)
+        return np.where(again, 2.0, 1.0)
+
+    @cached_property
+    def registers(self) -> Column:
+        """Registers of a thread, estimated."""
+        kept = np.where(self.steps > 1, 2.0, 1.0) * self.per_thread
+        return 18 + kept + self.per_thread * self.bytes / 4
+
+    @cached_property
+    def shared(self) -> Column:
+        """Bytes of shared memory, as ``Rowwise.shared`` has them."""
+        staged = self.block_rows * self.block_columns * self.bytes * (self.stages - 1)
+        return staged + 4 * self.block_rows * self.warps
+
+    @cached_property
+    def filling(self) -> Filling:
+        """Its blocks on the GPU."""
+        target = self.family.target
+        return Filling.of(target, self.programs, self.warps, self.registers, self.shared)
+
+    @cached_property
+    def across(self) -> Column:
+        """Warps that share a row of a block."""
+        lanes = self.block_columns * self.bytes / self.vector / 32
+        return np.clip(lanes, 1, self.warps)
+
+    @property
+    def tile(self) -> tuple[Column, Column]:
+        """Rows and columns of a block."""
+        return self.block_rows, self.block_columns
+
+    @cached_property
+    def parts_bytes(self) -> Column:
+        """Bytes of the parts of a split sum."""
+        return np.where(self.parts > 1, 4.0 * self.family.size[0] * self.parts, 0)
+
+    @cached_property
+    def traffic(self) -> Column:
+        """Bytes that all blocks ask for, as ``Rowwise.traffic`` has them."""
+        return self.family.bytes() + (self.passes - 1) * self.family.buffers()["x"].bytes
+
+    def _loads(self) -> dict[str, Column]:
+        staged = np.where(self.steps > 1, np.maximum(self.stages - 1, 1), 1)
+        in_flight = self.block_rows * self.block_columns * self.bytes * staged
+        return {
+            "vector_a": log(self.vector),
+            "loads_a": log(self.per_thread * self.bytes / self.vector),
+            "warp_columns": log(self.across),
+            "warp_rows": log(self.block_rows / np.maximum(self.warps / self.across, 1)),
+            "registers": log(self.registers),
+            "part_steps": log(self.steps),
+            "l2_bytes": log(in_flight * self.filling.active),
+            "masked": np.asarray(self.family.size[1] % self.block_columns != 0, np.float64),
+            "filled": np.minimum(self.stages / self.steps, 1),
+        }
+
+    def _cycles(self) -> dict[str, Column]:
+        target, active = self.family.target, self.filling.active
+        block = self.block_rows * self.block_columns * self.bytes
+        moved = block / DRAM_BYTES * active
+        staged = np.maximum(1, np.minimum(self.stages - 1, self.steps))
+        waiting = LATENCY / staged + BARRIER * (self.across > 1)
+        step = np.maximum(moved, waiting)
+        one = LATENCY + self.turns * self.steps * self.passes * step
+        turns = np.maximum(np.ceil(self.programs / (target.sms * active)), 1)
+        dram = self.traffic / (DRAM_BYTES * target.sms)
+        cycles = np.maximum(turns * one, dram) + LAUNCH * np.where(self.parts > 1, 2, 1)
+        bound = self.family.bytes() / (DRAM_BYTES * target.sms) + LAUNCH
+        return {
+            "latency_cycles": log(waiting),
+            "step_cycles": log(step),
+            "block_cycles": log(one),
+            "dram_cycles": log(dram),
+            "cycles": log(cycles),
+            "over_bound": np.log2(cycles / bound),
+        }
