@@ -80,7 +80,7 @@ def learn(
         check_new(Path(output))
     source, display = data_path(data), display_of(progress)
     chosen = model_of(model, seed)
-    train, test = _sides(source, split, features, per_task, cache, display.tell)
+    train, test = split_sides(source, split, features, per_task, cache, display.tell)
     display.tell(describe_set("learning from", train))
     _fit(chosen, train, validation)
     told = command or f"gn.learn({str(data)!r}, {chosen.name!r}, split={split!r}, seed={seed})"
@@ -119,7 +119,7 @@ def evaluate(
     chosen = split or (note.split if note and note.digest == data_digest(source) else "none")
     kind = features or (note.features if note else "auto")
     per_task = note.per_task if note else PER_TASK
-    train, test = _sides(source, chosen, kind, per_task, cache, display.tell)
+    train, test = split_sides(source, chosen, kind, per_task, cache, display.tell)
     measured = train if test is None else test
     display.tell(describe_set("judging on", measured))
     doubts = [*judged.learned().objections(measured.data), *_known(note, chosen, measured)]
@@ -141,16 +141,9 @@ def load_model(folder: str | Path) -> CostModel:
 
 def model_of(model: str | CostModel, seed: int = 0) -> CostModel:
     """Return the model of ``lightgbm[objective=lambdarank,rounds=300]``, or the one given."""
-    from graph_net.compilers.registry import parse_options
-    from graph_net.learn.learning_set import LearnError
-    from graph_net.learn.model_registry import create_model
+    from graph_net.learn.model_registry import model_from_text
 
-    if not isinstance(model, str):
-        return model
-    name, bracket, rest = model.strip().partition("[")
-    if bracket and not rest.endswith("]"):
-        raise LearnError(f"{model!r} is not a model; write lightgbm[rounds=300,leaves=31]")
-    return create_model(name.strip(), parse_options(rest[:-1]), seed)
+    return model_from_text(model, seed) if isinstance(model, str) else model
 
 
 def data_path(data: str | Path) -> Path:
@@ -170,7 +163,7 @@ def describe_set(what: str, measured: MeasuredSet) -> str:
     )
 
 
-def _sides(
+def split_sides(
     source: Path,
     split: str,
     features: str,

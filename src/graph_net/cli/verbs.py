@@ -132,6 +132,10 @@ VERBS = {
         "Evaluate a cost model: TenSet's metrics, with intervals, on programs it has not learned "
         "from.",
     ),
+    "study": (
+        "study:run_study",
+        "Answer a question about learning with many small trainings: a table and a picture.",
+    ),
 }
 """Name: (module:object in ``graph_net.cli``, the first paragraph of its docstring)."""
 PANELS = {
@@ -141,7 +145,7 @@ PANELS = {
     "Measure": "bench compilers roofline reference verify ingest query",
     "Score": "score compare plot report coreset",
     "Programs": "programs",
-    "Learning": "learn evaluate",
+    "Learning": "learn evaluate study",
     "Debug": "bisect repro doctor",
 }
 """The verbs by purpose, in the order of the help."""

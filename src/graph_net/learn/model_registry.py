@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from graph_net.compilers.option import Json
+from graph_net.compilers.registry import parse_options
 from graph_net.learn.cost_model import CostModel, read_header
 from graph_net.learn.learning_set import LearnError
 
@@ -43,6 +44,14 @@ def create_inner(outer: CostModel, key: str, seed: int) -> CostModel:
     options = outer.settings[f"{key}_options"]
     assert isinstance(options, dict)
     return create_model(str(outer.settings[key]), options, seed)
+
+
+def model_from_text(text: str, seed: int = 0) -> CostModel:
+    """Return the model of ``lightgbm[objective=lambdarank,rounds=300]``."""
+    name, bracket, rest = text.strip().partition("[")
+    if bracket and not rest.endswith("]"):
+        raise LearnError(f"{text!r} is not a model; write lightgbm[rounds=300,leaves=31]")
+    return create_model(name.strip(), parse_options(rest[:-1]), seed)
 
 
 def load_model(folder: Path) -> CostModel:

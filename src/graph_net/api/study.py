@@ -1,0 +1,92 @@
+"""Answer a question about learning with many small trainings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graph_net.display.display import Display, display_of
+
+if TYPE_CHECKING:
+    from graph_net.learn.studies.run import StudyOutcome
+    from graph_net.learn.studies.study import StudyData
+
+
+def study(
+    name: str,
+    data: str | Path,
+    *,
+    spaces: str | Path | None = None,
+    split: str = "network",
+    features: str = "auto",
+    seeds: int = 3,
+    jobs: int = 0,
+    work: str | Path = "build/studies",
+    output: str | Path | None = None,
+    cache: str | Path | None = None,
+    command: str = "",
+    progress: Display | bool = True,
+) -> StudyOutcome:
+    """Do the trainings of a study that ``work`` does not hold yet; write its page to ``output``.
+
+    ``spaces`` are programs of tasks of which every program was measured.
+    """
+    from graph_net.learn.learning_set import LearnError
+    from graph_net.learn.studies.run import STUDIES, StudyJournal, run_study, write_page
+
+    if name not in STUDIES:
+        raise LearnError(f"unknown study {name!r}; available: {', '.join(STUDIES)}")
+    display, chosen = display_of(progress), STUDIES[name]()
+    sets, digest = _read(data, spaces, split, features, cache, display)
+    journal = StudyJournal(Path(work) / f"{name}.jsonl", f"{digest} {split} {features}")
+    numbers = range(seeds)
+    wanted = chosen.cells(sets, numbers)
+    missing = sum(journal.key(settings) not in journal.done for settings in wanted)
+    with display.progress("trainings", missing) as advance:
+        outcome = run_study(
+            chosen, sets, journal, seeds=numbers, jobs=jobs or os.cpu_count() or 1, advance=advance
+        )
+    for why in outcome.failures:
+        display.tell(f"failed: {why}")
+    if output is not None:
+        page = write_page(chosen, outcome, Path(output), command, _about(sets, seeds))
+        display.tell(f"{page}: the table, and the picture beside it")
+    return outcome
+
+
+def _read(
+    data: str | Path,
+    spaces: str | Path | None,
+    split: str,
+    features: str,
+    cache: str | Path | None,
+    display: Display,
+) -> tuple[StudyData, str]:
+    from graph_net.api.learn import PER_TASK, data_path, split_sides
+    from graph_net.learn.learning_set import LearnError
+    from graph_net.learn.read_set import read_set
+    from graph_net.learn.studies.study import StudyData
+    from graph_net.learn.training_note import data_digest
+
+    source = data_path(data)
+    train, test = split_sides(source, split, features, PER_TASK, cache, display.tell)
+    if test is None:
+        raise LearnError("a study needs a split: tasks to learn from, and others to judge on")
+    digest = data_digest(source)
+    if spaces is None:
+        return StudyData(train, test), digest
+    whole = data_path(spaces)
+    measured = read_set(whole, features, per_task=1 << 30, tell=display.tell)
+    known = {task.graph for task in train.data.tasks}
+    if any(task.graph in known for task in measured.data.tasks):
+        raise LearnError(f"{spaces} has tasks that are learned from: choose others, or a split")
+    return StudyData(train, test, measured), f"{digest} {data_digest(whole)}"
+
+
+def _about(data: StudyData, seeds: int) -> str:
+    train, test = data.train.data, data.test.data
+    return (
+        f"Learned from {len(train):,} programs of {len(train.tasks):,} tasks, judged on "
+        f"{len(test):,} of {len(test.tasks):,} others; {seeds} seeds, mean and deviation."
+    )

@@ -1,0 +1,113 @@
+"""Run a study: its trainings in parallel, each once; then its table and its picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_net.isolate import Limits
+from graph_net.isolate.pool import Pool
+from graph_net.learn.studies.architectures import Architectures
+from graph_net.learn.studies.data_size import DataSize
+from graph_net.learn.studies.few_shot_curves import FewShotCurves, LocalResidual
+from graph_net.learn.studies.metric_choice import MetricChoice
+from graph_net.learn.studies.platform_transfer import PlatformTransfer
+from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData
+from graph_net.learn.studies.study_picture import draw_picture
+from graph_net.results import canonical, digest
+from graph_net.results.canonical import plain
+from graph_net.store.atomic import write_text
+from graph_net.store.journal import LineJournal, whole_lines
+
+STUDIES: dict[str, type[Study]] = {
+    study.name: study
+    for study in (
+        Architectures, MetricChoice, DataSize, PlatformTransfer, LocalResidual, FewShotCurves,
+    )
+}  # fmt: skip
+LIMITS = Limits(3600, None)
+"""Of one training."""
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """The cells of a study, and those that failed, with the reason."""
+
+    cells: tuple[StudyCell, ...]
+    failures: tuple[str, ...]
+
+
+class StudyJournal:
+    """The results of trainings, a line each: a training is done once for the same data."""
+
+    def __init__(self, path: Path, data: str) -> None:
+        self.path, self.data = path, data
+        self.done: dict[str, StudyCell] = {}
+        for line in whole_lines(path) if path.exists() else ():
+            tree = json.loads(line)
+            if tree["data"] == data:
+                self.done[tree["key"]] = StudyCell(tree["settings"], tree["result"])
+
+    def key(self, settings: Settings) -> str:
+        """Return what a training is known by."""
+        return digest(self.data, canonical(dict(settings)))
+
+    def add(self, cell: StudyCell) -> None:
+        """Append a result."""
+        key = self.key(cell.settings)
+        self.done[key] = cell
+        line = {"data": self.data, "key": key, **plain(cell)}
+        with LineJournal(self.path) as journal:
+            journal.append(canonical(line).encode())
+
+
+def run_study(
+    study: Study,
+    data: StudyData,
+    journal: StudyJournal,
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    jobs: int = 1,
+    advance: Callable[[], None] = lambda: None,
+) -> StudyOutcome:
+    """Do the trainings that are not in the journal, and return all of them in order."""
+    wanted = study.cells(data, seeds)
+    missing = [settings for settings in wanted if journal.key(settings) not in journal.done]
+    failures = list(_train(study, data, journal, missing, jobs, advance))
+    keys = [journal.key(settings) for settings in wanted]
+    return StudyOutcome(tuple(journal.done[k] for k in keys if k in journal.done), tuple(failures))
+
+
+def _train(
+    study: Study,
+    data: StudyData,
+    journal: StudyJournal,
+    missing: Sequence[Settings],
+    jobs: int,
+    advance: Callable[[], None],
+) -> Iterator[str]:
+    """Train in processes that may die, and yield what failed."""
+    pool = Pool(LIMITS, jobs)
+    for done in pool.each(missing, lambda settings: dict(study.compute(data, settings))):
+        if done.death is None:
+            journal.add(StudyCell(done.item, done.answer))
+        else:
+            yield f"{canonical(dict(done.item))}: {done.death.reason}"
+        advance()
+
+
+def write_page(study: Study, outcome: StudyOutcome, folder: Path, command: str, about: str) -> Path:
+    """Write the study's page and picture, and return the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    picture = folder / f"{study.name}.svg"
+    draw_picture(study.picture(outcome.cells), picture)
+    left_out = "".join(f"- not computed: {why}\n" for why in outcome.failures)
+    write_text(
+        folder / f"{study.name}.md",
+        f"# {study.title}\n\n{study.about}\n\n{about} Made by\n\n    {command}\n\n"
+        f"![{study.title}]({picture.name})\n\n{study.table(outcome.cells)}\n"
+        + (f"\n{left_out}" if left_out else ""),
+    )
+    return folder / f"{study.name}.md"
