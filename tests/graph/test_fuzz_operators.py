@@ -13,7 +13,7 @@ from tools import fuzz_operators
 from tools.fuzz_operators import Call, fuzz, targets
 from tools.hostile_arguments import arguments_for
 
-ROUNDS = 2
+ROUNDS = 1
 """Calls of each target; ``python -m tools.fuzz_operators`` makes as many as there is time for."""
 
 

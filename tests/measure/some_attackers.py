@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -40,7 +41,7 @@ class DigsDeep(_Attacker):
 
     def attack(self, job: Job) -> Any:
         os.chdir(tempfile.mkdtemp(dir=job.workdir))
-        for _ in range(3000):
+        for _ in range(sys.getrecursionlimit() + 200):
             os.mkdir("a")
             os.chdir("a")
         os.chdir(job.workdir)
