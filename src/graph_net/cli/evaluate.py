@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graph_net.learn.evaluation import Evaluation, MetricScore, ModelComparison
 
 DATA_HELP = "A directory of records, a data set of several platforms, or a shipped platform: h200."
-SPLIT_HELP = "network, task, within_task, operators, platform:NAME, or none."
+SPLIT_HELP = "network, task, within_task, operators, platform:NAME[+task], or none."
 CACHE_HELP = "Where features that TVM computes are kept."
 NUMBERS = ("model", "95 %", "random", "best", "ceiling")
 
