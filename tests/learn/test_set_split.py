@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from graph_net.learn.learning_set import LearnError
-from graph_net.learn.read_set import MeasuredSet, read_set
+from graph_net.learn.measured_set import MeasuredSet
+from graph_net.learn.read_set import read_set
 from graph_net.learn.set_split import (
     ChosenSplit,
     part_of_tasks,

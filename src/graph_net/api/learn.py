@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graph_net.learn.cost_model import CostModel
     from graph_net.learn.evaluation import Evaluation, ModelComparison
-    from graph_net.learn.read_set import MeasuredSet
+    from graph_net.learn.measured_set import MeasuredSet
     from graph_net.learn.training_note import TrainingNote
 
 PER_TASK = 4096

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from graph_net.learn.chosen_programs import LEAST
 from graph_net.learn.learning_set import LearnError, LearningTask
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.metrics import Ints
-from graph_net.learn.read_set import LEAST, MeasuredSet, tasks_by_platform
+from graph_net.learn.record_folders import tasks_by_platform
 from graph_net.programs.dataset.splits import (
     BY_TASK,
     PARTS,

@@ -14,7 +14,7 @@ from graph_net.learn.cost_model import CostModel
 from graph_net.learn.evaluation import Evaluation, MetricScore
 from graph_net.learn.label_scale import LabelScale
 from graph_net.learn.learning_set import LearnError, LearningTask
-from graph_net.learn.read_set import record_folders
+from graph_net.learn.record_folders import record_folders
 from graph_net.printable import printable
 from graph_net.programs.dataset.dataset import files
 from graph_net.results.codec import read_as
