@@ -53,6 +53,11 @@ class MetricScore:
     ceiling: float | None
     """None where too few programs were measured twice."""
 
+    @property
+    def interval(self) -> str:
+        """The interval as people read it; one task has none."""
+        return f"{self.low:.3f} … {self.high:.3f}" if np.isfinite(self.low) else "one task"
+
 
 @dataclass(frozen=True)
 class KindScore:

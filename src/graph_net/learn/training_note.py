@@ -154,9 +154,8 @@ def _scores(evaluation: Evaluation | None) -> list[str]:
 
 def _cells(score: MetricScore) -> list[str]:
     ceiling = "not measured" if score.ceiling is None else f"{score.ceiling:.3f}"
-    interval = f"{score.low:.3f} … {score.high:.3f}"
     numbers = [f"{score.random:.3f}", f"{score.best:.3f}", ceiling]
-    return [score.metric, f"{score.value:.3f}", interval, *numbers]
+    return [score.metric, f"{score.value:.3f}", score.interval, *numbers]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:
