@@ -84,7 +84,8 @@ def test_evaluate_prints_scores_and_pairs(cli: Cli, model: Path, place: Path) ->
     assert answer.code == 0, answer.err
     assert "model, split network" in answer.out
     assert "best/picked: model - model" in answer.out
-    assert "no difference" in answer.out
+    assert "no significant difference" in answer.out
+    assert "one task" in answer.out
 
 
 def test_scores_as_json_are_json(cli: Cli, model: Path, place: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from graph_net.learn.evaluation import bootstrap, compare_scores, evaluate_scores
 from graph_net.learn.label_scale import LabelScale
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.metrics import (
     TaskCosts,
     best_over_picked,
@@ -18,7 +19,6 @@ from graph_net.learn.metrics import (
     top_k,
 )
 from graph_net.learn.ranked_tasks import RepeatedCosts, TaskRatio, rank_at_random, slowest_by_task
-from graph_net.learn.read_set import MeasuredSet
 from graph_net.testing.cost_model import easy_set
 
 

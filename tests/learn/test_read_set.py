@@ -18,11 +18,15 @@ from graph_net.learn.program_features import (
 )
 from graph_net.learn.read_set import read_set
 from graph_net.programs.dataset.export import publish
-from graph_net.programs.formats import ReadError
+from graph_net.programs.formats import Format, ReadError
 from graph_net.programs.spaces import ansor_steps, primitives
+from graph_net.programs.store.ingest import add_file
+from graph_net.programs.store.program_store import Labels
 from graph_net.programs.triton import H200, TritonSpace
 from graph_net.programs.triton.features import NAMES
 from graph_net.programs.triton.space import workload_of
+from graph_net.results import Program
+from graph_net.results import program_to_json as line_of
 from learn.some_records import EACH, MODULES, NOISE, TESTED, TRAINED, data_set, programs, records
 from programs.features.some_programs import program, steps, stored, trace
 
@@ -120,6 +124,20 @@ def test_tasks_with_one_program_are_left_out(tmp_path: Path) -> None:
     assert len(measured.data.tasks) == 1
     assert len(measured.data) == 2
     assert "2 tasks without a choice of programs are left out" in told[0]
+
+
+def test_a_task_of_second_measurements_alone_is_left_out(tmp_path: Path) -> None:
+    lonely = [replace_extra(one) for one in programs()[:3]]
+    file = tmp_path / "a.jsonl"
+    kept = [one for one in programs() if one.task != lonely[0].task]
+    file.write_text("".join(f"{line_of(one)}\n" for one in [*lonely, *kept]))
+    assert add_file(tmp_path, file, Format.COLLECTED, Labels("h200")) is not None
+    assert len(read_set(tmp_path).data.tasks) == len(MODULES) - 1
+
+
+def replace_extra(one: Program) -> Program:
+    """The same, as a second measurement."""
+    return Program.from_log(one.task, one.schedule, one.costs or (1.0,), extra='{"again":true}')
 
 
 def test_primitives_have_no_padding(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from graph_net.learn.learning_set import LearnError
-from graph_net.learn.read_set import MeasuredSet, read_set
+from graph_net.learn.measured_set import MeasuredSet
+from graph_net.learn.read_set import read_set
 from graph_net.learn.set_split import (
     ChosenSplit,
     part_of_tasks,
@@ -66,6 +67,16 @@ def test_by_platform_the_others_are_for_training(
     assert graphs(train) == graphs(test)
 
 
+def test_a_new_platform_can_be_judged_on_new_tasks_alone(
+    measured: MeasuredSet, splits: DatasetSplits
+) -> None:
+    train, test = split_set(measured, splits, ChosenSplit.parse("platform:second+network"))
+    assert {task.platform for task in train.data.tasks} == {"first"}
+    assert {task.platform for task in test.data.tasks} == {"second"}
+    assert graphs(test) == {"graph1", "graph4", "graph7"}
+    assert not graphs(train) & graphs(test)
+
+
 def test_by_task_equal_graphs_of_two_platforms_are_on_one_side(
     measured: MeasuredSet, splits: DatasetSplits
 ) -> None:
@@ -103,11 +114,18 @@ def test_a_split_that_leaves_nothing_is_told(measured: MeasuredSet, splits: Data
         ("colour", "unknown split 'colour'; available: network, task"),
         ("platform", "write the split 'platform' as platform:NAME"),
         ("task:h200", "write the split 'task:h200' as task"),
+        ("task+network", r"write the split 'task\+network' as task"),
+        ("platform:h200+luck", r"unknown split 'platform:h200\+luck'"),
     ],
 )
 def test_a_split_that_is_none_is_told(text: str, why: str) -> None:
     with pytest.raises(LearnError, match=why):
         ChosenSplit.parse(text)
+
+
+@pytest.mark.parametrize("text", ["network", "platform:h200", "platform:h200+task"])
+def test_a_split_is_written_as_it_was_read(text: str) -> None:
+    assert str(ChosenSplit.parse(text)) == text
 
 
 def test_a_platform_that_is_not_there_is_told(measured: MeasuredSet, splits: DatasetSplits) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graph_net.learn.cost_model import CostModel
     from graph_net.learn.evaluation import Evaluation, ModelComparison
-    from graph_net.learn.read_set import MeasuredSet
+    from graph_net.learn.measured_set import MeasuredSet
     from graph_net.learn.training_note import TrainingNote
 
 PER_TASK = 4096
@@ -208,8 +208,10 @@ def _note(
 
 def _known(note: TrainingNote | None, split: str, measured: MeasuredSet) -> list[str]:
     """Return a doubt where tasks were learned from, unless that is the split's question."""
-    same = note is not None and split == note.split
-    if note is None or (same and split.startswith(("within_task", "platform"))):
+    from graph_net.learn.set_split import NONE, ChosenSplit
+
+    same = note is not None and split == note.split != NONE
+    if note is None or (same and ChosenSplit.parse(split).keeps_graphs):
         return []
     known, tasks = note.count_known(measured.data.tasks), len(measured.data.tasks)
     return [f"{known:,} of {tasks:,} tasks compute what it has learned from"] if known else []

@@ -13,9 +13,10 @@ from graph_net.cli.common import new_table, out
 
 if TYPE_CHECKING:
     from graph_net.learn.evaluation import Evaluation, MetricScore, ModelComparison
+    from graph_net.learn.paired import PairedDifference
 
 DATA_HELP = "A directory of records, a data set of several platforms, or a shipped platform: h200."
-SPLIT_HELP = "network, task, within_task, operators, platform:NAME, or none."
+SPLIT_HELP = "network, task, within_task, operators, platform:NAME[+task], or none."
 CACHE_HELP = "Where features that TVM computes are kept."
 NUMBERS = ("model", "95 %", "random", "best", "ceiling")
 
@@ -78,20 +79,22 @@ def print_comparison(comparison: ModelComparison, title: str) -> None:
     table = new_table(*heads, title=f"best/picked: {title}", numbers=numbers)
     for k, differences in comparison.differences.items():
         for one in differences:
-            verdict = "better" if one.is_better else "worse" if one.is_worse else "no difference"
-            interval = f"{one.low:+.3f} … {one.high:+.3f}"
-            table.add_row(
-                one.kind, f"at {k}", f"{one.tasks:,}", f"{one.value:+.3f}", interval, verdict
-            )
+            interval = f"{one.low:+.3f} … {one.high:+.3f}" if one.tasks > 1 else "one task"
+            cells = [f"at {k}", f"{one.tasks:,}", f"{one.value:+.3f}", interval]
+            table.add_row(one.kind, *cells, _verdict(one))
     out.print(table)
+
+
+def _verdict(one: PairedDifference) -> str:
+    if one.is_better or one.is_worse:
+        return "better" if one.is_better else "worse"
+    return "no significant difference"
 
 
 def _cells(score: MetricScore) -> list[str]:
     ceiling = "" if score.ceiling is None else f"{score.ceiling:.3f}"
-    interval = f"{score.low:.3f} … {score.high:.3f}"
-    return [
-        f"{score.value:.3f}", interval, f"{score.random:.3f}", f"{score.best:.3f}", ceiling,
-    ]  # fmt: skip
+    others = [f"{score.random:.3f}", f"{score.best:.3f}", ceiling]
+    return [f"{score.value:.3f}", score.interval, *others]
 
 
 def _rests_on(evaluation: Evaluation) -> str:

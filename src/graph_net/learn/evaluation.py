@@ -15,6 +15,7 @@ import numpy as np
 from graph_net.learn.cost_model import CostModel
 from graph_net.learn.label_scale import LabelScale
 from graph_net.learn.learning_set import LearningSet
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.metrics import Floats, TaskCosts, Weights, effective_tasks, top_k
 from graph_net.learn.paired import LEVEL, PairedDifference, compare_models
 from graph_net.learn.ranked_tasks import (
@@ -28,7 +29,6 @@ from graph_net.learn.ranked_tasks import (
     rank_by_scores,
     rank_perfectly,
 )
-from graph_net.learn.read_set import MeasuredSet
 
 DRAWS = 2000
 AT_ONCE = 1 << 22
@@ -52,6 +52,11 @@ class MetricScore:
     best: float
     ceiling: float | None
     """None where too few programs were measured twice."""
+
+    @property
+    def interval(self) -> str:
+        """The interval as people read it; one task has none."""
+        return f"{self.low:.3f} … {self.high:.3f}" if np.isfinite(self.low) else "one task"
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from graph_net.learn.chosen_programs import LEAST
 from graph_net.learn.learning_set import LearnError, LearningTask
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.metrics import Ints
-from graph_net.learn.read_set import LEAST, MeasuredSet, tasks_by_platform
+from graph_net.learn.record_folders import tasks_by_platform
 from graph_net.programs.dataset.splits import (
+    BY_TASK,
     PARTS,
     SPLITS,
     DatasetSplits,
@@ -25,26 +28,43 @@ NONE = "none"
 """The name of no split: all programs are for training, or for judging a model made elsewhere."""
 
 
+Mask = NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class ChosenSplit:
-    """A rule, and for the rule by platform the one that is tested."""
+    """A rule; by platform, the one that is tested, and perhaps a second rule that holds too."""
 
     rule: SplitRule
     platform: str = ""
+    also: SplitRule | None = None
 
     @staticmethod
     def parse(text: str) -> ChosenSplit:
-        """Return the split of ``network`` or ``platform:h200``."""
-        rule, _, platform = text.partition(":")
-        if rule not in tuple(SplitRule):
+        """Return the split of ``network``, ``platform:h200`` or ``platform:h200+task``."""
+        first, _, second = text.partition("+")
+        rule, _, platform = first.partition(":")
+        if rule not in tuple(SplitRule) or (second and second not in BY_TASK):
             known = ", ".join([*SplitRule, NONE])
             raise LearnError(f"unknown split {text!r}; available: {known}")
-        if (rule == SplitRule.PLATFORM) != bool(platform):
-            raise LearnError(f"write the split {text!r} as {rule}{':NAME' * (not platform)}")
-        return ChosenSplit(SplitRule(rule), platform)
+        if (rule == SplitRule.PLATFORM) != bool(platform) or (second and not platform):
+            wanted = f"{SplitRule.PLATFORM}:NAME" if rule == SplitRule.PLATFORM else rule
+            raise LearnError(f"write the split {text!r} as {wanted}")
+        return ChosenSplit(SplitRule(rule), platform, SplitRule(second) if second else None)
 
     def __str__(self) -> str:
-        return self.rule + (f":{self.platform}" if self.platform else "")
+        return (
+            self.rule
+            + (f":{self.platform}" if self.platform else "")
+            + (f"+{self.also}" if self.also else "")
+        )
+
+    @property
+    def keeps_graphs(self) -> bool:
+        """Whether a graph may be on both sides."""
+        return self.rule == SplitRule.WITHIN_TASK or (
+            self.rule == SplitRule.PLATFORM and self.also is None
+        )
 
 
 def splits_at(source: Path) -> DatasetSplits:
@@ -63,21 +83,23 @@ def split_set(
     Both sides have tasks with a choice only. By network, a tested task counts for the held-out
     networks alone, so that no score is of a network of which only some tasks are there.
     """
-    tested = _tested(measured, splits, chosen)
+    learned, tested = _masks(measured, splits, chosen)
     if chosen.rule == SplitRule.WITHIN_TASK:
         tasks = measured.data.programs.tasks
         both = np.isin(tasks, tasks[_with_choice(measured, tested)])
-        both &= np.isin(tasks, tasks[_with_choice(measured, ~tested)])
-        train, test = np.flatnonzero(both & ~tested), np.flatnonzero(both & tested)
-    else:
-        train, test = _with_choice(measured, ~tested), _with_choice(measured, tested)
+        both &= np.isin(tasks, tasks[_with_choice(measured, learned)])
+        learned, tested = learned & both, tested & both
+    train, test = _with_choice(measured, learned), _with_choice(measured, tested)
     for what, side in (("learn from", train), ("judge on", test)):
         if not side.size:
             raise LearnError(f"the split {chosen} leaves nothing to {what}: choose another split")
     pair = measured.take(train), measured.take(test)
     _check_sides(*pair, chosen)
     held = {name for names in splits.held_out.values() for name in names}
-    return pair[0], _of_networks(pair[1], held) if chosen.rule == SplitRule.NETWORK else pair[1]
+    return pair[0], _of_networks(pair[1], held) if SplitRule.NETWORK in (
+        chosen.rule,
+        chosen.also,
+    ) else pair[1]
 
 
 def part_of_tasks(measured: MeasuredSet, part: float) -> tuple[MeasuredSet, MeasuredSet]:
@@ -93,24 +115,34 @@ def part_of_tasks(measured: MeasuredSet, part: float) -> tuple[MeasuredSet, Meas
     return measured.take(np.flatnonzero(~inside)), measured.take(np.flatnonzero(inside))
 
 
-def _tested(measured: MeasuredSet, splits: DatasetSplits, chosen: ChosenSplit) -> NDArray[np.bool_]:
-    """Return which programs are on the side of the test."""
-    tasks = measured.data.tasks
+def _masks(measured: MeasuredSet, splits: DatasetSplits, chosen: ChosenSplit) -> tuple[Mask, Mask]:
+    """Return which programs are for training, and which for testing."""
     if chosen.rule == SplitRule.WITHIN_TASK:
-        return np.asarray(measured.programs % np.uint64(PARTS) == 0)
-    if chosen.rule == SplitRule.PLATFORM:
-        names = {task.platform for task in tasks}
-        if chosen.platform not in names:
-            known = ", ".join(sorted(names))
-            raise LearnError(f"no platform {chosen.platform!r} here; there are: {known}")
-        sides = [task.platform == chosen.platform for task in tasks]
-    else:
-        known_tests = {task.platform: splits.tested(chosen.rule, task.platform) for task in tasks}
-        sides = [task.name in known_tests[task.platform] for task in tasks]
-    return np.array(sides)[measured.data.programs.tasks]
+        tested = np.asarray(measured.programs % np.uint64(PARTS) == 0)
+        return ~tested, tested
+    if chosen.rule != SplitRule.PLATFORM:
+        tested = _named(measured, splits, chosen.rule)
+        return ~tested, tested
+    names = [task.platform for task in measured.data.tasks]
+    if chosen.platform not in names:
+        known = ", ".join(sorted(set(names)))
+        raise LearnError(f"no platform {chosen.platform!r} here; there are: {known}")
+    there = np.array([name == chosen.platform for name in names])[measured.data.programs.tasks]
+    if chosen.also is None:
+        return ~there, there
+    tested = _named(measured, splits, chosen.also)
+    return ~there & ~tested, there & tested
 
 
-def _with_choice(measured: MeasuredSet, side: NDArray[np.bool_]) -> Ints:
+def _named(measured: MeasuredSet, splits: DatasetSplits, rule: SplitRule) -> Mask:
+    """Return the programs of tasks that the splits name for testing."""
+    tasks = measured.data.tasks
+    tests = {task.platform: splits.tested(rule, task.platform) for task in tasks}
+    sides = np.array([task.name in tests[task.platform] for task in tasks])
+    return np.asarray(sides[measured.data.programs.tasks])
+
+
+def _with_choice(measured: MeasuredSet, side: Mask) -> Ints:
     """Return the programs of a side whose tasks have several there, one of which ran."""
     costs, tasks = measured.data.programs.costs, measured.data.programs.tasks
     count = len(measured.data.tasks)
@@ -121,7 +153,7 @@ def _with_choice(measured: MeasuredSet, side: NDArray[np.bool_]) -> Ints:
 
 def _check_sides(train: MeasuredSet, test: MeasuredSet, chosen: ChosenSplit) -> None:
     """Raise LearnError where published splits put a graph on both sides."""
-    if chosen.rule in (SplitRule.WITHIN_TASK, SplitRule.PLATFORM):
+    if chosen.keeps_graphs:
         return
     graphs = [{task.graph for task in side.data.tasks if task.graph} for side in (train, test)]
     if both := graphs[0] & graphs[1]:

@@ -14,7 +14,7 @@ from graph_net.learn.cost_model import CostModel
 from graph_net.learn.evaluation import Evaluation, MetricScore
 from graph_net.learn.label_scale import LabelScale
 from graph_net.learn.learning_set import LearnError, LearningTask
-from graph_net.learn.read_set import record_folders
+from graph_net.learn.record_folders import record_folders
 from graph_net.printable import printable
 from graph_net.programs.dataset.dataset import files
 from graph_net.results.codec import read_as
@@ -154,9 +154,8 @@ def _scores(evaluation: Evaluation | None) -> list[str]:
 
 def _cells(score: MetricScore) -> list[str]:
     ceiling = "not measured" if score.ceiling is None else f"{score.ceiling:.3f}"
-    interval = f"{score.low:.3f} … {score.high:.3f}"
     numbers = [f"{score.random:.3f}", f"{score.best:.3f}", ceiling]
-    return [score.metric, f"{score.value:.3f}", interval, *numbers]
+    return [score.metric, f"{score.value:.3f}", score.interval, *numbers]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:
