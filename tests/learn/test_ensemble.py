@@ -9,7 +9,7 @@ import pytest
 
 from graph_net.compilers.option import Json
 from graph_net.learn.cost_model import save_model
-from graph_net.learn.ensemble import Ensemble
+from graph_net.learn.ensemble import Ensemble, _set_aside
 from graph_net.learn.learning_set import LearnError, LearningSet, LearningTask, tabular_set
 from graph_net.learn.metrics import Floats
 from graph_net.learn.model_registry import load_model
@@ -63,6 +63,16 @@ def test_what_members_learned_from_would_have_been_too_sure() -> None:
     model = Ensemble({**FEW, "base_options": {"rounds": 300}}, 0)
     model.fit(learned, held_out=learned)
     assert coverage(unseen, model.predict_interval(unseen, 0.9)) < 0.85
+
+
+def test_tasks_set_aside_are_of_networks_that_no_member_saw() -> None:
+    """Network n calls the tasks 3n to 3n + 2: what is calibrated on is whole networks."""
+    data = noisy_set(30, 0)
+    named = [replace(task, weights={f"net {i // 3}": 1.0}) for i, task in enumerate(data.tasks)]
+    learned, aside = _set_aside(replace(data, tasks=tuple(named)), 0.2, np.random.default_rng(0))
+    networks = [{name for task in side.tasks for name in task.weights} for side in (learned, aside)]
+    assert not networks[0] & networks[1]
+    assert (len(learned.tasks), len(aside.tasks)) == (24, 6)
 
 
 def test_a_higher_level_is_wider_and_all_are_labels() -> None:

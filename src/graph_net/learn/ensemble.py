@@ -1,7 +1,8 @@
 """Several models of one kind, whose mean is the score and whose disagreement is a doubt.
 
 Intervals are conformal: how far the mean is off, in units of the members' disagreement, is seen on
-tasks that no member learned from, and the quantile of that is the width. An interval of 90 % then
+tasks that no member learned from (of networks that none saw, where tasks say which call them), and
+the quantile of that is the width, every task counting the same. An interval of 90 % then
 holds the labels of 90 % of the programs of a new task, on average over tasks like those.
 """
 
@@ -29,6 +30,8 @@ from graph_net.learn.score_scale import LEAST_LABEL, ScoreScale, log_labels
 PART = "intervals.json"
 GRID = 1000
 """Steps of the stored quantiles."""
+LEAST_NETWORKS = 5
+"""Networks of a set from which on whole networks are set aside, not tasks."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Ensemble(CostModel):
         generator = np.random.default_rng(self.seed)
         learned = data
         if held_out is None:
-            learned, held_out = _split(data, 1 - self.number("set_aside"), generator)
+            learned, held_out = _set_aside(data, self.number("set_aside"), generator)
         self._members = []
         for index in range(int(self.number("members"))):
             member = create_inner(self, "base", self.seed + index)
@@ -109,6 +112,27 @@ class Ensemble(CostModel):
     def _mean_and_spread(self, data: LearningSet) -> tuple[Floats, Floats]:
         scores = np.stack([member.predict(data) for member in self._members])
         return scores.mean(axis=0), scores.std(axis=0)
+
+
+def _set_aside(
+    data: LearningSet, share: float, generator: np.random.Generator
+) -> tuple[LearningSet, LearningSet]:
+    """Return tasks to learn from and tasks to be calibrated on, of other networks where possible.
+
+    Tasks of one network resemble each other: an unknown network is worse than an unknown task.
+    """
+    networks = sorted({network for task in data.tasks for network in task.weights})
+    if len(networks) < LEAST_NETWORKS:
+        return _split(data, 1 - share, generator)
+    aside: set[int] = set()
+    for network in generator.permutation(networks):
+        calls = {index for index, task in enumerate(data.tasks) if network in task.weights}
+        if len(aside | calls) <= share * len(data.tasks) or not aside:
+            aside |= calls
+    rest = sorted(set(range(len(data.tasks))) - aside)
+    if not rest:
+        return _split(data, 1 - share, generator)
+    return data.select(rest), data.select(sorted(aside))
 
 
 def _split(
