@@ -41,7 +41,6 @@ def test_the_residual_mends_a_prior_that_has_learned_little() -> None:
     model, unseen = create_model("residual", WEAK), elsewhere(seed=5)
     model.fit(elsewhere(seed=4))
     assert isinstance(model, ResidualModel)
-    assert model.prior is not None
     alone = pairwise_accuracy(unseen.programs, model.prior.predict(unseen))
     assert pairwise_accuracy(unseen.programs, model.predict(unseen)) > alone + 0.05
 

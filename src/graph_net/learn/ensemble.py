@@ -1,8 +1,10 @@
 """Several models of one kind, whose mean is the score and whose disagreement is a doubt.
 
 Intervals are conformal: how far the mean is off, in units of the members' disagreement, is seen on
-tasks that no member learned from, and the quantile of that is the width. An interval of 90 % then
-holds the labels of 90 % of the programs of a new task, on average over tasks like those.
+tasks that the members did not learn from, and the quantile of that is the width, every task
+counting the same. An interval of 90 % then holds the labels of 90 % of the programs of a new task,
+on average over tasks like those. Without held-out tasks, folds of the networks in the set take
+turns to be unseen by members of their own; those that are kept learn from all of it.
 """
 
 from __future__ import annotations
@@ -61,27 +63,41 @@ class Ensemble(CostModel):
         "base_options": Option({}),
         "members": Option(5, least=2, most=64),
         "share": Option(0.8, least=0.1, most=1.0),
-        "set_aside": Option(0.2, least=0.01, most=0.9),
+        "folds": Option(3, least=2, most=64),
     }
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        """Train the members; calibrate on ``held_out``, else on tasks that are set aside."""
+        """Train the members; calibrate on ``held_out``, else by folds of ``data``."""
         generator = np.random.default_rng(self.seed)
-        learned = data
         if held_out is None:
-            learned, held_out = _split(data, 1 - self.number("set_aside"), generator)
-        self._members = []
+            self._calibration = _calibrate(*self._unseen(data, generator), data)
+        self._members = self._train(data, generator)
+        if held_out is not None:
+            self._calibration = _calibrate(*_mean_and_spread(self._members, held_out), held_out)
+        self.domain = Domain.of(data)
+
+    def _train(self, data: LearningSet, generator: np.random.Generator) -> list[CostModel]:
+        members = []
         for index in range(int(self.number("members"))):
             member = create_inner(self, "base", self.seed + index)
-            member.fit(_split(learned, self.number("share"), generator)[0])
-            self._members.append(member)
-        self._calibration = _calibrate(*self._mean_and_spread(held_out), held_out)
-        self.domain = Domain.of(data)
+            member.fit(_draw(data, self.number("share"), generator))
+            members.append(member)
+        return members
+
+    def _unseen(self, data: LearningSet, generator: np.random.Generator) -> tuple[Floats, Floats]:
+        """Return mean and disagreement on each fold of members that learned from the others."""
+        mean, spread = np.empty(len(data)), np.empty(len(data))
+        for fold in _folds(data, int(self.number("folds")), generator):
+            rest = sorted(set(range(len(data.tasks))) - set(fold))
+            members = self._train(data.select(rest), generator)
+            inside = np.isin(data.programs.tasks, fold)
+            mean[inside], spread[inside] = _mean_and_spread(members, data.select(fold))
+        return mean, spread
 
     def predict(self, data: LearningSet) -> Floats:
         """Return logarithms of labels."""
         self.learned().check_columns(data)
-        return self._calibration.scale.apply(self._mean_and_spread(data)[0])
+        return self._calibration.scale.apply(_mean_and_spread(self._members, data)[0])
 
     def predict_interval(self, data: LearningSet, level: float = 0.9) -> tuple[Floats, Floats]:
         """Return the lowest and highest label of each program, if it runs, at this confidence."""
@@ -89,7 +105,7 @@ class Ensemble(CostModel):
             raise LearnError(f"a level is between 0 and 1, not {level}")
         self.learned().check_columns(data)
         known = self._calibration
-        mean, spread = self._mean_and_spread(data)
+        mean, spread = _mean_and_spread(self._members, data)
         middle = known.scale.apply(mean)
         half = known.width(level) * (known.scale.slope * spread + known.least_spread)
         low, high = (np.exp(np.minimum(middle + by, 0.0)) for by in (-half, half))
@@ -106,22 +122,37 @@ class Ensemble(CostModel):
         count = int(self.number("members"))
         self._members = [load_model(folder / f"member-{index}") for index in range(count)]
 
-    def _mean_and_spread(self, data: LearningSet) -> tuple[Floats, Floats]:
-        scores = np.stack([member.predict(data) for member in self._members])
-        return scores.mean(axis=0), scores.std(axis=0)
+
+def _mean_and_spread(members: list[CostModel], data: LearningSet) -> tuple[Floats, Floats]:
+    scores = np.stack([member.predict(data) for member in members])
+    return scores.mean(axis=0), scores.std(axis=0)
 
 
-def _split(
-    data: LearningSet, share: float, generator: np.random.Generator
-) -> tuple[LearningSet, LearningSet]:
-    """Return a random share of the tasks, and the others; each has one at the least."""
-    order = generator.permutation(len(data.tasks))
-    if order.size == 1:
+def _draw(data: LearningSet, share: float, generator: np.random.Generator) -> LearningSet:
+    """Return a random share of the tasks, one at the least."""
+    count = max(1, round(share * len(data.tasks)))
+    return data.select(np.sort(generator.permutation(len(data.tasks))[:count]).tolist())
+
+
+def _folds(data: LearningSet, count: int, generator: np.random.Generator) -> list[list[int]]:
+    """Return the tasks of each fold; those of a network are together where networks are known.
+
+    They resemble each other: an unknown network is worse than an unknown task. A task that several
+    networks call goes with one of them.
+    """
+    names = {network for task in data.tasks for network in task.weights}
+    order = {str(name): rank for rank, name in enumerate(generator.permutation(sorted(names)))}
+    groups: dict[object, list[int]] = {}
+    for index in generator.permutation(len(data.tasks)).tolist():
+        calls = data.tasks[index].weights
+        key = min(calls, key=order.__getitem__) if calls and len(names) >= count else index
+        groups.setdefault(key, []).append(index)
+    if len(groups) < 2:
         raise LearnError("an ensemble learns from some tasks and is calibrated on others: give two")
-    count = int(np.clip(round(share * order.size), 1, order.size - 1))
-    return data.select(np.sort(order[:count]).tolist()), data.select(
-        np.sort(order[count:]).tolist()
-    )
+    folds: list[list[int]] = [[] for _ in range(min(count, len(groups)))]
+    for group in groups.values():
+        min(folds, key=len).extend(group)
+    return [sorted(fold) for fold in folds]
 
 
 def _calibrate(mean: Floats, spread: Floats, data: LearningSet) -> _Calibration:

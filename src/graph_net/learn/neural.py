@@ -47,7 +47,7 @@ class _Neural(CostModel):
 
     needs = "safetensors"
     options: ClassVar[dict[str, Option]] = {
-        "loss": Option("lambdarank", tuple(LOSSES)),
+        "loss": Option("pairwise", tuple(LOSSES)),
         "epochs": Option(50, least=1, most=10_000),
         "width": Option(128, least=8, most=2048),
         "rate": Option(7e-4, least=1e-6, most=0.1),

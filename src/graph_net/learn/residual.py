@@ -50,12 +50,13 @@ class ResidualModel(CostModel):
         "base": Option("lightgbm"),
         "base_options": Option({}),
     }
-    prior: CostModel | None = None
-    """A model that has learned already is not trained again."""
+    trained: CostModel | None = None
+    """A prior that has learned already; without it one is trained on the same set."""
+    prior: CostModel
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        if self.prior is None:
-            self.prior = create_inner(self, "prior", self.seed)
+        self.prior = self.trained or create_inner(self, "prior", self.seed)
+        if self.trained is None:
             self.prior.fit(data, held_out)
         slope = ScoreScale.fit(self.prior.predict(data), data).slope
         rest = _without(data, slope * self.prior.predict(data))
@@ -69,13 +70,11 @@ class ResidualModel(CostModel):
 
     def predict(self, data: LearningSet) -> Floats:
         self.learned().check_columns(data)
-        assert self.prior is not None
         known = self._slopes.prior * self.prior.predict(data)
         return known + self._slopes.residual * self._base.predict(data)
 
     def save_parts(self, folder: Path) -> None:
         self.learned()
-        assert self.prior is not None
         save_model(self.prior, folder / PRIOR)
         save_model(self._base, folder / BASE)
         save_json_part(self._slopes, folder / SLOPES)
@@ -93,7 +92,7 @@ def correct_model(
 ) -> ResidualModel:
     """Return a trained model corrected by programs that were measured since."""
     model = ResidualModel(options, seed)
-    model.prior = prior
+    model.trained = prior
     model.fit(measured)
     return model
 

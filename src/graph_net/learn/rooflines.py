@@ -16,7 +16,7 @@ A Triton program, from the columns of ``graph_net.programs.triton.features``::
 A program for a CPU, from TenSet's columns of each store::
 
     time     = Σ over stores of start + max(compute, near, far) / min(parallel, cores)
-    compute  = (operations / lanes) / peak      lanes: the length of its vector loop, or 1
+    compute  = (flops / lanes) / peak           lanes: the length of its vector loop, or 1
     near     = (Σ over buffers of bytes / lanes) / near
     far      = (Σ over buffers of unique + (lines - unique) · d / (d + cache)) / far
 
@@ -35,8 +35,9 @@ from torch import Tensor
 WARPS, WARP_REGISTERS = 64, 2048
 """Of a multiprocessor: the warps it holds, and the registers of each lane of all of them."""
 CACHE_LINE = 64
-OPERATIONS = range(16)
-"""Places of the numbers of operations among the 164 of a store, and below of others."""
+OPERATIONS = range(7)
+"""Places of the numbers of floating-point operations among the 164 of a store; those on whole
+numbers are of addresses, mostly."""
 LANES, PARALLEL = 18, 39
 BUFFERS = range(57, 147, 18)
 """Where the numbers of each buffer begin."""
