@@ -55,6 +55,8 @@ class AnsorStage:
 
     def loop(self, place: Any) -> AnsorLoop:
         """Return a loop, which comes into being where nobody named it yet."""
+        if type(place) is int and 0 <= place < len(self.loops):
+            return self.loops[place]
         _check(place, MOST_LOOPS, "a loop")
         while len(self.loops) <= place:
             self.loops.append(AnsorLoop(0, self.axes))
@@ -90,6 +92,8 @@ class Replay:
 
     def stage(self, number: Any) -> AnsorStage:
         """Return a stage by its number at this step."""
+        if type(number) is int and 0 <= number < len(self.stages):
+            return self.stages[number]
         _check(number, MOST_STAGES, "a stage")
         while len(self.stages) <= number:
             self.stages.append(AnsorStage(self.count))
