@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,8 @@ def encode_file(data: Path, output: Path, platform: str, kind: str) -> None:
 
 def in_processes(calls: Sequence[Callable[[], object]], jobs: int) -> None:
     """Run calls in forked processes, so many at once; they leave what they found in files."""
-    waiting, running = list(calls), []
+    waiting = list(calls)
+    running: list[BaseProcess] = []
     while waiting or running:
         while waiting and len(running) < jobs:
             running.append(get_context("fork").Process(target=waiting.pop(0)))
