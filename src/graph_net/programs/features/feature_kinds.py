@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from graph_net.programs.features import graph_features, per_store
-from graph_net.programs.spaces import ansor_steps, primitives
+from graph_net.programs.spaces import ansor_gpu, ansor_steps, primitives
 
 HALF, SINGLE, WHOLE = pa.float16(), pa.float32(), pa.int32()
 """Magnitudes on a logarithmic scale need no more than half precision."""
@@ -82,6 +82,13 @@ ANSOR_GPU = FeatureKind(
     ("program",),
     _values(HALF, ansor_steps.GPU_LENGTH, ansor_steps.WIDTH),
 )
+ANSOR_DEVICE = FeatureKind(
+    "ansor_gpu",
+    ansor_gpu.VERSION,
+    ("device", "task", "program"),
+    _values(SINGLE, len(ansor_gpu.NAMES)),
+)
+"""Of a program on a GPU: records of Ansor do not name the device in their task."""
 PER_STORE = FeatureKind(
     "per_store",
     per_store.VERSION,
@@ -98,4 +105,6 @@ GRAPH = FeatureKind(
         FeatureColumn("edges", WHOLE, (3,), ragged=True),
     ),
 )
-KINDS = {kind.name: kind for kind in (METASCHEDULE, ANSOR_CPU, ANSOR_GPU, PER_STORE, GRAPH)}
+KINDS = {
+    kind.name: kind for kind in (METASCHEDULE, ANSOR_CPU, ANSOR_GPU, ANSOR_DEVICE, PER_STORE, GRAPH)
+}

@@ -50,7 +50,7 @@ class Filling:
 
     def footprints(self, space: Table, sums: Table) -> Table:
         """Return how many elements of all inputs a part of the axes needs."""
-        return np.sum([self.footprint(n, space, sums) for n in range(READS)], axis=0)
+        return np.asarray(np.sum([self.footprint(n, space, sums) for n in range(READS)], axis=0))
 
     @cached_property
     def shared(self) -> Table:
@@ -73,7 +73,7 @@ class Filling:
     @cached_property
     def needed(self) -> Table:
         """Registers that a thread would need to keep all it computes."""
-        return self.work + self.fragments.sum(axis=1) + OVERHEAD
+        return np.asarray(self.work + self.fragments.sum(axis=1) + OVERHEAD)
 
     @cached_property
     def registers(self) -> Table:
@@ -101,7 +101,7 @@ class Filling:
     @cached_property
     def waves(self) -> Table:
         """How often the device is filled with blocks, in parts."""
-        return self.total["blocks"] / (self.gpu.sms * np.maximum(self.resident, 1))
+        return np.asarray(self.total["blocks"] / (self.gpu.sms * np.maximum(self.resident, 1)))
 
     @cached_property
     def rounds(self) -> Table:

@@ -77,7 +77,7 @@ def store_sectors(space: tuple[int, ...], tiles: Tiles, threads: Table, warp: in
 
 def _starts(tiles: Tiles, threads: Table, space: int, warp: int) -> Table:
     """Return where the tile of each lane of the first warp begins, on each axis."""
-    lane = np.arange(warp) % np.maximum(threads, 1)[:, None]
+    lane: Table = np.arange(float(warp)) % np.maximum(threads, 1)[:, None]
     found = np.zeros((*lane.shape, space))
     for axis in reversed(range(space)):
         size = tiles.thread[:, axis][:, None]
@@ -92,7 +92,7 @@ def _whole(address: Table) -> Whole:
 
 def _distinct(values: Whole) -> Table:
     ordered = np.sort(values, axis=1)
-    return 1.0 + (np.diff(ordered, axis=1) != 0).sum(axis=1)
+    return np.asarray(1.0 + (np.diff(ordered, axis=1) != 0).sum(axis=1))
 
 
 def _conflicts(words: Whole) -> Table:

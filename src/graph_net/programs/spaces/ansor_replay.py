@@ -53,8 +53,10 @@ class AnsorStage:
         self.target: AnsorStage | None = None
         self.at: AnsorLoop | None = None
 
-    def loop(self, place: Any) -> AnsorLoop:
+    def loop(self, place: int) -> AnsorLoop:
         """Return a loop, which comes into being where nobody named it yet."""
+        if type(place) is int and 0 <= place < len(self.loops):
+            return self.loops[place]
         _check(place, MOST_LOOPS, "a loop")
         while len(self.loops) <= place:
             self.loops.append(AnsorLoop(0, self.axes))
@@ -88,8 +90,10 @@ class Replay:
             except (TypeError, ValueError) as error:
                 raise SpaceError(f"step {self.step} ({kind}) cannot be replayed: {error}") from None
 
-    def stage(self, number: Any) -> AnsorStage:
+    def stage(self, number: int) -> AnsorStage:
         """Return a stage by its number at this step."""
+        if type(number) is int and 0 <= number < len(self.stages):
+            return self.stages[number]
         _check(number, MOST_STAGES, "a stage")
         while len(self.stages) <= number:
             self.stages.append(AnsorStage(self.count))
