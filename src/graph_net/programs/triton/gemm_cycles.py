@@ -1,6 +1,7 @@
 """Cycles of a product's programs, estimated: a roofline of each block, then of all of them.
 
-What a model learns corrects these numbers; they need the right proportions, not the right size.
+Constants were fitted to programs of networks that no test has. What a model learns corrects these
+numbers: they need the right proportions, not the right size.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ from functools import cached_property
 import numpy as np
 
 from graph_net.programs.triton.gemm_features import GemmPrograms
-from graph_net.programs.triton.occupancy import Column, ceil_divide, log
+from graph_net.programs.triton.occupancy import Column, log
 
 FLOPS = 8192.0
 """Of a multiprocessor's tensor cores in a cycle, over the bytes of a number."""
-ALONE = 0.6
+ALONE = 0.44
 """The part of it that warps reach which multiply by themselves, not in groups."""
-SHARED_BYTES, L2_BYTES, DRAM_BYTES = 128.0, 40.0, 20.0
+SHARED_BYTES, L2_BYTES, DRAM_BYTES = 128.0, 64.0, 20.0
 """That a multiprocessor reads in a cycle."""
 ISSUED = 4.0
 """Instructions that a multiprocessor begins in a cycle."""
-LATENCY, LAUNCH = 800.0, 4000.0
-"""Cycles of a load from memory, and from one kernel's end to the work of the next."""
-ADDRESS, PLACE = 6.0, 24.0
-"""Instructions around a load, and around one of a convolution, which has to find its place."""
+LATENCY, LAUNCH, SECOND = 700.0, 3500.0, 2500.0
+"""Cycles of a load from memory, of a launch, and of one right behind another."""
+AROUND, SPILLED = 24.0, 4.0
+"""Instructions around a load, which find its place, and for a number that fits no register."""
 CYCLE_NAMES = (
     *("mma_cycles shared_cycles l2_cycles issue_cycles latency_cycles".split()),
     *("step_cycles block_cycles epilogue_cycles dram_cycles second_cycles".split()),
@@ -69,10 +70,10 @@ class GemmCycles:
     def issue(self) -> Column:
         """Cycles to begin the instructions of a block's step, without those that multiply."""
         one = self.programs
-        each = PLACE if one.is_convolution else ADDRESS
         fragments = np.where(one.grouped, 0, one.through_shared / one.warps / 512)
         copied = np.where(one.synchronous, 2, 1)
-        return one.warps * (each * copied * (one.loads[0] + one.loads[1]) + fragments) / ISSUED
+        around = AROUND * copied * (one.loads[0] + one.loads[1])
+        return one.warps * (around + fragments + SPILLED * one.spilled) / ISSUED
 
     @cached_property
     def latency(self) -> Column:
@@ -114,19 +115,13 @@ class GemmCycles:
     def second(self) -> Column:
         """Cycles of the launch that adds the parts of a split sum."""
         parts = self.programs.parts_bytes
-        return np.where(parts > 0, LAUNCH + 2 * LATENCY + parts / (L2_BYTES * self.sms), 0)
+        return np.where(parts > 0, SECOND + 2 * LATENCY + parts / (L2_BYTES * self.sms), 0)
 
     @cached_property
     def total(self) -> Column:
         """Cycles of a program: full turns, a last one with fewer blocks, what is launched."""
-        filling = self.programs.filling
-        places = self.sms * filling.resident
-        full = np.floor(filling.programs / places)
-        rest = ceil_divide(filling.programs - full * places, self.sms)
-        last = np.where(rest > 0, self.block(np.maximum(rest, 1)), 0)
-        return np.maximum(full * self.block(filling.resident) + last, self.dram) + (
-            LAUNCH + self.second
-        )
+        spread = self.programs.filling.cycles(self.block)
+        return np.maximum(spread, self.dram) + LAUNCH + self.second
 
     @cached_property
     def computing(self) -> float:
