@@ -32,6 +32,7 @@ BENCHMARKS = {
     "scoring": [],
     "reading_records": [],
     "features": [],
+    "cost_model_speed": [],
     "programs": [],
     "programs_at_scale": ["--sizes", "500000", "2000000"],
 }

@@ -17,16 +17,16 @@ FLOPS = 8192.0
 """Of a multiprocessor's tensor cores in a cycle, over the bytes of a number."""
 ALONE = 0.44
 """The part of it that warps reach which multiply by themselves, not in groups."""
-SHARED_BYTES, L2_BYTES, DRAM_BYTES = 128.0, 64.0, 20.0
+SHARED_BYTES, L2_BYTES, DRAM_BYTES = 128.0, 80.0, 20.0
 """That a multiprocessor reads in a cycle."""
-ISSUED = 4.0
-"""Instructions that a multiprocessor begins in a cycle."""
-LATENCY, LAUNCH, SECOND = 700.0, 3500.0, 2500.0
+ISSUED, LINES = 4.0, 1.25
+"""Instructions that a multiprocessor begins in a cycle, and cache lines that it looks up."""
+LATENCY, LAUNCH, SECOND = 800.0, 10000.0, 2500.0
 """Cycles of a load from memory, of a launch, and of one right behind another."""
-AROUND, SPILLED = 24.0, 4.0
+AROUND, SPILLED = 20.0, 48.0
 """Instructions around a load, which find its place, and for a number that fits no register."""
 CYCLE_NAMES = (
-    *("mma_cycles shared_cycles l2_cycles issue_cycles latency_cycles".split()),
+    *("mma_cycles shared_cycles l2_cycles issue_cycles line_cycles latency_cycles".split()),
     *("step_cycles block_cycles epilogue_cycles dram_cycles second_cycles".split()),
     *("cycles over_bound memory_bound".split()),
 )
@@ -48,6 +48,7 @@ class GemmCycles:
             "shared_cycles": log(self.programs.through_shared / SHARED_BYTES * active),
             "l2_cycles": log(self.programs.step_bytes / L2_BYTES * active),
             "issue_cycles": log(self.issue * active),
+            "line_cycles": log(self.programs.lines / LINES * active),
             "latency_cycles": log(self.latency),
             "step_cycles": log(self.step(active)),
             "block_cycles": log(self.block(active)),
@@ -89,7 +90,8 @@ class GemmCycles:
         one = self.programs
         shared = one.through_shared / SHARED_BYTES
         l2 = one.step_bytes / L2_BYTES
-        busy = np.maximum(np.maximum(shared, l2), self.issue) * active
+        looked_up = one.lines / LINES
+        busy = np.maximum(np.maximum(shared, l2), np.maximum(self.issue, looked_up)) * active
         return np.maximum(np.maximum(self.mma(active), busy), self.latency)
 
     @cached_property

@@ -23,6 +23,8 @@ VECTOR = 16
 """Bytes that a thread loads with one instruction, at most."""
 ASYNC = 4
 """Bytes of an asynchronous copy, at least; what is loaded in smaller pieces waits in registers."""
+LINE = 128
+"""Bytes of a cache line."""
 MMA_ROWS, MMA_COLUMNS, GROUP_ROWS = 16, 8, 64
 """Of the tile of a warp's instruction, and rows of a warp group's."""
 WORKLOAD = (
@@ -132,6 +134,16 @@ class GemmPrograms:
             np.maximum(self.block_m * each / first, 1),
             np.maximum(self.block_n * each / second, 1),
         )
+
+    @cached_property
+    def lines(self) -> Column:
+        """Cache lines that the warps of a block touch to load the tiles of a step."""
+        first, second, _ = self.vectors
+        along = self.block_k * self.bytes
+        across = along if self.is_transposed else self.block_n * self.bytes
+        left = self.loads[0] * 32 * first / np.minimum(along, LINE)
+        right = self.loads[1] * 32 * second / np.minimum(across, LINE)
+        return self.warps * (left + right)
 
     @cached_property
     def step_bytes(self) -> Column:
