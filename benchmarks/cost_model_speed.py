@@ -1,10 +1,11 @@
 """Candidates that are described and scored in a second: today's ways and the quick ones, in turns.
 
 A search changes one decision of a good program, thousands of times, and measures what a model
-thinks best. Claims: features of a population's decisions, and of changes of a parent, at least 10
-times as many a second as candidates that TVM has to replay before their text is read; features of
-a whole space of Triton's configurations at least 10 times as many as one by one. Programs are
-scored by two processes with a thread each; XGBoost and LightGBM have 600 trees of 63 leaves.
+thinks best. Claims, all a processor second: features of a population's decisions, and of changes
+of a parent, for at least 4,000 candidates, and at least 10 times as many as TVM describes the
+stores of or replays; of a whole space of Triton's configurations at least 10 times as many as of
+the texts of some. "Scored" is described and scored, on two cores: two processes with a thread
+each, so many a processor second each. XGBoost and LightGBM have 600 trees of 63 leaves.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -28,12 +29,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.common import seconds, show, verdict
+from benchmarks.common import processor_seconds, seconds, show, verdict
 from benchmarks.features import convolution
 from graph_net.learn.cost_model import CostModel
 from graph_net.learn.learning_set import LearningSet, LearningTask
 from graph_net.learn.metrics import TaskCosts
 from graph_net.learn.trees import LightGbm, XgBoost
+from graph_net.programs.features.per_store import extractor
 from graph_net.programs.spaces.decisions import DecisionChange, DecisionEncoder
 from graph_net.programs.spaces.magnitudes import Floats
 from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
@@ -43,8 +45,9 @@ from graph_net.programs.spaces.traces import before_postproc, mutate_trace, pars
 from graph_net.programs.triton import H200, TritonSpace, workload_of
 from graph_net.programs.triton.layers import conv
 
-LEAST_RATIO = 10
-BATCH = 512
+LEAST_RATIO, LEAST_RATE = 10, 4000
+TRACES, CONFIGS = 512, 4096
+"""Programs that are described at once."""
 PROCESSES = 2
 MODELS: tuple[type[CostModel], ...] = (XgBoost, LightGbm)
 Describe = Callable[[slice], Floats]
@@ -64,14 +67,19 @@ class Mutations:
 
     def through_tvm(self, wanted: slice) -> Floats:
         """Describe as many candidates by TVM's own replay, then by their text."""
-        count = len(range(*wanted.indices(len(self.texts))))
-        encoder = TraceEncoder()
-        found = [
-            text
-            for seed in range(count)
-            if (text := self.space.mutate(self.parents[seed % len(self.parents)], seed))
-        ]
-        return encoder.encode(found)
+        seeds = range(*wanted.indices(len(self.texts)))
+        found = [self.space.mutate(self.parents[n % len(self.parents)], n) for n in seeds]
+        return TraceEncoder().encode([text for text in found if text is not None])
+
+    @cached_property
+    def _stores(self) -> Callable[[str], bytes]:
+        return extractor(self.space.workload, "")
+
+    def by_stores(self, wanted: slice) -> Floats:
+        """Describe as many programs by their stores, which TVM replays them for."""
+        texts = (self.parents[n % len(self.parents)] for n in range(wanted.start, wanted.stop))
+        numbers = [np.frombuffer(self._stores(text), np.float32) for text in texts]
+        return np.concatenate(numbers)
 
     def from_text(self, wanted: slice) -> Floats:
         """Describe candidates by the text of their traces."""
@@ -116,10 +124,14 @@ def _of_one_sketch(texts: Sequence[str]) -> list[str]:
     return [text for text, sketch in zip(texts, sketches, strict=True) if sketch == common]
 
 
-def one_by_one(space: TritonSpace, wanted: slice) -> Floats:
-    """Describe configurations one after the other."""
-    schedules = [json.dumps(config) for config in _some(space, wanted)]
-    return np.stack([space.encode(schedule) for schedule in schedules])
+def one_by_one(space: TritonSpace, texts: Sequence[str], wanted: slice) -> Floats:
+    """Describe configurations by their texts, one after the other."""
+    return np.stack([space.encode(text) for text in texts[wanted]])
+
+
+def together(space: TritonSpace, texts: Sequence[str], wanted: slice) -> Floats:
+    """Describe configurations by their texts, all of them together."""
+    return np.asarray(space.encode_many(texts[wanted]))
 
 
 def _some(space: TritonSpace, wanted: slice) -> list[dict[str, int]]:
@@ -155,52 +167,64 @@ def learned(kind: type[CostModel], features: Floats) -> CostModel:
     return model
 
 
-def score(model: CostModel, describe: Describe, begin: int, end: int) -> None:
-    """Describe and score the candidates from one to another, in batches."""
-    for start in range(begin, end, BATCH):
-        model.predict(as_set(describe(slice(start, min(start + BATCH, end)))))
+@dataclass(frozen=True)
+class Way:
+    """How so many candidates are described, in batches; scored too, unless there is no model."""
 
+    describe: Describe
+    count: int
+    batch: int
+    is_scored: bool = True
 
-def score_by_two(model: CostModel, describe: Describe, count: int) -> None:
-    """Score so many candidates by two processes, each a half of them."""
-    context = multiprocessing.get_context("fork")
-    bounds = np.linspace(0, count, PROCESSES + 1).astype(int).tolist()
-    halves = [
-        context.Process(target=score, args=(model, describe, begin, end))
-        for begin, end in pairwise(bounds)
-    ]
-    for half in halves:
-        half.start()
-    for half in halves:
-        half.join()
-        assert half.exitcode == 0, "a process that scores has failed"
+    def batches(self, begin: int, end: int) -> Iterator[Floats]:
+        """Yield the features of candidates from one to another."""
+        for start in range(begin, end, self.batch):
+            yield self.describe(slice(start, min(start + self.batch, end)))
+
+    def describe_all(self) -> None:
+        """Describe every candidate."""
+        for _ in self.batches(0, self.count):
+            pass
+
+    def score(self, model: CostModel, begin: int, end: int) -> None:
+        """Score candidates from one to another."""
+        for features in self.batches(begin, end):
+            model.predict(as_set(features))
+
+    def score_by_two(self, model: CostModel) -> None:
+        """Score every candidate, half of them in each of two processes."""
+        context = multiprocessing.get_context("fork")
+        bounds = np.linspace(0, self.count, PROCESSES + 1).astype(int).tolist()
+        halves = [
+            context.Process(target=self.score, args=(model, begin, end))
+            for begin, end in pairwise(bounds)
+        ]
+        for half in halves:
+            half.start()
+        for half in halves:
+            half.join()
+            assert half.exitcode == 0, "a process that scores has failed"
 
 
 def rates(
-    title: str, ways: dict[str, tuple[Describe, int]], models: Sequence[CostModel], repeats: int
+    title: str, ways: Mapping[str, Way], models: Sequence[CostModel], repeats: int
 ) -> dict[str, float]:
     """Show candidates a second, described on one core and scored on two; return the former."""
-    work: dict[str, Callable[[], object]] = {}
-    for way, (describe, count) in ways.items():
-        work[way] = partial(_in_batches, describe, count)
-        for model in models:
-            work[f"{way}/{model.name}"] = partial(score_by_two, model, describe, count)
-    took = seconds(work, repeats)
-    found = {name: ways[name.partition("/")[0]][1] / time for name, time in took.items()}
-    first = next(iter(ways))
-    header = ["", "described/s, a core", "×", *(f"scored/s, {model.name}" for model in models)]
-    rows = [
-        [way, f"{found[way]:,.0f}", f"{found[way] / found[first]:,.1f}"]
-        + [f"{found[f'{way}/{model.name}']:,.0f}" for model in models]
-        for way in ways
-    ]
+    work: dict[str, Callable[[], object]] = {name: way.describe_all for name, way in ways.items()}
+    for name, way in ways.items():
+        for model in models if way.is_scored else ():
+            work[f"{name}/{model.name}"] = partial(way.score_by_two, model)
+    took = seconds(work, repeats, processor_seconds)
+    found = {name: ways[name.partition("/")[0]].count / time for name, time in took.items()}
+    first = found[next(iter(ways))]
+    header = ["a processor second", "described", "×", *(f"scored, {m.name}" for m in models)]
+    rows = []
+    for name in ways:
+        scored = [PROCESSES * found.get(f"{name}/{model.name}", np.nan) for model in models]
+        shown = [f"{rate:,.0f}" if rate == rate else "" for rate in scored]
+        rows.append([name, f"{found[name]:,.0f}", f"{found[name] / first:,.1f}", *shown])
     show(title, header, rows)
-    return {way: found[way] for way in ways}
-
-
-def _in_batches(describe: Describe, count: int) -> None:
-    for start in range(0, count, BATCH):
-        describe(slice(start, min(start + BATCH, count)))
+    return {name: found[name] for name in ways}
 
 
 def main() -> int:
@@ -212,30 +236,38 @@ def main() -> int:
     made = drawn_mutations(given.parents, given.candidates)
     few = min(128, given.candidates)
     ways = {
-        "replayed by TVM, from text": (made.through_tvm, few),
-        "from text": (made.from_text, given.candidates),
-        "from decisions": (made.from_decisions, given.candidates),
-        "changes of a parent": (made.from_changes, given.candidates),
+        "stores, by TVM": Way(made.by_stores, few, TRACES, is_scored=False),
+        "replayed by TVM, text": Way(made.through_tvm, few, TRACES),
+        "text": Way(made.from_text, given.candidates, TRACES),
+        "decisions": Way(made.from_decisions, given.candidates, TRACES),
+        "changes of parents": Way(made.from_changes, given.candidates, TRACES),
     }
-    models = [learned(kind, made.from_changes(slice(0, BATCH))) for kind in MODELS]
-    traces = rates("MetaSchedule, a convolution's mutations", ways, models, given.repeats)
+    models = [learned(kind, made.from_changes(slice(0, TRACES))) for kind in MODELS]
+    traces = rates("MetaSchedule, mutations of a convolution", ways, models, given.repeats)
+    configs = triton_rates(given.repeats)
+    quick = min(traces["decisions"], traces["changes of parents"])
+    base = max(traces["stores, by TVM"], traces["replayed by TVM, text"])
+    whole = configs["columns"] / configs["text"]
+    return 0 if all([
+        verdict(quick >= LEAST_RATE, f"{quick:,.0f} a processor second ({LEAST_RATE:,})"),
+        verdict(quick >= LEAST_RATIO * base, f"{quick / base:,.0f} × TVM's ({LEAST_RATIO})"),
+        verdict(whole >= LEAST_RATIO, f"{whole:,.0f} × from text ({LEAST_RATIO})"),
+    ]) else 1  # fmt: skip
 
+
+def triton_rates(repeats: int) -> dict[str, float]:
+    """Show the rates of all programs of a convolution in Triton."""
     module = conv(32, 56, 64, 128, 3, "float16", "bias_relu")
     space = TritonSpace(workload_of(module), H200.text)
     total = len(space.all_configs["block_m"])
+    texts = [json.dumps(config) for config in _some(space, slice(0, CONFIGS))]
     ways = {
-        "one by one": (partial(one_by_one, space), few * 4),
-        "columns": (partial(at_once, space), total),
+        "text, one by one": Way(partial(one_by_one, space, texts), TRACES, CONFIGS),
+        "text": Way(partial(together, space, texts), CONFIGS, CONFIGS),
+        "columns": Way(partial(at_once, space), total, CONFIGS),
     }
-    models = [learned(kind, at_once(space, slice(0, total, total // BATCH))) for kind in MODELS]
-    configs = rates(f"Triton, a space of {total:,}", ways, models, given.repeats)
-    base = traces["replayed by TVM, from text"]
-    quick = min(traces["from decisions"], traces["changes of a parent"])
-    whole = configs["columns"] / configs["one by one"]
-    return 0 if all([
-        verdict(quick >= LEAST_RATIO * base, f"{quick / base:,.0f} × replayed ({LEAST_RATIO})"),
-        verdict(whole >= LEAST_RATIO, f"{whole:,.0f} × one by one ({LEAST_RATIO})"),
-    ]) else 1  # fmt: skip
+    models = [learned(kind, at_once(space, slice(0, total, total // TRACES))) for kind in MODELS]
+    return rates(f"Triton, a space of {total:,}", ways, models, repeats)
 
 
 if __name__ == "__main__":

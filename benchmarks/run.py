@@ -33,6 +33,7 @@ BENCHMARKS = {
     "reading_records": [],
     "features": [],
     "cost_model_intervals": [],
+    "cost_model_speed": [],
     "programs": [],
     "programs_at_scale": ["--sizes", "500000", "2000000"],
 }

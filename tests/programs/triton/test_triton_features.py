@@ -148,3 +148,20 @@ def test_features_of_a_batch_do_not_depend_on_its_size() -> None:
     assert np.array_equal(
         features_of_many(of.family, few), features_of_many(of.family, configs)[5:12]
     )
+
+
+@pytest.mark.parametrize(("block_k", "lines"), [(16, 256), (64, 256), (128, 512)])
+def test_short_rows_take_a_cache_line_each(block_k: int, lines: int) -> None:
+    """Two tiles of 128 rows: a row of 32 bytes costs as much as one of 128."""
+    family = space("matmul").family
+    assert isinstance(family, Gemm)
+    few_loads = columns(block_k=block_k, num_warps=4)
+    assert GemmPrograms(family, few_loads).lines[0] == lines
+
+
+def test_loads_that_are_too_short_to_be_asynchronous_wait_in_registers() -> None:
+    odd = space("matmul").family.__class__({**MODULES["matmul"], "k": 767, "n": 768}, H200)
+    assert isinstance(odd, Gemm)
+    programs = GemmPrograms(odd, columns())
+    assert programs.vectors == (2, 2, 16)
+    assert programs.synchronous.all()

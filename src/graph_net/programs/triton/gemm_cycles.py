@@ -1,6 +1,7 @@
 """Cycles of a product's programs, estimated: a roofline of each block, then of all of them.
 
-What a model learns corrects these numbers; they need the right proportions, not the right size.
+Constants were fitted to programs of networks that no test has. What a model learns corrects these
+numbers: they need the right proportions, not the right size.
 """
 
 from __future__ import annotations
@@ -10,22 +11,22 @@ from functools import cached_property
 import numpy as np
 
 from graph_net.programs.triton.gemm_features import GemmPrograms
-from graph_net.programs.triton.occupancy import Column, ceil_divide, log
+from graph_net.programs.triton.occupancy import Column, log
 
 FLOPS = 8192.0
 """Of a multiprocessor's tensor cores in a cycle, over the bytes of a number."""
-ALONE = 0.6
+ALONE = 0.44
 """The part of it that warps reach which multiply by themselves, not in groups."""
-SHARED_BYTES, L2_BYTES, DRAM_BYTES = 128.0, 40.0, 20.0
+SHARED_BYTES, L2_BYTES, DRAM_BYTES = 128.0, 80.0, 20.0
 """That a multiprocessor reads in a cycle."""
-ISSUED = 4.0
-"""Instructions that a multiprocessor begins in a cycle."""
-LATENCY, LAUNCH = 800.0, 4000.0
-"""Cycles of a load from memory, and from one kernel's end to the work of the next."""
-ADDRESS, PLACE = 6.0, 24.0
-"""Instructions around a load, and around one of a convolution, which has to find its place."""
+ISSUED, LINES = 4.0, 1.25
+"""Instructions that a multiprocessor begins in a cycle, and cache lines that it looks up."""
+LATENCY, LAUNCH, SECOND = 800.0, 10000.0, 2500.0
+"""Cycles of a load from memory, of a launch, and of one right behind another."""
+AROUND, SPILLED = 20.0, 48.0
+"""Instructions around a load, which find its place, and for a number that fits no register."""
 CYCLE_NAMES = (
-    *("mma_cycles shared_cycles l2_cycles issue_cycles latency_cycles".split()),
+    *("mma_cycles shared_cycles l2_cycles issue_cycles line_cycles latency_cycles".split()),
     *("step_cycles block_cycles epilogue_cycles dram_cycles second_cycles".split()),
     *("cycles over_bound memory_bound".split()),
 )
@@ -47,6 +48,7 @@ class GemmCycles:
             "shared_cycles": log(self.programs.through_shared / SHARED_BYTES * active),
             "l2_cycles": log(self.programs.step_bytes / L2_BYTES * active),
             "issue_cycles": log(self.issue * active),
+            "line_cycles": log(self.programs.lines / LINES * active),
             "latency_cycles": log(self.latency),
             "step_cycles": log(self.step(active)),
             "block_cycles": log(self.block(active)),
@@ -69,10 +71,10 @@ class GemmCycles:
     def issue(self) -> Column:
         """Cycles to begin the instructions of a block's step, without those that multiply."""
         one = self.programs
-        each = PLACE if one.is_convolution else ADDRESS
         fragments = np.where(one.grouped, 0, one.through_shared / one.warps / 512)
         copied = np.where(one.synchronous, 2, 1)
-        return one.warps * (each * copied * (one.loads[0] + one.loads[1]) + fragments) / ISSUED
+        around = AROUND * copied * (one.loads[0] + one.loads[1])
+        return one.warps * (around + fragments + SPILLED * one.spilled) / ISSUED
 
     @cached_property
     def latency(self) -> Column:
@@ -88,7 +90,8 @@ class GemmCycles:
         one = self.programs
         shared = one.through_shared / SHARED_BYTES
         l2 = one.step_bytes / L2_BYTES
-        busy = np.maximum(np.maximum(shared, l2), self.issue) * active
+        looked_up = one.lines / LINES
+        busy = np.maximum(np.maximum(shared, l2), np.maximum(self.issue, looked_up)) * active
         return np.maximum(np.maximum(self.mma(active), busy), self.latency)
 
     @cached_property
@@ -114,19 +117,13 @@ class GemmCycles:
     def second(self) -> Column:
         """Cycles of the launch that adds the parts of a split sum."""
         parts = self.programs.parts_bytes
-        return np.where(parts > 0, LAUNCH + 2 * LATENCY + parts / (L2_BYTES * self.sms), 0)
+        return np.where(parts > 0, SECOND + 2 * LATENCY + parts / (L2_BYTES * self.sms), 0)
 
     @cached_property
     def total(self) -> Column:
         """Cycles of a program: full turns, a last one with fewer blocks, what is launched."""
-        filling = self.programs.filling
-        places = self.sms * filling.resident
-        full = np.floor(filling.programs / places)
-        rest = ceil_divide(filling.programs - full * places, self.sms)
-        last = np.where(rest > 0, self.block(np.maximum(rest, 1)), 0)
-        return np.maximum(full * self.block(filling.resident) + last, self.dram) + (
-            LAUNCH + self.second
-        )
+        spread = self.programs.filling.cycles(self.block)
+        return np.maximum(spread, self.dram) + LAUNCH + self.second
 
     @cached_property
     def computing(self) -> float:

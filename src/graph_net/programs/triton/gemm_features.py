@@ -10,6 +10,7 @@ from graph_net.programs.triton.family import BYTES
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.occupancy import (
     FILLING,
+    MOST_REGISTERS,
     Column,
     Configs,
     Filling,
@@ -22,6 +23,8 @@ VECTOR = 16
 """Bytes that a thread loads with one instruction, at most."""
 ASYNC = 4
 """Bytes of an asynchronous copy, at least; what is loaded in smaller pieces waits in registers."""
+LINE = 128
+"""Bytes of a cache line."""
 MMA_ROWS, MMA_COLUMNS, GROUP_ROWS = 16, 8, 64
 """Of the tile of a warp's instruction, and rows of a warp group's."""
 WORKLOAD = (
@@ -30,7 +33,7 @@ WORKLOAD = (
 )
 TILES = (
     *("grouped warp_rows warp_columns shared_intensity loads_a loads_b stores".split()),
-    *("masked registers part_steps filled steps_waste depth_waste tile_ratio".split()),
+    *("masked registers pressure part_steps filled steps_waste depth_waste tile_ratio".split()),
     *("l2_bytes dram_bytes".split()),
 )
 GEMM_NAMES = (*WORKLOAD, *TILES, *FILLING)
@@ -133,6 +136,16 @@ class GemmPrograms:
         )
 
     @cached_property
+    def lines(self) -> Column:
+        """Cache lines that the warps of a block touch to load the tiles of a step."""
+        first, second, _ = self.vectors
+        along = self.block_k * self.bytes
+        across = along if self.is_transposed else self.block_n * self.bytes
+        left = self.loads[0] * 32 * first / np.minimum(along, LINE)
+        right = self.loads[1] * 32 * second / np.minimum(across, LINE)
+        return self.warps * (left + right)
+
+    @cached_property
     def step_bytes(self) -> Column:
         """Bytes of the tiles of a step."""
         return (self.block_m + self.block_n) * self.block_k * self.bytes
@@ -165,15 +178,27 @@ class GemmPrograms:
     @cached_property
     def registers(self) -> Column:
         """Registers of a thread, estimated."""
-        waiting = np.where(self.synchronous, self.step_bytes / 4 / (32 * self.warps), 0)
-        fragments = np.where(self.grouped, 0, 16)
-        return 24 + self.per_thread + waiting + fragments + 2 * sum(self.loads)
+        pointer = 2.5 if self.is_convolution else 0.6
+        waiting = np.where(self.synchronous & ~self.grouped, 12.0, 0.0)
+        loads = self.loads[0] + self.loads[1]
+        return 24 + 1.25 * self.per_thread + pointer * loads + waiting
+
+    @cached_property
+    def available(self) -> Column:
+        """Registers that a thread can have."""
+        return np.minimum(MOST_REGISTERS, self.family.target.registers / (32 * self.warps))
+
+    @cached_property
+    def spilled(self) -> Column:
+        """Numbers of a thread that fit no register, estimated."""
+        return np.maximum(self.registers - self.available, 0)
 
     @cached_property
     def filling(self) -> Filling:
         """Its blocks on the GPU."""
         target = self.family.target
-        return Filling.of(target, self.programs, self.warps, self.registers, self.shared)
+        held = self.shared if min(self.vectors[:2]) >= ASYNC else self.step_bytes
+        return Filling.of(target, self.programs, self.warps, self.registers, held)
 
     @cached_property
     def parts_bytes(self) -> Column:
@@ -237,6 +262,7 @@ class GemmPrograms:
             "stores": log(self.per_thread * stored / self.vectors[2]),
             "masked": np.asarray(summed % (self.block_k * self.parts) != 0, np.float64),
             "registers": log(self.registers),
+            "pressure": self.registers / self.available,
             "part_steps": log(self.steps),
             "filled": np.minimum(self.stages / self.steps, 1),
             "steps_waste": 1 - self.family.taps * summed / walked,

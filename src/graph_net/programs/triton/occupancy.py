@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -41,6 +41,7 @@ def power_of_two_in(size: int, most: int) -> int:
 class Filling:
     """Blocks of programs on a GPU."""
 
+    sms: int
     programs: Column
     resident: Column
     """Blocks that a multiprocessor can hold at once."""
@@ -60,6 +61,7 @@ class Filling:
         each = ceil_divide(programs, target.sms)
         turns = ceil_divide(programs, target.sms * resident)
         return Filling(
+            target.sms,
             programs,
             resident,
             np.minimum(each, resident),
@@ -67,17 +69,29 @@ class Filling:
             programs / (target.sms * each),
         )
 
+    def cycles(self, block: Callable[[Column], Column]) -> Column:
+        """Return the cycles of all blocks, from those of so many at once on a multiprocessor.
+
+        Multiprocessors are filled as often as they can be, and once more with what is left.
+        """
+        places = self.sms * self.resident
+        full = np.floor(self.programs / places)
+        rest = ceil_divide(self.programs - full * places, self.sms)
+        last = np.where(rest > 0, block(np.maximum(rest, 1)), 0)
+        return np.asarray(full * block(self.resident) + last)
+
     def columns(self, warps: Column) -> dict[str, Column]:
         """Return its features."""
         return {
             "resident": log(self.resident),
             "active_warps": log(self.active * warps),
+            "all_warps": log(self.programs * warps),
             "turns": log(self.turns),
             "balance": self.balance,
         }
 
 
-FILLING = ("resident", "active_warps", "turns", "balance")
+FILLING = ("resident", "active_warps", "all_warps", "turns", "balance")
 
 
 def resident_blocks(target: Target, warps: Column, registers: Column, shared: Column) -> Column:

@@ -17,9 +17,15 @@ from graph_net.programs.triton.occupancy import (
 )
 from graph_net.programs.triton.rowwise import Rowwise
 
-VECTOR = 16
-DRAM_BYTES, LATENCY, LAUNCH, BARRIER = 20.0, 1000.0, 4000.0, 60.0
-"""Bytes that a multiprocessor reads in a cycle; cycles of a load, a launch, a reduction."""
+VECTOR, ASYNC = 16, 4
+"""Bytes of a load, at most, and of an asynchronous copy, at least."""
+DRAM_BYTES, ISSUED = 20.0, 5.0
+"""Bytes that a multiprocessor reads in a cycle, and instructions that it begins."""
+LATENCY, LAUNCH, START, SHUFFLES, BARRIER = 300.0, 6400.0, 200.0, 200.0, 150.0
+"""Cycles of a load, a launch, a block's start; of a sum over a warp, and over several."""
+WORK = {"softmax": 14.0, "layer_norm": 10.0, "rms_norm": 7.0, "row_sum": 3.0}
+"""Instructions for each number of a row."""
+REDUCTIONS = {"softmax": 2.0, "layer_norm": 2.0, "rms_norm": 1.0, "row_sum": 1.0}
 
 
 class RowwisePrograms:
@@ -70,8 +76,8 @@ class RowwisePrograms:
     @cached_property
     def registers(self) -> Column:
         """Registers of a thread, estimated."""
-        kept = np.where(self.steps > 1, 2.0, 1.0) * self.per_thread
-        return 18 + kept + self.per_thread * self.bytes / 4
+        kept = np.where(self.steps > 1, 1.6, 0.8) * self.per_thread
+        return np.where(self.steps > 1, 30.0, 20.0) + kept
 
     @cached_property
     def shared(self) -> Column:
@@ -121,22 +127,42 @@ class RowwisePrograms:
             "filled": np.minimum(self.stages / self.steps, 1),
         }
 
+    @cached_property
+    def latency(self) -> Column:
+        """Cycles that a block waits for a step's numbers, with those in flight."""
+        ahead = np.minimum(self.stages - 1, self.steps)
+        return LATENCY / np.maximum(1, np.where(self.vector >= ASYNC, ahead, 1))
+
+    def step(self, active: Column) -> Column:
+        """Cycles of a step of so many blocks at once."""
+        covered = ceil_divide(self.family.size[1], self.block_columns) * self.block_columns
+        read = self.block_rows * self.block_columns * self.family.size[1] / covered * self.bytes
+        issue = WORK[self.family.kernel] * self.per_thread * self.warps / ISSUED
+        return np.maximum(np.maximum(read / DRAM_BYTES, issue) * active, self.latency)
+
+    @cached_property
+    def reduction(self) -> Column:
+        """Cycles to reduce the rows of a block."""
+        rows = self.block_rows / np.maximum(self.warps / self.across, 1)
+        several = BARRIER * (self.across > 1)
+        return REDUCTIONS[self.family.kernel] * (SHUFFLES * np.sqrt(rows) + several)
+
+    def block(self, active: Column) -> Column:
+        """Cycles of so many blocks at once."""
+        row = self.steps * self.passes * self.step(active) + self.reduction
+        return START + 8 * self.warps * active + self.turns * row
+
     def _cycles(self) -> dict[str, Column]:
-        target, active = self.family.target, self.filling.active
-        block = self.block_rows * self.block_columns * self.bytes
-        moved = block / DRAM_BYTES * active
-        staged = np.maximum(1, np.minimum(self.stages - 1, self.steps))
-        waiting = LATENCY / staged + BARRIER * (self.across > 1)
-        step = np.maximum(moved, waiting)
-        one = LATENCY + self.turns * self.steps * self.passes * step
-        turns = np.maximum(np.ceil(self.programs / (target.sms * active)), 1)
-        dram = self.traffic / (DRAM_BYTES * target.sms)
-        cycles = np.maximum(turns * one, dram) + LAUNCH * np.where(self.parts > 1, 2, 1)
-        bound = self.family.bytes() / (DRAM_BYTES * target.sms) + LAUNCH
+        active, sms = self.filling.active, self.family.target.sms
+        dram = self.traffic / (DRAM_BYTES * sms)
+        launches = LAUNCH * np.where(self.parts > 1, 2, 1)
+        cycles = np.maximum(self.filling.cycles(self.block), dram) + launches
+        bound = self.family.bytes() / (DRAM_BYTES * sms) + LAUNCH
         return {
-            "latency_cycles": log(waiting),
-            "step_cycles": log(step),
-            "block_cycles": log(one),
+            "latency_cycles": log(self.latency),
+            "issue_cycles": log(self.reduction),
+            "step_cycles": log(self.step(active)),
+            "block_cycles": log(self.block(active)),
             "dram_cycles": log(dram),
             "cycles": log(cycles),
             "over_bound": np.log2(cycles / bound),
