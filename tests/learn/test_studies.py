@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from graph_net.learn.learning_set import LearnError
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.ranked_tasks import RepeatedCosts
-from graph_net.learn.read_set import MeasuredSet
 from graph_net.learn.studies import few_shot_curves, metric_choice
 from graph_net.learn.studies.architectures import BASELINE, Architectures
 from graph_net.learn.studies.data_size import DataSize, choose_some

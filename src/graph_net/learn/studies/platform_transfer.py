@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from graph_net.learn.learning_set import LearnError
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.metrics import Ints
-from graph_net.learn.read_set import MeasuredSet
 from graph_net.learn.studies.data_size import choose_some
 from graph_net.learn.studies.study import (
     Settings,

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.metrics import Floats
 from graph_net.learn.paired import PairedDifference, compare_models
-from graph_net.learn.read_set import MeasuredSet
 from graph_net.results import Json
 
 Settings = Mapping[str, Json]

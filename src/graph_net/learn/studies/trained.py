@@ -9,9 +9,9 @@ import numpy as np
 from graph_net.learn.cost_model import CostModel
 from graph_net.learn.evaluation import evaluate_scores
 from graph_net.learn.label_scale import LabelScale
+from graph_net.learn.measured_set import MeasuredSet
 from graph_net.learn.metrics import Floats, TaskCosts, best_over_picked
 from graph_net.learn.model_registry import model_from_text
-from graph_net.learn.read_set import MeasuredSet
 from graph_net.results import Json
 
 REACHED = "reached at 1"
