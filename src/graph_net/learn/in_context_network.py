@@ -21,6 +21,8 @@ FARTHEST = 4.0
 """The greatest distance of a log cost from the median of the measured; a failure has it."""
 UNKNOWN = 1e9
 """The scale of a column that never changed."""
+PLACE = 16
+"""Numbers that say how far programs are from each other."""
 FACTS = 5
 """Numbers that a measured program has beside its features."""
 
@@ -55,17 +57,21 @@ class MeasuredPrograms:
     present: Tensor
     """False where a row has no program."""
 
+    @property
+    def ran(self) -> Tensor:
+        """Whether a program is there and did not fail."""
+        return self.present & self.log_costs.isfinite()
+
     def residuals(self) -> Tensor:
         """Return what the base score does not explain of each cost, 0 on average over a task."""
-        ran = self.present & self.log_costs.isfinite()
+        ran = self.ran
         difference = torch.where(ran, -self.relative() - self.programs.base, 0.0)
         mean = difference.sum(1, keepdim=True) / ran.sum(1, keepdim=True).clamp(min=1)
         return torch.where(ran, difference - mean, 0.0)
 
     def relative(self) -> Tensor:
         """Return log(cost / median of the measured), bounded."""
-        ran = self.present & self.log_costs.isfinite()
-        values = torch.where(ran, self.log_costs, math.nan)
+        values = torch.where(self.ran, self.log_costs, math.nan)
         median = values.nanmedian(dim=1, keepdim=True).values.nan_to_num(0.0)
         bounded = (self.log_costs - median).clamp(-FARTHEST, FARTHEST)
         return torch.where(self.present, bounded, 0.0)
@@ -154,8 +160,9 @@ class AttentionBlock(nn.Module):
 class InContextNetwork(nn.Module):
     """Scores programs: a base score of the program alone, and what the measured say of it.
 
-    The score is base + a learned average of the measured programs' residuals + a learned rest. With
-    nothing measured, a token of its own takes all attention.
+    The score is the base, a Gaussian process through what it misses of the measured, in a learned
+    space, and what attention to the measured adds. With nothing measured, a token of its own takes
+    all attention.
     """
 
     def __init__(
@@ -168,7 +175,6 @@ class InContextNetwork(nn.Module):
         dropout: float,
     ) -> None:
         super().__init__()
-        self.heads = heads
         self.dialects = nn.ModuleList(DialectEncoder(size, bins, width) for size in dialects)
         self.body = nn.Sequential(*(Feedforward(width, dropout) for _ in range(layers + 1)))
         self.base = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 1))
@@ -180,9 +186,10 @@ class InContextNetwork(nn.Module):
         self.of_queries = nn.ModuleList(
             AttentionBlock(width, heads, dropout) for _ in range(layers)
         )
-        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+        self.place = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, PLACE))
+        self.narrowness = nn.Parameter(torch.zeros(()))
+        self.noise = nn.Parameter(torch.tensor(math.log(0.1)))
         self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 1))
-        self.gain = nn.Parameter(torch.full((heads,), 1 / heads))
 
     def encode(self, dialect: int, rows: Tensor, sizes: Tensor) -> EncodedPrograms:
         """Return the programs of these rows, as many as ``sizes`` has numbers of rows."""
@@ -206,17 +213,24 @@ class InContextNetwork(nn.Module):
         states = asked.states
         for block in self.of_queries:
             states = block(states, context, absent)
-        corrections = self._averages(states, context, absent, measured.residuals()) @ self.gain
-        return asked.base + corrections + torch.as_tensor(self.head(states)).squeeze(-1)
+        rest = torch.as_tensor(self.head(states)).squeeze(-1)
+        return asked.base + self._smoothed(measured, asked) + rest
 
-    def _averages(self, states: Tensor, context: Tensor, absent: Tensor, values: Tensor) -> Tensor:
-        """Return, for each head, the average of the residuals by attention; 0 is "nothing"'s."""
-        queries = self.query(states).unflatten(2, (self.heads, -1)).transpose(1, 2)
-        keys = self.key(context).unflatten(2, (self.heads, -1)).transpose(1, 2)
-        logits = queries @ keys.transpose(2, 3) / math.sqrt(queries.shape[-1])
-        weights = logits.masked_fill(absent[:, None, None], -math.inf).softmax(dim=-1)
-        averages = weights[..., 1:] @ values[:, None, :, None]
-        return torch.as_tensor(averages).squeeze(-1).transpose(1, 2)
+    def _smoothed(self, measured: MeasuredPrograms, asked: EncodedPrograms) -> Tensor:
+        """Return the mean of a Gaussian process through the residuals of those that ran.
+
+        Its kernel is of learned distances between programs, and its noise is learned.
+        """
+        given, wanted = self.place(measured.programs.states), self.place(asked.states)
+        both = measured.ran[:, :, None] & measured.ran[:, None]
+        inner = torch.where(both, self._kernel(given, given), 0.0)
+        noise = self.noise.exp() * torch.eye(inner.shape[1], device=inner.device)
+        outer = torch.where(measured.ran[:, None], self._kernel(wanted, given), 0.0)
+        weights = torch.linalg.solve(inner + noise, measured.residuals()[:, :, None])
+        return torch.as_tensor(outer @ weights).squeeze(-1)
+
+    def _kernel(self, one: Tensor, other: Tensor) -> Tensor:
+        return torch.exp(-torch.cdist(one, other).square() * self.narrowness.exp() / one.shape[-1])
 
 
 def _edges(column: Features, bins: int) -> Features:
