@@ -159,7 +159,7 @@ def read_source(name: str, sources: Iterable[Path], per_task: int) -> LearningSe
 
 def is_test(task: LearningTask) -> bool:
     """Whether a task is held out: by its networks, else by its name."""
-    from graph_net.programs.dataset.dataset import is_held_out
+    from graph_net.programs.dataset.splits import is_held_out
 
     if task.weights:
         return any(map(is_held_out, task.weights))

@@ -224,7 +224,7 @@ def test_the_shell_can_be_taught(shell: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("graph-net sh", {"show"}), ("graph-net e", {"export"}), ("graph-net show --j", {"--json"})],
+    [("graph-net sh", {"show"}), ("graph-net ex", {"export"}), ("graph-net show --j", {"--json"})],
 )
 def test_words_are_completed(typed: str, expected: set[str]) -> None:
     environment = {

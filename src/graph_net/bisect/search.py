@@ -184,7 +184,7 @@ class _Trials:
         return self._first_tried(candidates)
 
     def can_cut(self, members: Members) -> bool:
-        """Whether a candidate forms a graph."""
+        """Return whether a candidate forms a graph."""
         return members in self.tried or self._piece(members) is not None
 
     def _first_tried(self, candidates: Sequence[Members]) -> int | None:

@@ -44,7 +44,7 @@ def collect_programs(
         str, typer.Option(help="Only networks for which this holds: \"name LIKE '%-1x%'\".")
     ] = "",
     tasks: Annotated[
-        str, typer.Option(help='Only tasks of these names: "matmul_*,softmax_4096x256_float16".')
+        str, typer.Option(help='Only tasks of these names: "matmul_*,softmax_*".')
     ] = "",
     per_task: Annotated[
         int, typer.Option(help="Programs per task, at most; 0: 4000, 140 for cuda.", min=0)

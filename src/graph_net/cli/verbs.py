@@ -134,7 +134,7 @@ VERBS = {
     ),
     "study": (
         "study:run_study",
-        "Answer a question about learning with many small trainings: a table and a picture.",
+        "Answer a question about learning: a table and a picture from many small trainings.",
     ),
 }
 """Name: (module:object in ``graph_net.cli``, the first paragraph of its docstring)."""

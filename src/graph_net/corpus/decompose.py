@@ -254,7 +254,7 @@ _SMALL = Graph(
 
 
 def _is_composition(graph: Graph, kind: Callable[[Graph], Iterable[Sequence[str]]]) -> bool:
-    """Whether the pieces, run in order, give the graph's own outputs, bit for bit."""
+    """Return whether the pieces, run in order, give the graph's own outputs, bit for bit."""
     import torch
 
     from graph_net.graph.execute import digest, run

@@ -50,7 +50,7 @@ class NoGraph(PackError):
 
 
 def is_pack(path: Path | str) -> bool:
-    """Whether a path is a pack: a directory with parts, or a single part."""
+    """Return whether a path is a pack: a directory with parts, or a single part."""
     path = Path(path)
     return path.suffix == SUFFIX if path.is_file() else any(path.glob(f"part-*{SUFFIX}"))
 

@@ -80,7 +80,7 @@ def raised(kind: str, message: str, memory_bytes: int | None) -> Death:
 
 
 def is_out_of_memory(kind: str, message: str) -> bool:
-    """Whether an exception of Python, NumPy or torch says that an allocation failed."""
+    """Return whether an exception of Python, NumPy or torch says that an allocation failed."""
     return kind.endswith("MemoryError") or any(text in message for text in _NO_MEMORY)
 
 

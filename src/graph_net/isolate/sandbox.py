@@ -102,7 +102,7 @@ class Confinement:
 
 
 def is_off(environment: Mapping[str, str] | None = None) -> bool:
-    """Whether the user has switched confinement off."""
+    """Return whether the user has switched confinement off."""
     return (os.environ if environment is None else environment).get(SWITCH) == "off"
 
 

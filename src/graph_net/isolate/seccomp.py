@@ -95,7 +95,7 @@ MACHINES = {
 
 
 def available() -> bool:
-    """Whether the filter knows this architecture."""
+    """Return whether the filter knows this architecture."""
     return platform.machine() in MACHINES
 
 

@@ -73,5 +73,5 @@ def _groups(node: Node) -> int:
 
 
 def _is_depthwise(weight: object) -> bool:
-    """Whether each filter of a weight (out, in / groups, height, width) sees one channel."""
+    """Return whether each filter of a weight (out, in / groups, height, width) sees one channel."""
     return isinstance(weight, TensorSpec) and len(weight.shape) == 4 and weight.shape[1] == 1

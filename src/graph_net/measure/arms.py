@@ -44,7 +44,7 @@ class Arms:
         return self
 
     def _accepts(self, positions: tuple[int, ...], outputs: Sequence[Any]) -> bool:
-        """Whether eager gives outputs of the same shapes for other values."""
+        """Return whether eager gives outputs of the same shapes for other values."""
         restore = self.make_restore()
         inputs = TimedInputs(self.job.graph, self.job.inputs, positions, self.host)
         inputs.renew(1)

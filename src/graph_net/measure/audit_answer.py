@@ -64,7 +64,7 @@ def batches_of(
 
 
 def is_cheap(graph: Graph, device: str, timing: Timing) -> bool:
-    """Whether another process can afford to draw the inputs and run eager."""
+    """Return whether another process can afford to draw the inputs and run eager."""
     return (
         device == "cpu"
         and graph.level is not Level.PADDLE

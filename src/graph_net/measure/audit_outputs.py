@@ -144,7 +144,7 @@ def _levels(
 
 
 def _is_worse(claimed: Output, level: float | None) -> bool:
-    """Whether an output is worse than the record claims."""
+    """Return whether an output is worse than the record claims."""
     return claimed.t is not None and (level is None or level > claimed.t + BEYOND)
 
 

@@ -56,7 +56,7 @@ def input_choices(graph: Graph) -> Iterator[tuple[int, ...]]:
 
 
 def _varies(entry: Input) -> bool:
-    """Whether an input's recipe has more than one value."""
+    """Return whether an input's recipe has more than one value."""
     if not isinstance(entry.spec, TensorSpec) or 0 in entry.spec.shape:
         return False
     recipe = simplify_recipe(entry.recipe, torch_dtype(entry.spec.dtype))

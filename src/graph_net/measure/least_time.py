@@ -52,7 +52,7 @@ def _rates(device: Device) -> tuple[float, float]:
 
 
 def _has_matrix_units() -> bool:
-    """Whether the processor has matrix units; True if it does not say."""
+    """Return whether the processor has matrix units; True if it does not say."""
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:

@@ -194,7 +194,7 @@ class _Run:
         return None
 
     def _is_late(self) -> bool:
-        """Whether the deadline is past: a little later if something is nearly measured."""
+        """Return whether the deadline is past: a little later if something is nearly measured."""
         nearly_done = any(self.stages.get(key) in _NEARLY_DONE for key in self.out)
         return time.monotonic() > self.until + (GRACE if nearly_done else 0.0)
 

@@ -272,6 +272,6 @@ def timing_of(
 
 
 def is_noisy(timing: Timing, protocol: Protocol) -> bool:
-    """Whether noise, and not a speedup near the margin, makes the verdict ambiguous."""
+    """Return whether noise, and not a speedup near the margin, makes the verdict ambiguous."""
     widest = max(half_width(timing.noise), half_width(timing.speedup))
     return timing.verdict is Verdict.AMBIGUOUS and widest > protocol.margin

@@ -110,7 +110,7 @@ def _stop_at_schedule(lowering: Any) -> Iterator[None]:
 
 @contextmanager
 def _quiet(mode: FakeTensorMode) -> Iterator[None]:
-    """One process, no caches, no gradients, and the fake tensors' own mode."""
+    """Set up one process, no caches, no gradients, and the fake tensors' own mode."""
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
     from torch._guards import TracingContext, tracing

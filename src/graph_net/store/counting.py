@@ -37,7 +37,7 @@ class Precedence:
     started: str
 
     def yields_to(self, other: Precedence, now: datetime) -> bool:
-        """Whether another result should be stored after this one, and so count.
+        """Return whether another result should be stored after this one, and so count.
 
         A final result wins over one that would be measured again, then a later one over an earlier
         one. An invalid time, or one in the future, is earlier than any other.

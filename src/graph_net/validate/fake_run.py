@@ -152,7 +152,7 @@ def _flops_or_zero(flops: Any) -> int:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is a fake tensor whose sizes are numbers."""
+    """Return whether a value is a fake tensor whose sizes are numbers."""
     return (
         isinstance(value, FakeTensor)
         and value.constant is None
@@ -162,7 +162,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def agrees(graph: Graph, spec: Result, value: Any) -> bool:
-    """Whether a value matches its specification; a size known only in a run matches any."""
+    """Return whether a value matches its specification; a size known only in a run matches any."""
     if isinstance(spec, TensorSpec):
         if not isinstance(value, torch.Tensor) or len(value.shape) != len(spec.shape):
             return False

@@ -192,7 +192,7 @@ def test_both_sides_of_a_shipped_platform_have_tasks_with_a_choice(
     rule: SplitRule, shipped: dict[str, list[TaskSummary]]
 ) -> None:
     splits = make_splits(shipped)
-    for name, tasks in shipped.items():
-        several = [task.task for task in tasks if task.programs > 1]
+    for name in ("cpu", "h200"):
+        several = [task.task for task in shipped[name] if task.programs > 1]
         tested = splits.tested(rule, name).intersection(several)
         assert 0.1 < len(tested) / len(several) < 0.35, (rule, name)

@@ -18,7 +18,7 @@ TAGS = ("tensor-programs", "compilers", "auto-tuning", "cost-models", "tvm", "tr
 
 
 def described(found: Sequence[Platform]) -> str:
-    """The data set in a sentence."""
+    """Return the data set in a sentence."""
     programs, tasks = (
         sum(n) for n in zip(*((p.programs, len(p.tasks)) for p in found), strict=True)
     )
@@ -29,7 +29,7 @@ def described(found: Sequence[Platform]) -> str:
 
 
 def card(found: Sequence[Platform]) -> str:
-    """The card: front matter that tools read, then what people read."""
+    """Return the card: front matter that tools read, then what people read."""
     lines = ["---", "license: mit", "pretty_name: GraphNet programs"]
     lines += ["task_categories:", "- tabular-regression", "tags:", *(f"- {tag}" for tag in TAGS)]
     lines += [
@@ -51,7 +51,7 @@ def _config(of: Platform, table: str, first: Platform) -> list[str]:
 
 
 def _info(of: Platform, table: str) -> list[str]:
-    """The types of columns, which the Hub's reader does not find out behind dictionaries."""
+    """Return the types of columns, which the Hub's reader does not find out behind dictionaries."""
     lines = [f"- config_name: {of.name}_{table}", "  features:"]
     for field in of.schemas[table]:
         kind = plain(field.type)
@@ -105,13 +105,13 @@ Made by `graph-net programs card`.
 
 
 def _held(of: Platform) -> str:
-    """The networks of a platform that are held out, and what a split of it lacks for that."""
+    """Return the networks of a platform that are held out, and what its split lacks."""
     missing = lacking(of.tasks, of.split)
     return (", ".join(of.split.held_out) or "none") + (f" ({missing})" if missing else "")
 
 
 def _reading(found: Sequence[Platform]) -> str:
-    """How to read the files without GraphNet."""
+    """Return how to read the files without GraphNet."""
     plain = [of.name for of in found if not of.packed]
     packed = [of.name for of in found if of.packed]
     text = ""

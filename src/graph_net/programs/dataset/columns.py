@@ -131,7 +131,7 @@ def schema_of(table: str, parts: Sequence[Path]) -> pa.Schema:
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
-    """The type of a column's values, whatever its encoding."""
+    """Return the type of a column's values, whatever its encoding."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
     return kind

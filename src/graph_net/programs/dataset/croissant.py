@@ -16,7 +16,7 @@ FILE = "croissant.json"
 
 
 def croissant(folder: Path, described: str, version: str, published: str) -> str:
-    """The metadata as JSON-LD: a record set for each table of each platform."""
+    """Return the metadata as JSON-LD: a record set for each table of each platform."""
     objects: list[Any] = []
     records: list[Any] = []
     for name, path in platforms(folder).items():

@@ -16,7 +16,7 @@ PATTERNS = {
 
 
 def platforms(folder: Path) -> dict[str, Path]:
-    """The directories of records in a data set, by name."""
+    """Return the directories of records in a data set, by name."""
     found = {
         path.name: path
         for path in sorted(folder.iterdir() if folder.is_dir() else ())
@@ -30,11 +30,11 @@ def platforms(folder: Path) -> dict[str, Path]:
 
 
 def files(path: Path) -> dict[str, list[Path]]:
-    """The files of each table that a platform has."""
+    """Return the files of each table that a platform has."""
     found = {table: sorted(path.glob(pattern)) for table, pattern in PATTERNS.items()}
     return {table: parts for table, parts in found.items() if parts}
 
 
 def digest(file: Path) -> str:
-    """Of a file's bytes, as metadata has it."""
+    """Return the digest of a file's bytes, as metadata has it."""
     return sha256(read_bytes(file)).hexdigest()

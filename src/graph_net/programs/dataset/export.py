@@ -96,7 +96,7 @@ def _write(file: IO[bytes], connection: Sql, tasks: Iterable[TaskSummary]) -> in
 
 
 def _paths(schema: pa.Schema) -> list[str]:
-    """The columns as Parquet names them."""
+    """Return the columns as Parquet names them."""
     return [
         f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
         for field in schema
@@ -104,7 +104,7 @@ def _paths(schema: pa.Schema) -> list[str]:
 
 
 def _plain_rows(connection: Sql, tasks: Mapping[str, TaskSummary]) -> Iterator[dict[str, Any]]:
-    """The programs of each task together, in the order they were measured."""
+    """Yield the programs of each task together, in the order they were measured."""
     known = {
         name: {"structure": task.structure or None, "graph": task.graph or None, **_sizes(task)}
         for name, task in tasks.items()
@@ -119,7 +119,7 @@ def _plain_rows(connection: Sql, tasks: Mapping[str, TaskSummary]) -> Iterator[d
 
 
 def _sizes(task: TaskSummary) -> dict[str, Any]:
-    """The dtype and the sizes of a kernel of Triton's; other tasks do not say."""
+    """Return the dtype and the sizes of a kernel of Triton's; other tasks do not say."""
     tree = _object(task.details).get("module")
     if task.format != TRITON or not isinstance(tree, dict):
         return {}
@@ -138,7 +138,7 @@ def _parameters(row: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _noted(text: str | None) -> dict[str, Any]:
-    """What a collector noted, as columns; what has none, or another type, stays JSON."""
+    """Return what a collector noted, as columns; what has none, or another type, stays JSON."""
     tree = _object(text)
     taken = {key: value for key, value in tree.items() if _fits(key, value)}
     rest = {key: value for key, value in tree.items() if key not in taken}
@@ -161,12 +161,12 @@ def _fits(key: str, value: Json) -> bool:
 
 
 def _is_small(value: Any) -> bool:
-    """Whether it is a whole number of 32 bits."""
+    """Return whether it is a whole number of 32 bits."""
     return type(value) is int and abs(value) < 1 << 31
 
 
 def _object(text: str | None) -> dict[str, Any]:
-    """A JSON object; empty for anything else."""
+    """Return a JSON object; empty for anything else."""
     try:
         tree = json.loads(text) if text else {}
     except (ValueError, RecursionError):

@@ -99,7 +99,7 @@ class DatasetSplits:
 
 
 def is_held_out(network: str) -> bool:
-    """Whether no model is trained on a network: TenSet's five, and those of the corpus's tasks."""
+    """Return whether no model is trained on a network: TenSet's five, and some of the corpus."""
     from graph_net.capture.zoo.tenset import HELD_OUT
     from graph_net.programs.collection.kernel_tasks import HELD_OUT as OF_THE_CORPUS
 
@@ -117,7 +117,7 @@ def structure_key(task: TaskSummary) -> str:
 
 
 def is_tested_program(program: int) -> bool:
-    """Whether a program, by the hash of its schedule, is for testing within its task."""
+    """Return whether a program, by the hash of its schedule, is for testing within its task."""
     return program % PARTS == 0
 
 
@@ -150,7 +150,7 @@ def split_of(tasks: Sequence[TaskSummary]) -> Split:
 
 
 def lacking(tasks: Sequence[TaskSummary], split: Split) -> str:
-    """Why one side of a split has no task; empty where both have some."""
+    """Return why one side of a split has no task; empty where both have some."""
     if not split.train:
         return "nothing to train on: networks that are held out call every task"
     if split.test:
@@ -186,5 +186,5 @@ def _held_out(tasks: Sequence[TaskSummary]) -> tuple[str, ...]:
 
 
 def _is_drawn(rule: SplitRule, key: str) -> bool:
-    """Whether a hash chooses a key for testing; the rule is hashed too, so that rules differ."""
+    """Return whether a hash, of the rule too, so that rules differ, chooses a key for testing."""
     return int(sha256(f"{rule}:{SALT}:{key}".encode()).hexdigest()[:8], 16) % PARTS == 0

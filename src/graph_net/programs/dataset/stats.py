@@ -146,7 +146,7 @@ def _software(connection: Sql) -> Mapping[str, Any]:
 
 
 def _extras(connection: Sql, key: str) -> dict[str, Any]:
-    """What the first program of each task that says something under a key says."""
+    """Return what the first program of each task that says something under a key says."""
     found: dict[str, Any] = {}
     for task, extra in connection.execute(_EXTRA, [f'"{key}":']).fetchall():
         tree = json.loads(extra)
@@ -156,13 +156,13 @@ def _extras(connection: Sql, key: str) -> dict[str, Any]:
 
 
 def _are_times(value: Any) -> bool:
-    """Whether something that a file says is a list of durations."""
+    """Return whether something that a file says is a list of durations."""
     times = value if isinstance(value, list) else []
     return bool(times) and all(isinstance(t, int | float) and t > 0 for t in times)
 
 
 def markdown(found: Sequence[Platform]) -> str:
-    """All of it: the platforms beside each other, then architectures, then failures."""
+    """Return all tables: platforms beside each other, architectures, failures."""
     rows = [[what, *(tell(one) for one in found)] for what, tell in _ROWS.items()]
     lines = _table(["", *(one.name for one in found)], rows)
     heads = ["platform", "architecture", "networks", "tasks", "held out", "programs"]
@@ -175,7 +175,7 @@ def markdown(found: Sequence[Platform]) -> str:
 
 
 def with_statistics(page: str, found: Sequence[Platform]) -> str:
-    """A page, what lies between its two marks made anew."""
+    """Return a page, what lies between its two marks made anew."""
     return replace_region(page, BEGIN, END, markdown(found))
 
 
@@ -204,13 +204,13 @@ def _architectures(of: Platform) -> list[list[str]]:
 
 
 def _architecture(network: str) -> str:
-    """The name without batch, size and dtype: of ``a/b-1x224`` and of ``a/b@8:float16`` it is b."""
+    """Return a name without batch, size and dtype: ``a/b-1x224`` and ``a/b@8:float16`` are b."""
     name = network.rpartition("/")[2]
     return name.partition("@")[0] if "@" in name else name.split("-")[0]
 
 
 def _gain(tasks: Sequence[TaskSummary], network: str) -> float:
-    """How much longer a network takes with each task's median program than with the best ones."""
+    """Return how much longer a network takes with each task's median program than the best."""
     ran = [task for task in tasks if network in task.weights and task.best]
     typical = math.fsum(task.weights[network] * (task.median or 0.0) for task in ran)
     best = math.fsum(task.weights[network] * (task.best or 0.0) for task in ran)

@@ -21,7 +21,7 @@ class Lost:
 
     @classmethod
     def to(cls, death: Death) -> Lost:
-        """What the process that computed them died of, in one line."""
+        """Return what the process that computed them died of, in one line."""
         return cls(" ".join(death.reason.split())[:300])
 
 

@@ -38,20 +38,20 @@ class FeatureStore:
         self.path = Path(path)
 
     def parts(self, kind: FeatureKind) -> list[Path]:
-        """The files of a kind, of its present version alone; ParquetError where one is another."""
+        """Return the files of a kind, of its present version; raise ParquetError on another one."""
         parts = list_regular(self.path, f"{kind.prefix}*.parquet")
         Guarded(parts, kind.schema, limits=STORE)
         return parts
 
     def known(self, kind: FeatureKind, retry: bool = False) -> HashSet:
-        """What is there; with ``retry`` what could not be computed is not."""
+        """Return what is there; with ``retry`` what could not be computed is not."""
         found = HashSet()
         for keys, reasons in self._keys(kind):
             found.add(keys[reasons.is_null()] if retry else keys)
         return found
 
     def _keys(self, kind: FeatureKind) -> Iterator[tuple[Uint64s, pa.ChunkedArray]]:
-        """The keys of a part's rows, each as one number, and their reasons."""
+        """Yield the keys of a part's rows, each as one number, and their reasons."""
         for part in self.parts(kind):
             table = pq.read_table(part, columns=[*kind.keys, "reason"])
             yield hashes(kind, [table[key] for key in kind.keys]), table["reason"]
@@ -68,19 +68,19 @@ class FeatureStore:
             pq.write_table(table, file, compression="zstd", compression_level=LEVEL)
 
     def batches(self, kind: FeatureKind, rows: int = 4096) -> Iterator[pa.RecordBatch]:
-        """All rows that have features, some at a time."""
+        """Yield all rows that have features, some at a time."""
         for part in self.parts(kind):
             with pq.ParquetFile(part) as file:
                 for batch in file.iter_batches(rows):
                     yield batch.filter(pc.is_null(batch["reason"]))
 
     def count(self, kind: FeatureKind) -> int:
-        """How many rows have features."""
+        """Return how many rows have features."""
         reasons = (pq.read_table(part, columns=["reason"])["reason"] for part in self.parts(kind))
         return sum(reason.null_count for reason in reasons)
 
     def lost(self, kind: FeatureKind) -> Counter[str]:
-        """How often features could not be computed, by reason; not what a later try computed."""
+        """Count features that could not be computed, by reason; not what a later try computed."""
         failed: dict[int, str] = {}
         for keys, reasons in self._keys(kind):
             found = zip(keys.tolist(), reasons.to_pylist(), strict=True)
@@ -112,7 +112,7 @@ class HashSet:
             self._recent = set()
 
     def has(self, keys: Uint64s) -> NDArray[np.bool_]:
-        """Which of some keys are in."""
+        """Return which of some keys are in."""
         recent = np.fromiter((key in self._recent for key in keys.tolist()), bool, len(keys))
         return np.asarray(self._has_sorted(keys) | recent)
 
@@ -124,7 +124,7 @@ class HashSet:
 
 
 def hashes(kind: FeatureKind, columns: Sequence[Any]) -> Uint64s:
-    """One number for each row's keys, which are hashes themselves."""
+    """Return one number for each row's keys, which are hashes themselves."""
     found = np.zeros(len(columns[0]), np.uint64)
     for name, column in zip(kind.keys, columns, strict=True):
         if name == "program":
@@ -177,7 +177,7 @@ def _flat(array: NDArray[Any], type: Any) -> pa.Array:
 
 
 def arrays_of(column: FeatureColumn, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """A stored column as one array, and where each row of a ragged one begins and ends."""
+    """Return a stored column as one array, and where each row of a ragged one begins and ends."""
     if not column.ragged:
         flat = np.asarray(values.flatten()).reshape(-1, *column.shape)
         return flat, np.arange(len(flat) + 1)

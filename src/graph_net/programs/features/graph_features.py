@@ -64,7 +64,7 @@ class GraphFeatures:
 
 
 def graph_features(graph: Graph) -> GraphFeatures:
-    """The features of a graph; nothing is computed."""
+    """Return the features of a graph; nothing is computed."""
     places, kept = _places(fold_blocks(graph))
     edges = _edges(graph, places)
     copies = np.bincount([place.row for place in places.values()], minlength=len(kept))
@@ -84,7 +84,7 @@ class _Place:
 
 
 def _places(folded: Folded) -> tuple[dict[str, _Place], list[Node]]:
-    """Where each node of a graph is in the folded one, and the nodes that have rows."""
+    """Return where each node of a graph is in the folded one, and the nodes that have rows."""
     kept = list(folded.outside)
     by_name = {node.name: node for node in folded.graph.nodes}
     places = {node.name: _Place(row) for row, node in enumerate(kept)}
@@ -110,7 +110,7 @@ def _edges(graph: Graph, places: dict[str, _Place]) -> NDArray[np.int32]:
 
 
 def _operator(node: Node) -> int:
-    """The column of a node's operator; one that works in place is as the one that does not."""
+    """Return the column of a node's operator; one that works in place shares the other's."""
     base = base_name(node.target)
     plain = base if base.endswith("__") else base.removesuffix("_")
     return _PLACE.get(plain, len(OPERATORS) + bucket(plain, OTHERS))
@@ -187,7 +187,7 @@ def _sizes(graph: Graph, entry: Input) -> tuple[int, ...]:
 
 
 def _last(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The last sizes of a shape, with zeros in front of a short one."""
+    """Return the last sizes of a shape, with zeros in front of a short one."""
     return (0,) * (SIZES - len(sizes)) + sizes[-SIZES:]
 
 

@@ -88,7 +88,7 @@ def _prepared(subject: TaskSchedules) -> Callable[[tuple[str, str]], bytes]:
 
 
 def extractor(workload: Workload, target: str) -> Callable[[str], bytes]:
-    """A function that gives the features of a schedule of a workload, as bytes of float32."""
+    """Return a function from a schedule of a workload to its features, as bytes of float32."""
     from tvm.s_tir.meta_schedule import MeasureCandidate, TuneContext
     from tvm.s_tir.meta_schedule.feature_extractor import PerStoreFeature
     from tvm.target import Target

@@ -87,7 +87,7 @@ class Making:
     def _subjects(
         self, missing: dict[str, list[int]], numbers: dict[tuple[str, str], int]
     ) -> Iterator[TaskSchedules]:
-        """The tasks one by one, with their schedules; nothing is being read when one is given.
+        """Yield the tasks with their schedules; nothing is being read while the caller has one.
 
         Processes are forked meanwhile, and one forked from a reading thread may never end.
         """

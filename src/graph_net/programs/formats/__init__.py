@@ -52,7 +52,7 @@ __all__ = [
 def read_programs(
     path: Path, kind: Format, kernel: str = "", limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """The programs of a file of a known format; ``kernel`` names the task where no line does."""
+    """Return the programs of a file; ``kernel`` names the task where no line does."""
     match kind:
         case Format.ANSOR:
             return read_ansor(path, limits)

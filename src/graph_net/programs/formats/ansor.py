@@ -34,12 +34,12 @@ _DAG_HASH = re.compile(r"[0-9a-f]{32}")
 def read_ansor(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """The programs of a file, in order."""
+    """Return the programs of a file, in order."""
     return read_each(path, limits, read_line)
 
 
 def read_line(line: bytes) -> Program:
-    """The program of a line; raises ReadError."""
+    """Return the program of a line; raises ReadError."""
     tree = fields(from_text(line), "a record")
     expect(tree.keys() == {"i", "r", "v"}, "the fields i, r and v")
     task, state = items(tree["i"], "an input", 2)

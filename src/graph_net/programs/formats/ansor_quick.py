@@ -118,7 +118,7 @@ class _Quick:
         self._pairs: set[int] = set()
 
     def read(self, chunk: Lines) -> tuple[list[ProgramColumns], list[tuple[Place, Damage]]]:
-        """The programs of some lines, and what cannot be read."""
+        """Return the programs of some lines, and what cannot be read."""
         lines = chunk.data.split(b"\n")
         cut = _cut(lines, self._limits)
         blocks = self._blocks(cut, chunk.place.line) if cut.rows else []
@@ -150,7 +150,7 @@ class _Quick:
         return sum(part.size for part in parts)
 
     def _blocks(self, cut: _Cut, first: int) -> list[ProgramColumns]:
-        """The lines that are as expected; the first of the chunk has that number."""
+        """Return the lines that are as expected; the first of the chunk has that number."""
         fits, results = read_results(cut.results, self._shapes)
         return [self._block(cut.only(fits), results, first)] if fits.any() else []
 
@@ -193,7 +193,7 @@ class _Quick:
 
 
 def _cut(lines: list[bytes], limits: ReadLimits) -> _Cut:
-    """The lines that can be cut where a record's parts meet."""
+    """Return the lines that can be cut where a record's parts meet."""
     cut = _Cut([], [], [], [], [])
     for row, line in enumerate(lines):
         before, after = line.find(BEFORE), line.rfind(AFTER)
@@ -208,7 +208,7 @@ def _cut(lines: list[bytes], limits: ReadLimits) -> _Cut:
 
 
 def _task_of(head: bytes) -> Task | None:
-    """The task of a line that begins so, whatever steps and result come after."""
+    """Return the task of a line that begins so, whatever steps and result come after."""
     program = _read(head + _NO_STEPS)
     return program.task if program else None
 
@@ -247,7 +247,7 @@ def _canonical(steps: list[bytes]) -> tuple[bytes, NDArray[np.bool_]]:
 
 
 def _in_range(results: Results) -> NDArray[np.bool_]:
-    """Whether all numbers of a line are: a success has real times, a failure any number."""
+    """Return whether all numbers of a line are: a success has real times, a failure any number."""
     failed = np.repeat(results.errors > 0, results.repeats)
     ran = (results.costs >= SMALLEST) & (results.costs < NEVER)
     fits = np.where(failed, results.costs <= HUGE, ran)

@@ -35,7 +35,7 @@ PICKLED = "a pickle, which runs code when it is read"
 def read_autotvm(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """The programs of a file, in order; lines that begin with # are comments."""
+    """Yield the programs of a file, in order; lines that begin with # are comments."""
     for place, line in read_lines(path, limits):
         if isinstance(line, Damage):
             yield place, line
@@ -49,7 +49,7 @@ def read_autotvm(
 
 
 def is_pickle(line: bytes) -> bool:
-    """Whether a line is of the protocol with pickles: a target and three texts in base 64."""
+    """Return whether a line is of the protocol with pickles: a target, three texts in base 64."""
     parts = line.strip().split(b"\t")
     return len(parts) == 4 and not line.lstrip().startswith((b"{", b"["))
 
@@ -85,7 +85,7 @@ def _program(tree: dict[str, Any]) -> Program:
 
 
 def _check(config: Any, entities: str) -> None:
-    """A configuration names its entities by a word that depends on the layout of its line."""
+    """Return a configuration, whose entities have a name that depends on the line's layout."""
     items(fields(config, "a configuration").get(entities), "the entities of a configuration")
 
 
@@ -99,7 +99,7 @@ def write_autotvm(programs: Iterable[Program], file: IO[bytes]) -> None:
 
 
 def _short(program: Program) -> dict[str, Any]:
-    """As version 0.1 has it: the workload beside the arguments, everything in one list."""
+    """Read version 0.1: the workload beside the arguments, everything in one list."""
     task, config = program.task, json.loads(program.schedule)
     _check(config, "e")
     details = fields(json.loads(task.details), "details")
@@ -112,7 +112,7 @@ def _short(program: Program) -> dict[str, Any]:
 
 
 def _long(program: Program) -> dict[str, Any]:
-    """As version 0.2 has it."""
+    """Read version 0.2."""
     task, config = program.task, json.loads(program.schedule)
     _check(config, "entity")
     return {
@@ -124,5 +124,5 @@ def _long(program: Program) -> dict[str, Any]:
 
 
 def _called(task: Task) -> list[Any]:
-    """The arguments and options of a task whose file has no other name for its workload."""
+    """Return the arguments and options that name a workload which has no other name."""
     return items(json.loads(task.workload), "a task's name, arguments and options", 3)[1:]

@@ -25,7 +25,7 @@ from graph_net.store.lines import (
 def read_collected(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """The programs of a file, in order."""
+    """Return the programs of a file, in order."""
     return read_each(path, limits, _program)
 
 

@@ -82,14 +82,14 @@ class ProgramColumns:
 
 
 def _spans(counts: Ints, rows: Ints) -> Ints:
-    """Where the values of some rows are in a flat column."""
+    """Return where the values of some rows are in a flat column."""
     starts, sizes = (np.cumsum(counts) - counts)[rows], counts[rows]
     shift = starts - (np.cumsum(sizes) - sizes)
     return np.repeat(shift, sizes) + np.arange(int(sizes.sum()))
 
 
 def schedule_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
-    """What schedules are known by."""
+    """Return what schedules are known by."""
     hashes = [blake2b(text, digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(hashes), "<u8")
 
@@ -139,7 +139,7 @@ def _floats(values: Sequence[float | None]) -> Floats:
 
 
 def concatenate(blocks: Sequence[ProgramColumns]) -> ProgramColumns:
-    """The rows of several blocks as one."""
+    """Return the rows of several blocks as one."""
     return ProgramColumns(
         np.concatenate([block.lines for block in blocks]),
         _joined([block.tasks for block in blocks]),
@@ -159,7 +159,7 @@ def concatenate(blocks: Sequence[ProgramColumns]) -> ProgramColumns:
 
 
 def _joined(columns: Sequence[Coded[Value]]) -> Coded[Value]:
-    """One table for all; blocks of one reader share theirs, so each table is looked at once."""
+    """Join tables; blocks of one reader share theirs, so each table is looked at once."""
     known: dict[Value, int] = {}
     moved: dict[int, Ints] = {}
     parts: list[Ints] = []

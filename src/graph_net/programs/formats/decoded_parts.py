@@ -25,7 +25,7 @@ class DecodedParts(Generic[Value]):
         self._codes: dict[bytes, int] = {}
 
     def codes(self, parts: Sequence[bytes]) -> NDArray[np.int64]:
-        """The places of the values of parts; UNKNOWN where one is not as expected."""
+        """Return the places of the values of parts; UNKNOWN where one is not as expected."""
         known = self._codes
         for part in dict.fromkeys(parts):  # in their order, so that the same file gives the same
             if part not in known:

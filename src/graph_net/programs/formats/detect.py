@@ -37,7 +37,7 @@ class Format(StrEnum):
 
 
 def detect(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Format:
-    """The format of a file; raises ReadError, naming those there are, where it is none."""
+    """Return the format of a file; raises ReadError, naming those there are, where it is none."""
     try:
         with open_stream(path) as file:
             head = file.read(HEAD)

@@ -35,7 +35,7 @@ class JsonPiece:
 
 
 def read_pieces(path: Path, limits: ReadLimits) -> Iterator[tuple[Place, JsonPiece | Damage]]:
-    """The pieces of a document, in order; of the outermost object only."""
+    """Yield the pieces of a document, in order; of the outermost object only."""
     scan = _Scan(limits.line_bytes)
     with open_stream(path) as file:
         try:
@@ -97,7 +97,7 @@ class _Scan:
         self._forget(start, end)
 
     def _step(self, sign: bytes, before: bytes) -> bool | None:
-        """Whether a mark ends a piece (True), begins one (False) or is inside one (None)."""
+        """Return whether a mark ends a piece (True), begins one (False) or is inside one (None)."""
         if sign in (b"{", b"["):
             self.depth += 1
             if self.depth == 1:

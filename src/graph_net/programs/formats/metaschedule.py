@@ -43,7 +43,7 @@ class MetaScheduleWorkload:
 def read_workloads(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, MetaScheduleWorkload | Damage]]:
-    """The workloads of a file, in the order in which records count them."""
+    """Return the workloads of a file, in the order in which records count them."""
     return read_each(path, limits, _workload)
 
 
@@ -55,7 +55,7 @@ def _workload(line: bytes) -> MetaScheduleWorkload:
 
 
 def workload_file(records: Path) -> Path:
-    """Where the workloads of a file of records are: beside it, under the name TVM gives them."""
+    """Return the file of the workloads of a file of records: beside it, under TVM's name."""
     beside = records.with_name(records.name.replace(RECORDS, WORKLOADS))
     if beside == records or not beside.is_file():
         wanted = f"database_{WORKLOADS}.json"
@@ -66,7 +66,7 @@ def workload_file(records: Path) -> Path:
 def read_metaschedule(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """The programs of a file of records, in order."""
+    """Return the programs of a file of records, in order."""
     known = [
         found.hash if isinstance(found, MetaScheduleWorkload) else None
         for _, found in read_workloads(workload_file(path), limits)

@@ -42,7 +42,7 @@ def read_outcome(value: Any) -> TrialOutcome:
 
 
 def outcome_json(program: Program) -> list[Any]:
-    """The result of a program, to be written."""
+    """Return the result of a program, to be written."""
     error = NUMBERS[program.failure] if program.failure else 0
     taken = list(program.costs) or [NO_TIME]
     return [taken, error, program.seconds or 0.0, _plain(program.measured or 0.0)]

@@ -35,14 +35,14 @@ class Results:
 
 
 def repeats_of(shape: bytes) -> int | None:
-    """How many costs a result has whose numbers are replaced by gaps; None where it is none."""
+    """Count the costs of a result whose numbers are replaced by gaps; None where it is none."""
     return shape.count(b",") - 2 if _SHAPE.fullmatch(shape) else None
 
 
 def read_results(
     texts: Sequence[bytes], shapes: DecodedParts[int]
 ) -> tuple[NDArray[np.bool_], Results]:
-    """Which texts are results that can be read here, and the columns of those."""
+    """Return which texts are results that can be read here, and the columns of those."""
     data = np.frombuffer(b"\n" + b"\n".join(texts) + b"\n", np.uint8)
     digits = data - np.uint8(ord("0"))  # what is no digit wraps to 10 and more
     digit = digits < 10
@@ -78,7 +78,7 @@ def _numbers(
     digit: NDArray[np.bool_],
     at: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Every number, of which runs of digits begin at some places; and whether it is short."""
+    """Return every number whose digits begin at these places, and whether it is short."""
     values, lengths = _runs(digits, digit, at)
     before = data[at - 1]
     fraction = before == _DOT
@@ -102,7 +102,7 @@ def _numbers(
 def _runs(
     digits: NDArray[np.uint8], digit: NDArray[np.bool_], at: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The value and the length of runs of digits; of long ones, of their first digits."""
+    """Return the value and the length of runs of digits; of long ones, of their first digits."""
     values = digits[at].astype(np.int64)
     lengths = np.ones(len(at), np.int64)
     more = np.flatnonzero(digit[at + 1])

@@ -47,7 +47,7 @@ _PER_SECOND = {
 def read_t4(
     path: Path, kernel: str = "", limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """The programs of a file, in order; ``kernel`` names the task, else the file does."""
+    """Yield the programs of a file, in order; ``kernel`` names the task, else the file does."""
     metadata = _metadata(path, limits)
     unit = text(metadata.pop("timeunit", "ms"), "a unit of time")
     expect(unit in _PER_SECOND, f"a unit of time ({', '.join(_PER_SECOND)}), not {unit[:40]}")
@@ -68,7 +68,7 @@ def read_t4(
 
 
 def _metadata(path: Path, limits: ReadLimits) -> dict[str, Any]:
-    """What stands outside the results, wherever in the file; the results are not decoded."""
+    """Return what stands outside the results, wherever in the file; the results are not decoded."""
     for _, piece in read_pieces(path, limits):
         if isinstance(piece, Damage) or piece.list:
             continue
@@ -124,7 +124,7 @@ def _measurements(value: Any, unit: str) -> list[dict[str, Any]]:
 
 
 def _objective(measurements: list[dict[str, Any]]) -> tuple[float, ...]:
-    """The mean time, where single runs are not in the file."""
+    """Return the mean time, where single runs are not in the file."""
     for entry in measurements:
         if entry["name"] == "time":
             unit = text(entry["unit"], "a unit of time")

@@ -34,7 +34,7 @@ def split_numbers(texts: Sequence[bytes]) -> Numbered:
 
 
 def numbered_lines(data: NDArray[np.uint8]) -> Numbered:
-    """The same of texts that each end with a line break."""
+    """Return the same for texts that each end with a line break."""
     digits = data - np.uint8(ord("0"))  # what is no digit wraps to 10 and more
     digit = digits < 10
     first = digit.copy()
@@ -56,7 +56,7 @@ def numbered_lines(data: NDArray[np.uint8]) -> Numbered:
 def _values(
     digits: NDArray[np.uint8], digit: NDArray[np.bool_], at: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """The numbers that begin at some places, and which of them can be taken out."""
+    """Return the numbers that begin at some places, and which of them can be taken out."""
     values = digits[at].astype(np.int32)
     more = np.flatnonzero(digit[at + 1])
     good = np.ones(len(at), bool)
@@ -72,6 +72,6 @@ def _values(
 
 
 def fill_numbers(skeleton: bytes, fills: Iterable[bytes]) -> bytes:
-    """A skeleton with something in each gap: with its numbers, the text again."""
+    """Return a skeleton with something in each gap: with its numbers, the text again."""
     first, *rest = skeleton.split(GAP)
     return first + b"".join(fill + piece for fill, piece in zip(fills, rest, strict=True))

@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def from_text(data: bytes) -> Any:
-    """The value of some JSON."""
+    """Return the value of some JSON."""
     try:
         return _DECODER.decode(data.decode())
     except UnicodeDecodeError as error:
@@ -44,7 +44,7 @@ def from_text(data: bytes) -> Any:
 
 
 def to_text(value: Any) -> str:
-    """A value as canonical JSON, to be kept as text."""
+    """Return a value as canonical JSON, to be kept as text."""
     if not _shallow(value):
         raise ReadError(f"more than {DEPTH} brackets within brackets")
     try:
@@ -54,7 +54,7 @@ def to_text(value: Any) -> str:
 
 
 def _shallow(value: Any) -> bool:
-    """Whether brackets are nested no deeper than allowed; level by level, as millions are asked."""
+    """Return whether brackets are nested no deeper than allowed; quick, as millions are asked."""
     level = [value] if isinstance(value, (list, dict)) else []
     for _ in range(DEPTH):
         if not level:
@@ -75,7 +75,7 @@ def expect(holds: bool, what: str) -> None:
 
 
 def text(value: Any, what: str) -> str:
-    """A string that can be stored."""
+    """Return a string that can be stored."""
     expect(isinstance(value, str) and len(value) <= TEXT, f"{what}, a text")
     try:
         value.encode()
@@ -86,7 +86,7 @@ def text(value: Any, what: str) -> str:
 
 
 def items(value: Any, what: str, *counts: int) -> list[Any]:
-    """A list, of one of so many items where counts are given."""
+    """Return a list, of one of so many items where counts are given."""
     expect(isinstance(value, list), f"{what}, a list")
     if counts:
         expect(len(value) in counts, f"{what}, of {' or '.join(map(str, counts))} items")
@@ -95,14 +95,14 @@ def items(value: Any, what: str, *counts: int) -> list[Any]:
 
 
 def fields(value: Any, what: str) -> dict[str, Any]:
-    """An object."""
+    """Return an object."""
     expect(isinstance(value, dict), f"{what}, an object")
     assert isinstance(value, dict)
     return value
 
 
 def whole(value: Any, what: str, most: int) -> int:
-    """A whole number from 0."""
+    """Return a whole number from 0."""
     good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
     expect(good, f"{what}, a whole number from 0 to {most}")
     assert isinstance(value, int)
@@ -110,7 +110,7 @@ def whole(value: Any, what: str, most: int) -> int:
 
 
 def number(value: Any, what: str, most: float = HUGE) -> float:
-    """A finite number from 0."""
+    """Return a finite number from 0."""
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     good = good and 0 <= value <= most and math.isfinite(value)
     expect(good, f"{what}, a number from 0 to {most:g}")
@@ -123,7 +123,7 @@ def date(value: Any) -> float:
 
 
 def costs(value: Any) -> tuple[float, ...]:
-    """The repeats of a measurement, in seconds; tuners' mark for "no time" is let through."""
+    """Return the repeats of a measurement, in seconds; a tuner's mark for "no time" may pass."""
     repeats = items(value, "costs")
     expect(0 < len(repeats) <= REPEATS, f"1 to {REPEATS} costs")
     return tuple(number(repeat, "a cost", HUGE) for repeat in repeats)

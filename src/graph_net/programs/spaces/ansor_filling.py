@@ -1,4 +1,4 @@
-"""Filling: what the programs of one task take of a GPU, from their tiles."""
+"""DeviceFilling: what the programs of one task take of a GPU, from their tiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALLOCATED = 8
 """Registers of a thread are given out in multiples of it."""
 
 
-class Filling:
+class DeviceFilling:
     """Numbers of many programs of a task on a GPU that several features are made of."""
 
     def __init__(self, operation: Operation, tiles: Tiles, gpu: Gpu) -> None:

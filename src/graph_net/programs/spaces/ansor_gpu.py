@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graph_net.programs.spaces import ansor_lanes as lanes
-from graph_net.programs.spaces.ansor_filling import MOST_REGISTERS, Filling
+from graph_net.programs.spaces.ansor_filling import MOST_REGISTERS, DeviceFilling
 from graph_net.programs.spaces.ansor_operations import FLOAT_BYTES, Operation, operation_of
 from graph_net.programs.spaces.ansor_tiles import (
     READS,
@@ -52,7 +52,7 @@ def encode_gpu(workload: str, schedules: Sequence[str], gpu: Gpu) -> Floats:
     tiles = read_tiles(schedules, [read.stage for read in operation.reads] if operation else ())
     if operation and not _fits(operation, tiles):
         raise SpaceError(f"steps of another computation than {workload[:80]}")
-    found = _columns(Filling(operation or _guessed(tiles), tiles, gpu))
+    found = _columns(DeviceFilling(operation or _guessed(tiles), tiles, gpu))
     rows = np.stack([np.broadcast_to(column, len(schedules)) for column in found.values()], axis=1)
     return np.asarray(np.clip(rows, -LARGEST, LARGEST), np.float32)
 
@@ -73,7 +73,7 @@ def _guessed(tiles: Tiles) -> Operation:
     return Operation("", tuple(extents[:SPACE]), tuple(extents[SPACE:]), ())
 
 
-def _columns(filling: Filling) -> Columns:
+def _columns(filling: DeviceFilling) -> Columns:
     found: Columns = {}
     for part in (
         _of_task, _of_totals, _of_sides, _of_thread, _of_reads, _of_loads, _of_device, _of_time,
@@ -82,7 +82,7 @@ def _columns(filling: Filling) -> Columns:
     return found
 
 
-def _of_task(filling: Filling) -> Columns:
+def _of_task(filling: DeviceFilling) -> Columns:
     """Return what all programs of a task share."""
     operation, gpu = filling.operation, filling.gpu
     intensity = operation.flops / operation.bytes
@@ -101,7 +101,7 @@ def _of_task(filling: Filling) -> Columns:
     return found
 
 
-def _of_totals(filling: Filling) -> Columns:
+def _of_totals(filling: DeviceFilling) -> Columns:
     """Return what the steps say of the whole program, and how much of it is unrolled."""
     total, tiles = filling.total, filling.tiles
     return {name: _log(total[name]) for name in TOTALS} | {
@@ -115,7 +115,7 @@ def _of_totals(filling: Filling) -> Columns:
     }
 
 
-def _of_sides(filling: Filling) -> Columns:
+def _of_sides(filling: DeviceFilling) -> Columns:
     """Return the sizes of tiles by side and level."""
     tiles, found = filling.tiles, {}
     levels = {
@@ -131,7 +131,7 @@ def _of_sides(filling: Filling) -> Columns:
     return found
 
 
-def _of_thread(filling: Filling) -> Columns:
+def _of_thread(filling: DeviceFilling) -> Columns:
     """Return what a thread has to do and to keep, and what of it is for nothing."""
     covered = filling.tiles.grid[:, : filling.space] * filling.block
     extents = np.array(filling.operation.space, float)
@@ -145,7 +145,7 @@ def _of_thread(filling: Filling) -> Columns:
     }
 
 
-def _of_reads(filling: Filling) -> Columns:
+def _of_reads(filling: DeviceFilling) -> Columns:
     """Return, for each input, what is cached, how it is copied and how threads read it."""
     found: Columns = {}
     threads, points = filling.total["threads"], filling.block.prod(axis=1) * filling.depth
@@ -169,7 +169,7 @@ def _of_reads(filling: Filling) -> Columns:
     return found
 
 
-def _of_loads(filling: Filling) -> Columns:
+def _of_loads(filling: DeviceFilling) -> Columns:
     """Return what is loaded, copied and stored for the work that is done."""
     tiles, work = filling.tiles, filling.work
     inner = (tiles.vthread * tiles.inner)[:, : filling.space]
@@ -187,7 +187,7 @@ def _of_loads(filling: Filling) -> Columns:
     }
 
 
-def _of_device(filling: Filling) -> Columns:
+def _of_device(filling: DeviceFilling) -> Columns:
     """Return how a program fills the device."""
     gpu, blocks, waves = filling.gpu, filling.total["blocks"], filling.waves
     shared = FLOAT_BYTES * filling.shared.sum(axis=1)
@@ -208,7 +208,7 @@ def _of_device(filling: Filling) -> Columns:
     }
 
 
-def _of_time(filling: Filling) -> Columns:
+def _of_time(filling: DeviceFilling) -> Columns:
     """Return estimates of time over the least time of the task, by what may limit a program."""
     gpu, operation = filling.gpu, filling.operation
     ideal = max(operation.flops / gpu.flops, operation.bytes / gpu.bytes)
@@ -220,7 +220,7 @@ def _of_time(filling: Filling) -> Columns:
     return {f"time_{name}": _log(seconds / ideal) for name, seconds in times.items()}
 
 
-def _seconds(filling: Filling) -> Columns:
+def _seconds(filling: DeviceFilling) -> Columns:
     gpu, blocks, work = filling.gpu, filling.total["blocks"], filling.work
     cycle, sums = 1e-6 / gpu.clock, filling.steps * filling.depth
     rounds, waves = np.ceil(blocks / gpu.sms), np.ceil(filling.waves)
@@ -270,7 +270,7 @@ def _log(value: Table | float) -> Table:
 def _names() -> tuple[str, ...]:
     """Return the names of the columns, from the smallest program there is."""
     tiles = read_tiles(['[["AN", 0, 0, 5]]'])
-    return tuple(_columns(Filling(_guessed(tiles), tiles, find_gpu("V100"))))
+    return tuple(_columns(DeviceFilling(_guessed(tiles), tiles, find_gpu("V100"))))
 
 
 NAMES = _names()

@@ -93,7 +93,7 @@ PACKED = Layout(
 
 
 def table_of(block: ProgramColumns, source: str, device: str, schedules: bool) -> pa.Table:
-    """A block as the stored columns, the programs of a task together."""
+    """Return a block as the stored columns, the programs of a task together."""
     block = replace(block, tasks=block.tasks.compact())
     order = np.lexsort((block.lines, block.tasks.index))
     if (order[1:] < order[:-1]).any():
@@ -167,7 +167,7 @@ def templates(block: ProgramColumns) -> tuple[Coded[bytes], NDArray[np.int32], N
 
 
 def _texts(column: Coded[Value], text: Callable[[Value], str | None]) -> pa.DictionaryArray:
-    """A column of texts, equal ones with one place in the table; no text, no value."""
+    """Return a column of texts, equal ones with one place in the table; no text, no value."""
     known: dict[str, int] = {}
     found = [text(value) for value in column.values]
     places = [-1 if word is None else known.setdefault(word, len(known)) for word in found]
@@ -184,7 +184,7 @@ def _same(text: str | None, rows: int) -> pa.DictionaryArray:
 def _lists(
     flat: NDArray[np.generic], counts: NDArray[np.int64], valid: NDArray[np.bool_]
 ) -> pa.ListArray:
-    """A ragged column; rows that are not valid have no value."""
+    """Return a ragged column; rows that are not valid have no value."""
     kept = flat[np.repeat(valid, counts)]
     offsets = np.concatenate([[0], np.cumsum(np.where(valid, counts, 0))]).astype(np.int32)
     mask = None if valid.all() else pa.array(~valid)

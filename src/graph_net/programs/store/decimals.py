@@ -61,6 +61,6 @@ def decimals(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Decimals
 
 
 def _units(least: NDArray[np.float64], digits: int) -> NDArray[np.int8]:
-    """The power of ten by which numbers of so many digits become integers."""
+    """Return the power of ten by which numbers of so many digits become integers."""
     size = np.floor(np.log10(np.where(least > 0, least, 1.0)))
     return np.asarray(np.clip(digits - 1 - size, 0, UNITS), np.int8)

@@ -37,7 +37,7 @@ def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added
 
 
 def _noting(found: Iterable[Found], directory: Path, path: Path) -> Iterator[Found]:
-    """The same; after the last of it the table of tasks is written.
+    """Yield the same; after the last program the table of tasks is written.
 
     That is before the part of the programs gets its name, so a part that is there has its tasks:
     killed in between, the file is taken again.

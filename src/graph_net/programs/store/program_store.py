@@ -79,7 +79,7 @@ class ProgramStore:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """The Parquet files; raises where one has another layout or other columns."""
+        """Return the Parquet files; raises where one has another layout or other columns."""
         every = list_regular(self.path, "programs-*.parquet")
         for part in every:
             layout_of(part).present(part)
@@ -95,17 +95,17 @@ class ProgramStore:
         return {name: both for name, both in found.items() if both[1]}
 
     def checked(self) -> list[Path]:
-        """The same files, each row group of which can be held in memory; raises ParquetError."""
+        """Return the same files if each row group fits into memory; raise ParquetError if not."""
         for layout, parts in self.by_layout().values():
             layout.check(parts)
         return self.parts()
 
     def part(self, source: Path) -> Path:
-        """Where the programs of a file are, or would be."""
+        """Return where the programs of a file are, or would be."""
         return self.path / f"programs-{LAYOUT}-{source_hash(source)}.parquet"
 
     def has(self, part: Path, labels: Labels) -> bool:
-        """Whether a file's programs are in already, and were told the same."""
+        """Return whether a file's programs are in already, and were told the same."""
         if not part.is_file():
             return False
         return (pq.read_schema(part).metadata or {}).get(LABELS) == _told(labels)
@@ -115,7 +115,7 @@ class ProgramStore:
         return self.add_part(self.part(source), source, found, labels)
 
     def add_part(self, part: Path, source: Path, found: Iterable[Found], labels: Labels) -> Added:
-        """The same where ``part(source)`` is known, which takes reading all of it."""
+        """Do the same where ``part(source)`` is known, which takes reading all of it."""
         with open_atomic(part) as file:
             added = _write(file, source.name, found, labels)
             if not added.programs:
@@ -135,7 +135,7 @@ class ProgramStore:
         connection.execute(f"CREATE VIEW programs AS {' UNION ALL BY NAME '.join(questions)}")
 
     def programs(self) -> Iterator[tuple[int, Program]]:
-        """Every program as it was read, with its line; a file after the other, a task together."""
+        """Yield every program as it was read, with its line: file by file, a task together."""
         for part in self.checked():
             layout = layout_of(part)
             exact = {**layout.columns, "measured": layout.instant}

@@ -47,7 +47,7 @@ class TopK:
 
 
 def best_by_task(store: ProgramStore) -> pa.Table:
-    """Of each task: how many programs, how many ran, the least cost, and which program has it."""
+    """Return for each task its programs, those that ran, the least cost and which has it."""
     with _connected(store) as connection:
         return _answer(
             connection,
@@ -160,7 +160,7 @@ def batches(
 def _matching(
     connection: Sql, part: Path, group: int, where: str, layout: Layout, columns: Sequence[str]
 ) -> pa.Table:
-    """The stored columns of the rows of a row group that are chosen.
+    """Return the stored columns of the rows of a row group that are chosen.
 
     First the condition's columns are read, and only where they choose any, the others.
     """
@@ -194,7 +194,7 @@ def _decoded(connection: Sql, rows: pa.Table, layout: Layout, columns: Sequence[
 
 
 def _texts_as_such(table: pa.Table) -> pa.Table:
-    """The same without dictionaries, which one layout has and the other has not."""
+    """Return the same without dictionaries, which only one of the layouts has."""
     plain = [
         pa.field(field.name, field.type.value_type) if pa.types.is_dictionary(field.type) else field
         for field in table.schema
@@ -215,7 +215,7 @@ def _answer(connection: Sql, question: str) -> pa.Table:
 
 @contextmanager
 def _connected(store: ProgramStore | None = None) -> Iterator[Sql]:
-    """A connection that sees the programs of a store and nothing else of this machine."""
+    """Yield a connection that sees the programs of a store and nothing else of this machine."""
     with Sql() as connection:
         if store is not None:
             store.create_view(connection)

@@ -39,11 +39,11 @@ class TaskStore:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """The Parquet files, one a collection."""
+        """Return the Parquet files, one a collection."""
         return list_regular(self.path, "tasks-*.parquet")
 
     def source(self) -> Any:
-        """All of it, for questions."""
+        """Return the whole table, for questions."""
         return arrow_source(self.parts(), SCHEMA)
 
     def add(self, label: str, source: str, tasks: Iterable[Task]) -> None:
@@ -75,12 +75,12 @@ def _rows(known: list[tuple[Task, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
 
 
 def _word(value: Any) -> str:
-    """A hash that a file may say; empty where it says none."""
+    """Return a hash that a file may say; empty where it says none."""
     return value if isinstance(value, str) else ""
 
 
 def _flops(value: Any) -> float | None:
-    """A number of operations that is one, and that a double holds."""
+    """Return a number of operations that is one, and that a double holds."""
     return float(value) if type(value) in (int, float) and 0 <= value <= HUGE else None
 
 
@@ -90,7 +90,7 @@ def _details(task: Task) -> dict[str, Any]:
 
 
 def write_rows(target: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
-    """A small table as one file; no file where it has no rows."""
+    """Write a small table as one file; no file where it has no rows."""
     if not rows:
         return
     with open_atomic(target) as file:

@@ -29,15 +29,15 @@ class WorkloadStore:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """The Parquet files, one for each file they came from."""
+        """Return the Parquet files, one for each file they came from."""
         return list_regular(self.path, "workloads-*.parquet")
 
     def source(self) -> Any:
-        """All of it, for questions."""
+        """Return the whole table, for questions."""
         return arrow_source(self.parts(), SCHEMA)
 
     def add(self, source: Path) -> tuple[int, int] | None:
-        """How many workloads of a file were stored and how many are damaged; None: were there."""
+        """Return how many workloads were stored and are damaged; None where the file is known."""
         target = self.path / f"workloads-{source_hash(source)}.parquet"
         if target.is_file():
             return None
@@ -49,7 +49,7 @@ class WorkloadStore:
 
 
 def _write(file: IO[bytes], source: Path) -> tuple[int, int]:
-    """A module is large, so each is a row group of its own and one is in memory at a time."""
+    """Write modules, each in a row group of its own: one is in memory at a time."""
     stored = damaged = 0
     with pq.ParquetWriter(file, SCHEMA, compression="zstd", compression_level=9) as writer:
         for _, what in read_workloads(source):

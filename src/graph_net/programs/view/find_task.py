@@ -18,7 +18,7 @@ Known = tuple[str, str, str, str]
 
 
 def find_task(connection: Sql, word: str) -> str:
-    """The task of that hash, workload or kernel, or the only one that begins so."""
+    """Return the task of that hash, workload or kernel, or the only one that begins so."""
     rows: list[Known] = connection.execute(
         "SELECT DISTINCT task, workload, kernel, device_name FROM programs ORDER BY ALL"
     ).fetchall()

@@ -33,7 +33,7 @@ def histogram(costs: NDArray[np.float64], bins: int = BINS) -> Histogram:
 
 
 def text_histogram(costs: NDArray[np.float64], width: int = 40) -> list[str]:
-    """A line a bin: from how long, a bar, how many, and where best, median and worst are."""
+    """Return a line per bin: its least time, a bar, its count, and best, median or worst."""
     found = histogram(costs)
     if not found.counts:
         return []
@@ -51,14 +51,14 @@ def text_histogram(costs: NDArray[np.float64], width: int = 40) -> list[str]:
 
 
 def _bar(length: float, width: int) -> str:
-    """A bar of eighths of a character; whatever is there at all is seen."""
+    """Return a bar of eighths of a character; whatever is there at all is seen."""
     eighths = max(round(length * 8), 1 if length > 0 else 0)
     whole, rest = divmod(eighths, 8)
     return (BLOCKS[8] * whole + (BLOCKS[rest] if rest else "")).ljust(width)
 
 
 def short_seconds(seconds: float | None) -> str:
-    """A time with three digits and its unit; nothing where there is none."""
+    """Return a time with three digits and its unit; nothing where there is none."""
     if seconds is None:
         return ""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):

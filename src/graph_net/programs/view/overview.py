@@ -72,7 +72,7 @@ class TaskSummary:
 
 @contextmanager
 def tables(records: Path) -> Iterator[Sql]:
-    """A connection with ``programs``, ``tasks`` and ``workloads``, and nothing else to see."""
+    """Yield a connection that sees ``programs``, ``tasks`` and ``workloads`` alone."""
     store = ProgramStore(records)
     if not store.parts():
         within = sorted({str(part.parent) for part in records.glob("*/programs-*.parquet")})
@@ -94,7 +94,7 @@ _CALLS = """SELECT workload, network, max(weight), max(flops), any_value(structu
 
 
 def summaries(connection: Sql, tasks: Sequence[str] | None = None) -> list[TaskSummary]:
-    """Every task, or those asked for."""
+    """Return every task, or those asked for."""
     chosen = "" if tasks is None else f"AND task IN ({', '.join('?' * len(tasks))})"
     found = connection.execute(_SUMMARY.format(chosen=chosen), tasks or ()).fetchall()
     calls: dict[str, list[Any]] = {}
@@ -104,7 +104,7 @@ def summaries(connection: Sql, tasks: Sequence[str] | None = None) -> list[TaskS
 
 
 def _known(details: str, calls: list[Any]) -> dict[str, Any]:
-    """What collections say of a workload: in a table of their tasks, or with each program."""
+    """Return what collections say of a workload: in their table of tasks, or with a program."""
     if calls:
         _, _, flops, structure, graph = calls[0]
     else:
@@ -118,7 +118,7 @@ def _known(details: str, calls: list[Any]) -> dict[str, Any]:
 
 
 def _parsed(details: str) -> dict[str, Any]:
-    """What a task says of itself, where that is an object."""
+    """Return what a task says of itself, where that is an object."""
     try:
         tree = json.loads(details) if details else {}
     except (ValueError, RecursionError):
@@ -127,7 +127,7 @@ def _parsed(details: str) -> dict[str, Any]:
 
 
 def format_workload(workload: str) -> str:
-    """A workload that is a function with arguments, as a call; empty where it is none."""
+    """Return a workload that is a function with arguments, as a call; empty where it is none."""
     try:
         tree = json.loads(workload)
     except (ValueError, RecursionError):

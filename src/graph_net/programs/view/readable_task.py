@@ -43,14 +43,14 @@ class Listing:
 
 
 def listings(views: Iterable[TaskView]) -> Iterator[Listing]:
-    """The tasks as code, in their order; compilers are loaded once."""
+    """Yield the tasks as code, in their order; compilers are loaded once."""
     ready = _Ready()
     for view in views:
         yield _listing(view, ready)
 
 
 def _listing(view: TaskView, ready: _Ready) -> Listing:
-    """A task as code."""
+    """Return a task as code."""
     chosen = [one for one in (view.best, view.typical) if one is not None]
     kind = view.summary.format
     if kind not in space_names():
@@ -71,7 +71,7 @@ def _listing(view: TaskView, ready: _Ready) -> Listing:
 
 
 def without_tail(program: str, other: str) -> str:
-    """A program without the lines at its end that another has too, where those are most of it.
+    """Return a program without the lines at its end that it shares, where those are most of it.
 
     Programs of Triton are one source with other constants; it is not printed twice.
     """
@@ -92,7 +92,7 @@ class _Ready:
         self._known: dict[str, str] = {}
 
     def missing(self, kind: str) -> str:
-        """Why a space cannot be used here; empty where it can."""
+        """Return why a space cannot be used here; empty where it can."""
         if kind not in self._known:
             self._known[kind] = self._load(kind)
         return self._known[kind]

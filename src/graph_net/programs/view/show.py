@@ -73,7 +73,7 @@ class TaskView:
 
 
 def views(connection: Sql, tasks: Sequence[str]) -> list[TaskView]:
-    """The tasks of these hashes, in this order."""
+    """Return the tasks of these hashes, in this order."""
     wanted = list(dict.fromkeys(tasks))
     if not wanted:
         return []
@@ -140,7 +140,7 @@ def _costs(connection: Sql, tasks: list[str]) -> dict[str, NDArray[np.float64]]:
 
 
 def _chosen(connection: Sql, tasks: list[str]) -> dict[str, tuple[ShownProgram, ShownProgram]]:
-    """The best and the typical program of each task; nothing else of the others is put together."""
+    """Return the best and the typical program of each task; others are not put together."""
     rows = connection.execute(
         "WITH ran AS (SELECT task, source, line, program, "  # noqa: S608 - fixed text
         "row_number() OVER (PARTITION BY task ORDER BY cost, source, line) AS place, "
