@@ -30,6 +30,8 @@ from graph_net.results import program_to_json as line_of
 from learn.some_records import EACH, MODULES, NOISE, TESTED, TRAINED, data_set, programs, records
 from programs.features.some_programs import program, steps, stored, trace
 
+SLICES = Path(__file__).parents[1] / "slices"
+
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -232,3 +234,15 @@ def test_stores_and_primitives_of_real_schedules_are_joined(tmp_path: Path) -> N
     assert len(both.data) == len(stores.data) == len(traces.data)
     assert len(both.data.rows) == len(stores.data.rows) + len(traces.data.rows)
     assert both.data.rows[:, 0].sum() == len(stores.data.rows)
+
+
+@pytest.mark.parametrize(("device", "kind"), [("Tesla V100-SXM2", "ansor_gpu"), ("", "primitives")])
+def test_ansors_programs_have_a_gpus_numbers_where_the_gpu_is_known(
+    tmp_path: Path, device: str, kind: str
+) -> None:
+    for file in sorted((SLICES / "ansor" / "v100").glob("*.gz")):
+        add_file(tmp_path, file, Format.ANSOR, Labels(device=device))
+    measured = read_set(tmp_path)
+    assert measured.features == kind
+    assert measured.data.is_tabular == (kind == "ansor_gpu")
+    assert len(measured.data) > 20

@@ -13,7 +13,9 @@ from graph_net.cli.common import err
 from graph_net.cli.evaluate import CACHE_HELP, DATA_HELP, SPLIT_HELP, print_evaluation
 
 MODEL_HELP = "A cost model, with options in brackets: lightgbm[rounds=300]."
-FEATURES_HELP = "triton, primitives, per_store, per_store+primitives, or auto: what fits the tasks."
+FEATURES_HELP = (
+    "triton, ansor_gpu, primitives, per_store, per_store+primitives, or auto: what fits the tasks."
+)
 
 
 def learn_model(

@@ -7,6 +7,7 @@ measurements: what an in-context ranker has to beat.
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -66,7 +67,7 @@ class RandomOrder:
         return np.random.default_rng(self.seed).normal(size=len(data))
 
 
-class _LearnsTheRest:
+class _LearnsTheRest(ABC):
     """Fits what a first order leaves of the measured costs, for each task apart."""
 
     least: int
@@ -88,17 +89,24 @@ class _LearnsTheRest:
             scores[asked] = self._corrected(features, scores[asked], given, -costs)
         return scores
 
+    @abstractmethod
     def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
-        """Return the scores with the error of those ``given`` fitted and added."""
+        """Return scores that know the speeds of the programs ``given``."""
+
+
+class _FitsTheError(_LearnsTheRest):
+    """Adds what was fitted to the error of a first order."""
+
+    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
         error = speeds - scores[given]
         error -= error.mean()
         return scores + self._fit(features, features[given], error)
 
-    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats: ...
 
 
-class ResidualTrees(_LearnsTheRest):
+class ResidualTrees(_FitsTheError):
     """LightGBM fitted to what the measured programs of a task show a model to miss."""
 
     least = LEAST_FOR_TREES
@@ -107,7 +115,7 @@ class ResidualTrees(_LearnsTheRest):
         return _small_trees(given, error, features)
 
 
-class ResidualProcess(_LearnsTheRest):
+class ResidualProcess(_FitsTheError):
     """A Gaussian process fitted to what the measured programs of a task show a model to miss."""
 
     least = LEAST_FOR_PROCESS

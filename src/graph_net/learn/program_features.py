@@ -1,10 +1,11 @@
 """The features a model can learn from, by name: their columns, and how programs become rows.
 
     triton                  one row: the numbers of TritonSpace.encode
+    ansor_gpu               one row: how an Ansor program fills a GPU whose limits are known
     primitives              a row per primitive of a schedule (MetaSchedule or Ansor), no padding
     per_store               a row per store to a buffer, computed by TVM and kept in a feature store
     per_store+primitives    both in one matrix: columns ``store.…`` and ``step.…``, one ``is_store``
-    auto                    triton or primitives, whichever fits the tasks
+    auto                    the first of these that fits the tasks, but never what takes TVM
 
 Another kind is an entry of ``ENCODERS``: its columns, and a function from schedules to rows.
 """
@@ -20,14 +21,15 @@ import numpy as np
 
 from graph_net.learn.learning_set import Features, LearnError
 from graph_net.programs.features.per_store import WIDTH as STORE_WIDTH
-from graph_net.programs.spaces import SpaceError, ansor_steps, primitives
+from graph_net.programs.spaces import SpaceError, ansor_gpu, ansor_steps, primitives
+from graph_net.programs.spaces.gpus import find_gpu
 from graph_net.programs.triton.features import NAMES as TRITON_NAMES
 from graph_net.programs.triton.space import TritonSpace, workload_of
 from graph_net.programs.view.overview import TaskSummary
 
-AUTO, TRITON, PRIMITIVES = "auto", "triton", "primitives"
+AUTO, TRITON, PRIMITIVES, ANSOR_GPU = "auto", "triton", "primitives", "ansor_gpu"
 PER_STORE, BOTH = "per_store", "per_store+primitives"
-KINDS = (AUTO, TRITON, PRIMITIVES, PER_STORE, BOTH)
+KINDS = (AUTO, TRITON, ANSOR_GPU, PRIMITIVES, PER_STORE, BOTH)
 STORE, STEP, IS_STORE = "store.", "step.", "is_store"
 METASCHEDULE, ANSOR = "metaschedule", "ansor"
 Rows = list[Features | None]
@@ -54,13 +56,31 @@ def choose_kind(kind: str, tasks: Mapping[str, TaskSummary]) -> tuple[str, str]:
             "a directory of records of one format"
         )
     (found,) = formats
-    fitting = {TRITON: (TRITON,), METASCHEDULE: (PRIMITIVES, PER_STORE, BOTH), ANSOR: (PRIMITIVES,)}
-    known = fitting.get(found, ())
+    known = _fitting(found, {task.device for task in tasks.values()})
     if not known or kind not in (AUTO, *known):
         raise LearnError(
             f"tasks of {found} have no features {kind}; they have: {', '.join(known) or 'none'}"
         )
     return known[0] if kind == AUTO else kind, found
+
+
+def _fitting(found: str, devices: set[str]) -> tuple[str, ...]:
+    """Return the kinds of features that programs of a format have, measured on these devices."""
+    if found == TRITON:
+        return (TRITON,)
+    if found == METASCHEDULE:
+        return (PRIMITIVES, PER_STORE, BOTH)
+    if found != ANSOR:
+        return ()
+    return (ANSOR_GPU, PRIMITIVES) if all(map(_is_known_gpu, devices)) else (PRIMITIVES,)
+
+
+def _is_known_gpu(device: str) -> bool:
+    try:
+        find_gpu(device)
+    except SpaceError:
+        return False
+    return True
 
 
 def encoder_of(kind: str, found: str) -> ScheduleEncoder:
@@ -91,7 +111,7 @@ def _triton() -> ScheduleEncoder:
             space = space_of(task.details, task.target)
         except (ValueError, AttributeError, RecursionError):  # a stranger's task
             return [None] * len(schedules)
-        return [_row(space, schedule) for schedule in schedules]
+        return _together(schedules, space.encode_many)
 
     return ScheduleEncoder(tuple(TRITON_NAMES), encode)
 
@@ -103,11 +123,23 @@ def _space_of(details: str, target: str) -> TritonSpace:
     return TritonSpace(workload_of(module), target)
 
 
-def _row(space: TritonSpace, schedule: str) -> Features | None:
+def _ansor_gpu() -> ScheduleEncoder:
+    def encode(task: TaskSummary, schedules: Sequence[str]) -> Rows:
+        gpu = find_gpu(task.device)
+        return _together(schedules, lambda some: ansor_gpu.encode_gpu(task.workload, some, gpu))
+
+    return ScheduleEncoder(ansor_gpu.NAMES, encode)
+
+
+def _together(schedules: Sequence[str], encode: Callable[[Sequence[str]], Features]) -> Rows:
+    """Return one row for each schedule; where one is damaged, the others one by one."""
     try:
-        return np.asarray(space.encode(schedule), np.float32)[None]
+        rows = np.asarray(encode(schedules), np.float32)
     except SpaceError:
-        return None
+        if len(schedules) == 1:
+            return [None]
+        return [_together([schedule], encode)[0] for schedule in schedules]
+    return list(rows[:, None])
 
 
 def _traces() -> ScheduleEncoder:
@@ -150,6 +182,7 @@ def _trimmed(schedules: Sequence[str], encode: Callable[[Sequence[str]], Feature
 
 ENCODERS: dict[tuple[str, str], Callable[[], ScheduleEncoder]] = {
     (TRITON, TRITON): _triton,
+    (ANSOR_GPU, ANSOR): _ansor_gpu,
     (PRIMITIVES, METASCHEDULE): _traces,
     (PRIMITIVES, ANSOR): _steps,
 }
