@@ -93,7 +93,7 @@ def several_rows(seed: int) -> LearningSet:
 
 
 @pytest.mark.parametrize("name", TREES)
-@pytest.mark.parametrize("objective", ["regression", "lambdarank"])
+@pytest.mark.parametrize("objective", ["regression", "cross_entropy", "lambdarank"])
 def test_trees_find_fast_programs_of_unseen_tasks(name: str, objective: str) -> None:
     require(name)
     model = create_model(name, {"objective": objective, "rounds": 80})

@@ -17,6 +17,7 @@ GROUP = "graph_net.cost_models"
 BUILT_IN = {
     "lightgbm": "graph_net.learn.trees:LightGbm",
     "xgboost": "graph_net.learn.trees:XgBoost",
+    "blend": "graph_net.learn.blend:Blend",
     "in_context": "graph_net.learn.in_context:InContext",
     "in_context_stacked": "graph_net.learn.in_context_stacked:StackedInContext",
     "mlp": "graph_net.learn.neural:Mlp",

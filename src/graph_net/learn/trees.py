@@ -1,4 +1,4 @@
-"""Boosted trees: LightGBM and XGBoost, as regression of the log label or as LambdaRank by task.
+"""Boosted trees: LightGBM and XGBoost, on the log label, on the label, or as LambdaRank by task.
 
 The honest baselines of this field: minutes of one core, no GPU. A program of several rows is given
 to them as the sum and the greatest of each column.
@@ -21,12 +21,20 @@ from graph_net.learn.metrics import Floats, Ints
 from graph_net.learn.score_scale import LEAST_LABEL, log_labels
 from graph_net.store.files import read_text
 
-REGRESSION, RANKING = "regression", "lambdarank"
+REGRESSION, CROSS_ENTROPY, RANKING = "regression", "cross_entropy", "lambdarank"
+"""Least squares of the log label, cross-entropy of the label itself, the order within a task."""
+IN_XGBOOST = {
+    REGRESSION: "reg:squarederror",
+    CROSS_ENTROPY: "reg:logistic",
+    RANKING: "rank:ndcg",
+}
 LEVELS = 31
 """Grades of a ranking, from labels: LightGBM and XGBoost rank whole numbers."""
 LARGEST_GROUP = 10_000
 """Programs of a task that LightGBM ranks together; a larger task is cut into random groups."""
 LEAST_WEIGHT = 0.1
+LEAST_SCORE = 1e-9
+"""A label that is predicted to be less is as good as none."""
 PATIENCE = 50
 """Rounds without progress on held-out tasks after which no more are added."""
 MOST_BYTES = 1 << 30
@@ -49,7 +57,7 @@ class _Trees(CostModel):
     """What the two libraries have in common."""
 
     options: ClassVar[dict[str, Option]] = {
-        "objective": Option(REGRESSION, (REGRESSION, RANKING)),
+        "objective": Option(REGRESSION, (REGRESSION, CROSS_ENTROPY, RANKING)),
         "rounds": Option(600, least=1, most=100_000),
         "rate": Option(0.05, least=1e-4, most=1.0),
         "leaves": Option(63, least=2, most=4096),
@@ -77,16 +85,22 @@ class _Trees(CostModel):
             return _Table(rows, _grades(labels), None, [group.size for group in groups])
         power = self.number("weight_best")
         weights = np.maximum(labels, LEAST_LABEL) ** power + LEAST_WEIGHT if power else None
-        return _Table(rows, log_labels(data)[order], weights, None)
+        targets = labels if self._learns_labels else log_labels(data)[order]
+        return _Table(rows, targets, weights, None)
 
     def predict(self, data: LearningSet) -> Floats:
         self.learned().check_columns(data)
-        return np.asarray(self._scores(pool_rows(data)), np.float64)
+        scores = np.asarray(self._scores(pool_rows(data)), np.float64)
+        return np.log(np.maximum(scores, LEAST_SCORE)) if self._learns_labels else scores
 
     @property
     def is_ranking(self) -> bool:
         """Whether it learns the order of a task's programs, not their labels."""
         return self.settings["objective"] == RANKING
+
+    @property
+    def _learns_labels(self) -> bool:
+        return self.settings["objective"] == CROSS_ENTROPY
 
     def save_parts(self, folder: Path) -> None:
         self.learned()
@@ -183,7 +197,7 @@ class XgBoost(_Trees):
     def _train(self, table: _Table, held_out: _Table | None) -> None:
         library = self._library()
         settings = {
-            "objective": "rank:ndcg" if self.is_ranking else "reg:squarederror",
+            "objective": IN_XGBOOST[str(self.settings["objective"])],
             "eta": self.settings["rate"],
             "max_leaves": self.settings["leaves"],
             "max_depth": 0,

@@ -24,7 +24,9 @@ BASELINE = "lightgbm[objective=regression]"
 LOSSES = ("mse", "pairwise", "lambdarank", "listmle")
 MODELS = (
     BASELINE,
+    "lightgbm[objective=cross_entropy]",
     "lightgbm[objective=lambdarank]",
+    "blend",
     "xgboost[objective=regression]",
     "xgboost[objective=lambdarank]",
     *(f"{network}[loss={loss}]" for network in ("mlp", "lstm", "attention") for loss in LOSSES),
