@@ -29,7 +29,7 @@ def test_runs(): ...
 def test_reasons_are_counted_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(SOME)
     words = ["-q", "-p", "skips", "-p", "no:cacheprovider", str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "PYTEST_ADDOPTS": ""}
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
         capture_output=True, text=True, env=environment, cwd=tmp_path, check=False,
