@@ -68,7 +68,10 @@ def load_model(folder: Path) -> CostModel:
     if not isinstance(options, dict):
         raise LearnError(f"{folder}: settings are a JSON object")
     model = create_model(header.name, options, header.seed)
-    model.load_parts(folder)
+    try:
+        model.load_parts(folder)
+    except RecursionError as error:
+        raise LearnError(f"{folder} has models inside models without end") from error
     model.domain = header.domain
     return model
 

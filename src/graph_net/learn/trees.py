@@ -19,6 +19,7 @@ from graph_net.learn.cost_model import CostModel, Domain
 from graph_net.learn.learning_set import Features, LearnError, LearningSet
 from graph_net.learn.metrics import Floats, Ints
 from graph_net.learn.score_scale import LEAST_LABEL, log_labels
+from graph_net.learn.tree_files import rewrite_lightgbm, rewrite_xgboost
 from graph_net.store.files import read_text
 
 REGRESSION, CROSS_ENTROPY, RANKING = "regression", "cross_entropy", "lambdarank"
@@ -90,7 +91,10 @@ class _Trees(CostModel):
 
     def predict(self, data: LearningSet) -> Floats:
         self.learned().check_columns(data)
-        scores = np.asarray(self._scores(pool_rows(data)), np.float64)
+        rows = pool_rows(data)
+        if rows.shape[1] != self._width():
+            raise LearnError(f"trees of {self._width()} features, not {rows.shape[1]}: learn anew")
+        scores = np.asarray(self._scores(rows), np.float64)
         return np.log(np.maximum(scores, LEAST_SCORE)) if self._learns_labels else scores
 
     @property
@@ -111,8 +115,9 @@ class _Trees(CostModel):
             self._read(read_text(folder / self.part, MOST_BYTES))
         except OSError as error:
             raise LearnError(f"{folder} has no {self.part}") from error
-        except Exception as error:  # each library has its own
-            raise LearnError(f"{folder / self.part} is not a model of {self.name}") from error
+        except Exception as error:  # ours, and each library's own
+            why = f"{folder / self.part} is not a model of {self.name}"
+            raise LearnError(f"{why}: {error}") from error
 
     def _threads(self, rows: Features) -> int:
         """Return how many threads to use; 0 is one per core."""
@@ -137,6 +142,10 @@ class _Trees(CostModel):
 
     @abstractmethod
     def _read(self, text: str) -> None: ...
+
+    @abstractmethod
+    def _width(self) -> int:
+        """Return how many features the trees are of."""
 
 
 class LightGbm(_Trees):
@@ -183,7 +192,11 @@ class LightGbm(_Trees):
         return str(self._booster.model_to_string())
 
     def _read(self, text: str) -> None:
-        self._booster = self._library().Booster(model_str=text)
+        checked = rewrite_lightgbm(text, str(self.settings["objective"]))
+        self._booster = self._library().Booster(model_str=checked)
+
+    def _width(self) -> int:
+        return int(self._booster.num_feature())
 
 
 class XgBoost(_Trees):
@@ -240,7 +253,11 @@ class XgBoost(_Trees):
         return bytes(self._booster.save_raw("json")).decode()
 
     def _read(self, text: str) -> None:
-        self._booster = self._library().Booster(model_file=bytearray(text.encode()))
+        checked = rewrite_xgboost(text, IN_XGBOOST[str(self.settings["objective"])])
+        self._booster = self._library().Booster(model_file=bytearray(checked.encode()))
+
+    def _width(self) -> int:
+        return int(self._booster.num_features())
 
 
 def pool_rows(data: LearningSet) -> Features:
