@@ -1,7 +1,7 @@
 """The mean of boosted trees that learn the log label and of others that learn the label itself.
 
-The logarithm sees all programs of a task, cross-entropy of the label sees the fast ones: they err
-in different tasks. On unseen tasks their mean picks better than either alone (docs/learn.md).
+The logarithm weighs all programs of a task alike, cross-entropy of the label the fast ones: they
+err in different tasks, and their mean varies less from seed to seed (docs/learn.md).
 """
 
 from __future__ import annotations

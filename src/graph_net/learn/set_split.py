@@ -95,11 +95,10 @@ def split_set(
             raise LearnError(f"the split {chosen} leaves nothing to {what}: choose another split")
     pair = measured.take(train), measured.take(test)
     _check_sides(*pair, chosen)
+    if SplitRule.NETWORK not in (chosen.rule, chosen.also):
+        return pair
     held = {name for names in splits.held_out.values() for name in names}
-    return pair[0], _of_networks(pair[1], held) if SplitRule.NETWORK in (
-        chosen.rule,
-        chosen.also,
-    ) else pair[1]
+    return pair[0], _of_networks(pair[1], held)
 
 
 def part_of_tasks(measured: MeasuredSet, part: float) -> tuple[MeasuredSet, MeasuredSet]:
