@@ -96,6 +96,7 @@ def test_what_was_computed_is_not_computed_again_unless_the_data_differ(
 ) -> None:
     run(Sums(), data, tmp_path)
     with (tmp_path / "j.jsonl").open("a") as file:
+        file.write('[1]\n{"data": "d"}\nnot JSON\n')  # what no study wrote
         file.write('{"data": "d", "key"')  # as a kill leaves it
     monkeypatch.setattr(Sums, "compute", lambda *_: {"sum": -1})
     assert all(cell.number("sum") > 0 for cell in run(Sums(), data, tmp_path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +47,11 @@ class StudyJournal:
         self.path, self.data = path, data
         self.done: dict[str, StudyCell] = {}
         for line in whole_lines(path) if path.exists() else ():
-            tree = json.loads(line)
-            if tree["data"] == data:
-                self.done[tree["key"]] = StudyCell(tree["settings"], tree["result"])
+            with suppress(ValueError, KeyError, TypeError):  # what no study wrote is no result
+                tree = json.loads(line)
+                cell = StudyCell(dict(tree["settings"]), dict(tree["result"]))
+                if tree["data"] == data and tree["key"] == self.key(cell.settings):
+                    self.done[tree["key"]] = cell
 
     def key(self, settings: Settings) -> str:
         """Return what a training is known by."""
