@@ -73,6 +73,18 @@ def lines(packed: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (packed / "a.jsonl").read_text().splitlines()]
 
 
+def test_row_groups_are_written_one_after_the_other(
+    packed: Path, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graph_net.programs.dataset.export.ROWS", 3)
+    count = publish(packed, tmp_path)
+    part = pq.ParquetFile(tmp_path / PART)
+    groups = [part.metadata.row_group(k).num_rows for k in range(part.num_row_groups)]
+    assert max(groups) == 3
+    assert sum(groups) == count
+    assert part.read().equals(pq.read_table(plain / "h200" / PART))
+
+
 def test_pyarrow_alone_reads_what_was_measured(packed: Path, plain: Path) -> None:
     rows = pq.read_table(plain / "h200" / PART).to_pylist()
     for row, line in zip(sorted(rows, key=lambda row: row["line"]), lines(packed), strict=True):

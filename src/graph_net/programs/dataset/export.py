@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from shutil import copytree, rmtree
 from typing import IO, Any
@@ -73,17 +74,29 @@ def _copy(source: Any, schema: pa.Schema, target: Path) -> None:
 
 
 def _write(file: IO[bytes], connection: Sql, tasks: Iterable[TaskSummary]) -> int:
-    rows = list(_plain_rows(connection, {task.task: task for task in tasks}))
-    held = {name for row in rows for name in row}
+    """Write the programs, reading them twice: once for the columns they have, once for the rows.
+
+    Memory holds one row group, however many programs there are.
+    """
+    by_name = {task.task: task for task in tasks}
+    held = {name for row in _plain_rows(connection, by_name) for name in row}
     schema = pa.schema(
         [field for field in SCHEMA if field.name in held or field.name not in OPTIONAL],
         SCHEMA.metadata,
     )
-    table = pa.Table.from_pylist(rows, schema=schema)
-    pq.write_table(
-        table,
+    count = 0
+    with _writer(file, schema) as writer:
+        rows = _plain_rows(connection, by_name)
+        while group := list(islice(rows, ROWS)):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema), row_group_size=ROWS)
+            count += len(group)
+    return count
+
+
+def _writer(file: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(
         file,
-        row_group_size=ROWS,
+        schema,
         compression="zstd",
         compression_level=LEVEL,
         data_page_size=PAGE,
@@ -92,7 +105,6 @@ def _write(file: IO[bytes], connection: Sql, tasks: Iterable[TaskSummary]) -> in
         column_encoding=dict.fromkeys(DELTA, "DELTA_BINARY_PACKED"),
         write_statistics=["task"],
     )
-    return len(table)
 
 
 def _paths(schema: pa.Schema) -> list[str]:
