@@ -29,6 +29,7 @@ def _compiled(graph: Graph, place: Path, options: dict[str, Any]) -> tuple[Compi
     torch._dynamo.reset()
     job = Job(graph, tuple(make_inputs(graph)), "cpu", place)
     compiler = create("inductor", options)
+    compiler.prepare("cpu")
     runner = compiler.compile(job)
     before = compilations()
     with torch.inference_mode():
@@ -73,7 +74,9 @@ def test_a_frame_that_a_random_size_compiles_again_is_compiled_before_the_runner
     torch._dynamo.reset()
     graph = some_breaks.random_size()
     job = Job(graph, tuple(make_inputs(graph)), "cpu", tmp_path)
-    runner = create("inductor").compile(job)
+    compiler = create("inductor")
+    compiler.prepare("cpu")
+    runner = compiler.compile(job)
     before = compilations()
     with torch.inference_mode():
         sizes = {len(runner(copy_inputs(job.inputs))[0]) for _ in range(8)}

@@ -18,6 +18,7 @@ from graph_net.testing.compiler_graphs import GRAPHS
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     graph = GRAPHS["matmul"]()
+    create("inductor").prepare("cpu")
     return Job(graph, tuple(make_inputs(graph)), "cpu", tmp_path)
 
 
@@ -64,6 +65,9 @@ def test_headers_are_made_once(headers: Path, monkeypatch: pytest.MonkeyPatch) -
     inductor_headers.make_headers()
     inductor_headers.make_headers()
     assert (headers / "times").read_text() == "made\n"
+    monkeypatch.setattr(torch, "__file__", "another copy of torch, which cannot use them")
+    inductor_headers.make_headers()
+    assert (headers / "times").read_text() == "made\n" * 2
 
 
 def test_a_compiler_that_crashes_at_the_headers_leaves_them_unmade(

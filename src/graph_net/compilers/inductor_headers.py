@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,9 @@ def _exist(shared: Path) -> bool:
 
 
 def _marker(shared: Path) -> Path:
+    """Return the list of the headers made for this torch: another copy of it cannot use them."""
     import torch
     from torch._inductor.cpu_vec_isa import pick_vec_isa
 
-    return shared / f"made-by-{torch.__version__}-{pick_vec_isa()}.json"
+    copy = sha256(torch.__file__.encode()).hexdigest()[:12]
+    return shared / f"made-by-{torch.__version__}-{pick_vec_isa()}-{copy}.json"
