@@ -101,7 +101,7 @@ def collect_programs(
         tally = _measure(collection, _choose(tasks, collection, choice), until, display)
         outcomes = collection.journal.outcomes
         measured = [task for task in known if outcomes.get(task.workload.hash)]
-        stored = store(collection, machine, measured, output)
+        stored = store(collection, machine, measured, output) if measured else 0
     networks = {network for task in measured for network in task.weights}
     return CollectedPrograms(tally, stored, len(measured), len(networks))
 

@@ -81,6 +81,8 @@ def test_networks_of_two_commands_are_all_stored(tmp_path: Path, cli: Cli) -> No
         writer.add("one", graph)
         writer.add("two", other)
     words = ("programs", "collect", "--networks", str(tmp_path / "pack"), "--per-task", "1")
+    done = cli(*words, *places, "--where", "name = 'one'", "--budget", "0.001s")
+    assert (done.code, "0 programs of 0 tasks" in done.out) == (0, True), done.err
     for name in ("one", "two"):
         done = cli(*words, *places, "--where", f"name = '{name}'")
         assert done.code == 0, done.err

@@ -7,9 +7,10 @@ forking instead of seconds of importing, and a schedule that crashes or never en
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from graph_net.isolate import Sandbox
 from graph_net.isolate.messages import text_of
@@ -19,6 +20,7 @@ from graph_net.measure.server import Server
 from graph_net.measure.task import WorkerContext
 from graph_net.programs.collection.outcome import make_program
 from graph_net.programs.collection.plan import PendingProgram, schedule_key
+from graph_net.programs.collection.undisturbed import time_undisturbed
 from graph_net.programs.spaces import Space, SpaceError, repeats_of
 from graph_net.results import (
     Failure,
@@ -79,14 +81,15 @@ class Trial:
             context.wait()
             stage = Stage.FIRST_RUN
             built.start_threads()
+            repeats = repeats_of(self.program.workload.flops)
             with placement:
-                costs = built.times(repeats_of(self.program.workload.flops))
+                runs = time_undisturbed(lambda: built.times(repeats), clock, RUN_SECONDS)
         except SpaceError as error:
             why = clean_text(text_of(error))
             return self._failed(stage, Symptom.UNSUPPORTED, why, clock() - began)
         except Exception as error:
             return self._failed(stage, Symptom.EXCEPTION, message_of(error), clock() - began)
-        return self._result(costs, clock() - began)
+        return self._result(runs.costs, clock() - began, runs.remarks)
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
         """Return the program of a trial that was killed, or died.
@@ -100,8 +103,14 @@ class Trial:
     def _failed(self, stage: Stage, symptom: Symptom, why: str, seconds: float) -> bytes:
         return self._result(Failure(stage, symptom, why, signature_of(why)), seconds)
 
-    def _result(self, outcome: Sequence[float] | Failure, seconds: float) -> bytes:
-        extra = {"again": True} if self.program.again else {}
+    def _result(
+        self,
+        outcome: Sequence[float] | Failure,
+        seconds: float,
+        remarks: Mapping[str, Json] = MappingProxyType({}),
+    ) -> bytes:
+        again = {"again": True} if self.program.again else {}
+        extra = {**again, **remarks}
         program = make_program(self.task, self.program.schedule, outcome, seconds, extra)
         return program_to_json(program).encode()
 
