@@ -99,6 +99,10 @@ VERBS = {
         "ingest:ingest_files",
         "Add records, or tuners' programs, from other machines (`import` reads graphs).",
     ),
+    "sync": (
+        "sync:sync_records",
+        "Bring the records of several machines into one directory (`ingest` reads single files).",
+    ),
     "validate": (
         "validate:validate_graphs",
         "Check graphs by the five requirements of GraphNet's paper (`verify` checks a machine).",
@@ -142,7 +146,7 @@ PANELS = {
     "Graphs": (
         "show list run import export capture collect variant decompose sample validate corpus"
     ),
-    "Measure": "bench compilers roofline reference verify ingest query",
+    "Measure": "bench compilers roofline reference verify ingest sync query",
     "Score": "score compare plot report coreset",
     "Programs": "programs",
     "Learning": "learn evaluate study",

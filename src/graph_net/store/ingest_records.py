@@ -64,12 +64,12 @@ def read_records(path: Path) -> Iterator[tuple[Place, Record | Damage]]:
     """Yield the record of each line, or its damage; a line over the limit is never held."""
     for position, line in read_lines(path):
         try:
-            yield position, line if isinstance(line, Damage) else _check_names(from_json(line))
+            yield position, line if isinstance(line, Damage) else check_names(from_json(line))
         except RecordError as error:
             yield position, Damage(printable(str(error)[:MOST_LETTERS]))
 
 
-def _check_names(record: Record) -> Record:
+def check_names(record: Record) -> Record:
     """Return the record; raise RecordError on control characters in names (not in messages)."""
     names = {"protocol": record.protocol, "started": record.started}
     for part, fields in _NAMES.items():

@@ -1,0 +1,56 @@
+"""Tables of programs of another directory, copied part by part.
+
+A part is the programs of one file or of one collection and has its name: the same name elsewhere
+is the same file, or an earlier state of the same collection, which only grows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import copyfile
+
+import pyarrow.parquet as pq
+
+from graph_net.programs.store.plain_layout import PLAIN
+from graph_net.programs.store.program_store import ProgramStore
+from graph_net.programs.store.task_table import TaskStore
+from graph_net.programs.store.workload_table import WorkloadStore
+from graph_net.store.atomic import replacing
+
+PATTERNS = ("programs-*.parquet", "tasks-*.parquet", "workloads-*.parquet")
+"""The files of a store of programs."""
+
+
+def add_parts(target: Path, source: Path) -> int:
+    """Copy the parts that ``target`` lacks, or has with fewer rows; return how many programs came.
+
+    Published parts (plain columns) have one name in all data sets and stay where they are.
+    """
+    came = 0
+    for part in ProgramStore(source).parts():
+        came += _copy_part(part, target / part.name)
+    for part in (*TaskStore(source).parts(), *WorkloadStore(source).parts()):
+        _copy_part(part, target / part.name)
+    return came
+
+
+def has_published(source: Path) -> bool:
+    """Return whether a directory holds a published set."""
+    return (source / f"{PLAIN.prefix}.parquet").is_file()
+
+
+def _copy_part(part: Path, target: Path) -> int:
+    """Copy a part unless there is one with as many rows; return how many more there are now."""
+    if part.name.endswith("-plain.parquet"):
+        return 0
+    rows = _count_rows(part)
+    known = _count_rows(target) if target.is_file() else 0
+    if rows <= known:
+        return 0
+    with replacing(target) as aside:
+        copyfile(part, aside)
+    return rows - known
+
+
+def _count_rows(part: Path) -> int:
+    return int(pq.read_metadata(part).num_rows)
