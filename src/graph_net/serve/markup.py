@@ -37,7 +37,7 @@ def _text(child: Child) -> str:
     return "".join(map(_text, child))
 
 
-def tag(name: str, *children: Child, **attributes: Attribute) -> Html:
+def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
     """Return an element; ``class_`` is class, ``data_name`` is data-name, False leaves it out."""
     words = "".join(map(_attribute, attributes.items()))
     if name in VOID:
@@ -53,7 +53,7 @@ def _attribute(pair: tuple[str, Attribute]) -> str:
     return f" {key}" if value is True else f' {key}="{escape(printable(str(value), lines=True))}"'
 
 
-def address(path: str, **parameters: object) -> str:
+def address(path: str, /, **parameters: object) -> str:
     """Return the address of a view; empty parameters are left out, lists are repeated."""
     pairs = [
         (key.rstrip("_"), str(one))
@@ -64,7 +64,7 @@ def address(path: str, **parameters: object) -> str:
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
-def link(text: Child, path: str, **parameters: object) -> Html:
+def link(text: Child, path: str, /, **parameters: object) -> Html:
     """Return a link to a view."""
     return tag("a", text, href=address(path, **parameters))
 

@@ -5,7 +5,8 @@ const PICTURE = {width: 160, height: 22};
 
 const SEVERAL_DEVICES = new Set(TASKS?.device).size > 1;
 
-const taskLink = task => make("a", {href: `#task=${encodeURIComponent(TASKS.task[task])}`},
+const taskLink = task => make("a",
+  {href: (DATA.task_links ?? "#task=") + encodeURIComponent(TASKS.task[task])},
   TASKS.name[task]);
 const ratio = (task, name) => known(TASKS.best[task]) ? TASKS[name][task] / TASKS.best[task] : null;
 const operations = value => {

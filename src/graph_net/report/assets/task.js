@@ -92,7 +92,7 @@ function taskFacts(task, detail) {
 /** Fills the view of a task; what was asked for later wins. */
 async function showTask(id) {
   const mine = ++asked, home = section("view"), task = TASKS ? TASKS.task.indexOf(id) : -1;
-  const back = make("p", {}, make("a", {href: TASKS ? "#programs" : "#graphs"}, "← all tasks"));
+  const back = make("p", {}, make("a", {href: DATA.back ?? (TASKS ? "#programs" : "#graphs")}, "← all tasks"));
   if (task < 0) {
     home.replaceChildren(back, make("h1", {}, "No such task"), make("p", {}, id));
     return;
