@@ -86,11 +86,6 @@ class SqlProcess:
         with pa.ipc.open_stream(blob) as reader:
             return Answer(reader.read_all(), bool(tree["more"]), float(tree["seconds"]))
 
-    def warm(self) -> None:
-        """Start the process before it is needed."""
-        with self._lock:
-            self._started()
-
     def close(self) -> None:
         """End the process."""
         with self._lock:
@@ -108,8 +103,8 @@ class SqlProcess:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
         )  # fmt: skip
         begin = {
-            "parent": os.getpid(), "reads": [home, *map(str, self.reads)],
-            "workdir": self._workdir.name, "memory": MEMORY,
+            "reads": [home, *map(str, self.reads)], "workdir": self._workdir.name,
+            "memory": MEMORY,
         }  # fmt: skip
         assert self._child.stdin is not None
         self._child.stdin.write(json.dumps(begin).encode() + b"\n")

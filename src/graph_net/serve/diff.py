@@ -101,13 +101,13 @@ def _compare(first: Node, second: Node, names: Mapping[str, str]) -> str:
     """Return what of two calls of one operator differs; empty if nothing does."""
     said = []
     if first.result != second.result:
-        said.append("another shape or dtype")
+        said.append("of another shape or dtype")
     renamed = second.with_refs(lambda ref: Ref(names.get(ref.name, f"?{ref.name}")))
     mine, other = _arguments(first), _arguments(renamed)
     if _without_refs(mine) != _without_refs(other):
-        said.append("other arguments")
+        said.append("with other arguments")
     elif mine != other:
-        said.append("reads other values")
+        said.append("reading other values")
     return ", ".join(said)
 
 

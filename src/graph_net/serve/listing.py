@@ -122,9 +122,10 @@ def _literal(word: str) -> str:
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def ordered(query: str, asked: TableQuery) -> str:
+def ordered(listing: TableView, query: str, asked: TableQuery) -> str:
     """Return the question with its order: unknown values last, either way."""
-    return f"{query} ORDER BY {quoted(asked.order)} {'DESC' if asked.down else 'ASC'} NULLS LAST"
+    way = "DESC" if asked.down else "ASC"
+    return f"{query} ORDER BY {quoted(asked.order)} {way} NULLS LAST, {quoted(listing.keys[0])}"
 
 
 def known_columns(state: ServedState, listing: TableView) -> list[str]:

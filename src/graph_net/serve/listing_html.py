@@ -36,7 +36,7 @@ def listing_body(state: ServedState, listing: TableView, query: QueryParams) -> 
     count_query = f"SELECT count(*) AS n FROM ({rows_query})"  # noqa: S608
     total = int(ask(state, asked, count_query, parameters).table["n"][0].as_py())
     offset = (asked.page - 1) * PER_PAGE
-    chosen = f"{ordered(rows_query, asked)} LIMIT {PER_PAGE} OFFSET {offset}"
+    chosen = f"{ordered(listing, rows_query, asked)} LIMIT {PER_PAGE} OFFSET {offset}"
     rows = ask(state, asked, chosen, parameters).table.to_pylist()
     return [
         form(listing, asked, known),
@@ -105,7 +105,8 @@ def _filter(known: Sequence[str], column: str, operation: str, value: str) -> Ht
 
 def rows_table(listing: TableView, asked: TableQuery, rows: Sequence[dict[str, Any]]) -> Html:
     """Return the rows; the headings sort."""
-    heads = [_head(listing, asked, name) for name in asked.columns]
+    heads = [_head(listing, asked, name, any(_is_number(row[name]) for row in rows))
+             for name in asked.columns]  # fmt: skip
     if not rows:
         return tag("p", "No row meets this.", class_="note")
     body = [
@@ -120,12 +121,13 @@ def rows_table(listing: TableView, asked: TableQuery, rows: Sequence[dict[str, A
     return tag("div", inside, class_="wide rows")
 
 
-def _head(listing: TableView, asked: TableQuery, name: str) -> Html:
+def _head(listing: TableView, asked: TableQuery, name: str, number: bool) -> Html:
     is_order = name == asked.order
     down = "" if not is_order or asked.down else "1"
     to = asked.address(listing, sort=name, down=down, page="")
     sort = ("descending" if asked.down else "ascending") if is_order else None
-    return tag("th", tag("a", name.replace("_", " "), href=to), scope="col", aria_sort=sort)
+    return tag("th", tag("a", name.replace("_", " "), href=to), scope="col", aria_sort=sort,
+               class_=None if number else "word")  # fmt: skip
 
 
 def pager(listing: TableView, asked: TableQuery, total: int) -> Html:

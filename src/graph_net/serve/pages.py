@@ -29,7 +29,6 @@ from graph_net.serve.errors import NotServed
 from graph_net.serve.markup import tag
 from graph_net.serve.shell import BUNDLES, heading, page, script, style_sheet
 from graph_net.serve.state import ServedState
-from graph_net.store.sql import SqlError
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="none" stroke="#0072b2" '
@@ -49,6 +48,7 @@ VIEWS: dict[str, View] = {
     "/diff": view_diff.diff,
     "/tasks": view_tasks.tasks,
     "/task": view_tasks.task,
+    "/task.json": view_tasks.task_code,
     "/models": view_models.models,
     "/model": view_models.model,
     "/sql": view_tables.sql,
@@ -64,7 +64,7 @@ class Pages:
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.state = ServedState([root.resolve() for root in roots])
-        self.state.holdings()  # a directory that does not exist is said at once
+        self.state.holdings()  # fails at once for a directory that does not exist
         threading.Thread(target=self._warm, daemon=True).start()
 
     def application(self) -> Starlette:
@@ -77,8 +77,8 @@ class Pages:
         self.state.close()
 
     def _warm(self) -> None:
-        with suppress(SqlError):  # said again where a page needs it
-            self.state.own.warm()
+        with suppress(ValueError):  # raised again where a page needs it
+            self.state.ask("SELECT count(*) FROM graphs")
 
     def _answer(self, view: View) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from graph_net.isolate import Needs, Sandbox, confine
 from graph_net.isolate.limits import address_space, lower
 from graph_net.isolate.messages import encode
-from graph_net.isolate.privileges import die_with_parent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 MEMORY = "1GiB"
 """Of DuckDB's own count; the address space is what holds."""
 BATCH = 1_000
+ALARM = 10
+"""Seconds beyond its time after which a question ends its process, should the server be gone."""
 TICK = 0.05
 """Seconds between two interrupts of a question that is over its time."""
 
@@ -40,7 +41,6 @@ TICK = 0.05
 def main() -> None:
     """Confine this process, then answer questions from standard input until it ends."""
     begin = json.loads(sys.stdin.buffer.readline())
-    die_with_parent(begin["parent"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     reads = tuple(map(Path, begin["reads"]))
     confine(Sandbox(Path(begin["workdir"]), Needs(reads=reads)))
@@ -52,8 +52,11 @@ def main() -> None:
     lower(resource.RLIMIT_AS, address_space() + begin["memory"])
     tables = TableSet()
     _write(answers, encode({"ready": True}))
-    for line in sys.stdin.buffer:
-        _write(answers, _answer(tables, json.loads(line)))
+    for line in sys.stdin.buffer:  # ends with the server, however that ends
+        question = json.loads(line)
+        signal.alarm(int(question["seconds"]) + ALARM)
+        _write(answers, _answer(tables, question))
+        signal.alarm(0)
 
 
 def _answer(tables: TableSet, question: dict[str, Any]) -> bytes:

@@ -29,22 +29,32 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """The last few values, each made once, whoever asks."""
+    """The last few values, each made once, whoever asks; others do not wait for it."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._held: OrderedDict[Hashable, Value] = OrderedDict()
-        self._lock = threading.RLock()
+        self._making: dict[Hashable, threading.Lock] = {}
+        self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the value of a key; make it if it was not made lately."""
         with self._lock:
-            if key not in self._held:
-                self._held[key] = make()
-            self._held.move_to_end(key)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
-            return self._held[key]
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._lock:
+                if key in self._held:
+                    return self._held[key]
+            value = make()
+            with self._lock:
+                self._held[key] = value
+                self._making.pop(key, None)
+                while len(self._held) > self._most:
+                    self._held.popitem(last=False)
+            return value
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,12 @@ class ServedState:
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Return the rows of a question of these pages."""
         return list(self.ask(query, parameters).table.to_pylist())
+
+    def counted(self, kind: HeldKind, query: str) -> list[dict[str, Any]]:
+        """Return the rows of a question, as long as what it is about does not change."""
+        state = tuple((held.path, held.signature) for held in self.holdings().of(kind))
+        found: list[dict[str, Any]] = self.made.get((query, state), lambda: self.rows(query))
+        return found
 
     def held(self, name: str, kind: HeldKind) -> Held:
         """Return a pack, run or model by name."""

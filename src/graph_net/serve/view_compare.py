@@ -9,15 +9,18 @@ from starlette.responses import HTMLResponse, Response
 
 from graph_net.compare import Change, Comparison, Row, compare
 from graph_net.printable import count_phrase
+from graph_net.report.page_data import data_of
+from graph_net.report.page_failures import clusters_of
 from graph_net.report.page_rows import PageEntry
 from graph_net.report.page_scores import scores_of
+from graph_net.score import Parameters
 from graph_net.serve.commands import command, copied
 from graph_net.serve.holdings import Held, HeldKind
 from graph_net.serve.listing_html import broken
 from graph_net.serve.markup import Child, Html, address, link, table, tag
 from graph_net.serve.shell import crumbs, data, heading, page
 from graph_net.serve.state import ServedState
-from graph_net.serve.view_run import GRAPH_LINKS, parameters_of
+from graph_net.serve.view_run import GRAPH_LINKS
 
 SHOWN = 300
 WORDS = {change.word.replace(" ", "-"): change for change in Change}
@@ -35,7 +38,7 @@ def compare_runs(state: ServedState, request: Request) -> Response:
         copied(command("compare", str(first.path), str(second.path))),
         _counts(found, first, second, query.get("change", "")),
         _rows(found, query.get("change", "")),
-        *_curves(state, request, first, second),
+        *_curves(state, first, second),
     ]
     title = f"{first.name} → {second.name}"
     return HTMLResponse(page(title, "/runs", *body, program="run"))
@@ -89,11 +92,9 @@ def _times(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}×"
 
 
-def _curves(state: ServedState, request: Request, first: Held, second: Held) -> list[Html]:
+def _curves(state: ServedState, first: Held, second: Held) -> list[Html]:
     """Return the curves of both, each compiler with the letter of its run."""
-    from graph_net.report.page_data import data_of
-
-    parameters = parameters_of(request)
+    parameters = Parameters()
     entries = [
         _named(entry, side)
         for side, held in (("A", first), ("B", second))
@@ -102,15 +103,9 @@ def _curves(state: ServedState, request: Request, first: Held, second: Held) -> 
     scores = scores_of(entries, parameters)
     groups = [tag("section", tag("h2", text), id=name)
               for name, text in (("curves", "Curves"), ("speedups", "Speedups"))]  # fmt: skip
-    numbers = data_of(entries, scores, _clusters(entries), [], parameters)
+    numbers = data_of(entries, scores, clusters_of(entries), [], parameters)
     return [*groups, data("data", numbers | {"links": GRAPH_LINKS})]
 
 
 def _named(entry: PageEntry, side: str) -> PageEntry:
     return replace(entry, config=replace(entry.config, name=f"{side}: {entry.config.name}"))
-
-
-def _clusters(entries: list[PageEntry]) -> dict[object, object]:
-    from graph_net.report.page_failures import clusters_of
-
-    return dict(clusters_of(entries))

@@ -81,7 +81,7 @@ def _facts(first: GraphPlace, second: GraphPlace) -> Html:
         other = second.row.get(name)
         if value != other and name not in ("name", "operators"):
             rows.append([name.replace("_", " "), _text(value), _text(other)])
-    body = table(["", "first", "second"], rows, "pairs") if rows else tag("p", "Nothing.")
+    body = table(["", "first", "second"], rows, "left") if rows else tag("p", "Nothing.")
     return tag("section", tag("h2", "Facts that differ"), body)
 
 

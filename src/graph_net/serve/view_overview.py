@@ -29,11 +29,11 @@ def overview(state: ServedState, request: Request) -> Response:
     body: list[Child] = [heading("Overview", "Everything is a measurement of a graph, under a "
                                  "configuration, on a device.")]  # fmt: skip
     holdings = state.holdings()
-    if packs := holdings.of(HeldKind.PACK) and state.rows(_PACKS):
+    if packs := holdings.of(HeldKind.PACK) and state.counted(HeldKind.PACK, _PACKS):
         body += [tag("h2", "Packs of graphs"), _packs(packs)]
     if holdings.of(HeldKind.RECORDS):
         body += [tag("h2", "Runs"), runs_table(state, _runs(state))]
-    if programs := holdings.of(HeldKind.PROGRAMS) and state.rows(_PROGRAMS):
+    if programs := holdings.of(HeldKind.PROGRAMS) and state.counted(HeldKind.PROGRAMS, _PROGRAMS):
         body += [tag("h2", "Programs"), _programs(programs)]
     if models := holdings.of(HeldKind.MODEL):
         links = [tag("li", link(held.name, "/model", name=held.name)) for held in models]
@@ -63,7 +63,7 @@ def _programs(rows: list[dict[str, Any]]) -> Html:
 
 
 def _runs(state: ServedState) -> list[dict[str, Any]]:
-    rows = state.rows(_RUNS)
+    rows = state.counted(HeldKind.RECORDS, _RUNS)
     known = {row["run"] for row in rows}
     empty = [held for held in state.holdings().of(HeldKind.RECORDS) if held.name not in known]
     blank: dict[str, Any] = dict.fromkeys(rows[0] if rows else (), None)
@@ -80,7 +80,7 @@ def runs_table(state: ServedState, rows: list[dict[str, Any]]) -> Html:
         going = tag("b", " running", class_="running") if is_running(paths[name]) else None
         chosen: list[Child] = [
             tag("label", tag("input", type="radio", name=side, value=name, required=True,
-                             checked=place == number), f" {side.upper()}")  # fmt: skip
+                             checked=place == 1 - number), f" {side.upper()}")  # fmt: skip
             for number, side in enumerate("ab")
         ]
         when = " – ".join(dict.fromkeys((row.get(key) or "")[:16].replace("T", " ")

@@ -68,13 +68,13 @@ TABLES = {
     "graphs": TableView(
         "graphs", "graph",
         ("name", "pack", "library", "category", "level", "nodes", "parameters", "dtypes"),
-        ("name", "model", "library"), ("id", "pack", "name", "structure"), "name", _graph_cell,
+        ("name", "model", "library"), ("name", "id", "pack", "structure"), "pack", _graph_cell,
     ),
     "records": TableView(
         "records", "record",
         ("graph", "compiler", "run", "speedup", "speedup_low", "speedup_high", "verdict", "symptom",
          "t", "cold_seconds"),
-        ("graph", "compiler", "message"), ("graph_id", "run", "graph"), "graph", _record_cell,
+        ("graph", "compiler", "message"), ("graph", "graph_id", "run"), "graph", _record_cell,
     ),
     "programs": TableView(
         "programs", "program",
@@ -88,12 +88,23 @@ def listing(state: ServedState, request: Request) -> Response:
     """Return the page of a table."""
     view = TABLES[request.url.path.strip("/")]
     title = view.table.capitalize()
-    body: list[Child] = [heading(title)]
+    body: list[Child] = [heading(title), _chips(state, view)]
     try:
         body += listing_body(state, view, request.query_params)
     except SqlError as error:
         return HTMLResponse(_refused(view, str(error), known_columns(state, view)), 400)
     return HTMLResponse(page(title, view.path if view.table != "programs" else "/tasks", *body))
+
+
+def _chips(state: ServedState, view: TableView) -> Html | None:
+    """Return links to the rows of each pack or run."""
+    column, kind = SOURCES[view.table]
+    held = state.holdings().of(kind)
+    links = [
+        tag("a", one.name, href=address(view.path, col=column, op="=", val=one.name), class_="chip")
+        for one in held[:20]
+    ]
+    return tag("nav", links, class_="chips", aria_label=f"Each {column}") if len(held) > 1 else None
 
 
 def _refused(view: TableView, why: str, known: list[str]) -> str:
@@ -113,7 +124,7 @@ def download(state: ServedState, request: Request) -> Response:
     known = known_columns(state, view)
     asked = TableQuery.of(request.query_params, view, known)
     query, parameters = select(view, asked, known)
-    return _file(ask(state, asked, ordered(query, asked), parameters), name, kind)
+    return _file(ask(state, asked, ordered(view, query, asked), parameters), name, kind)
 
 
 def _file(answer: Answer, name: str, kind: str) -> Response:
@@ -127,7 +138,7 @@ def sql(state: ServedState, request: Request) -> Response:
     """Return the page of a question in SQL, with its answer."""
     query = request.query_params.get("q", "").strip()
     body: list[Child] = [
-        heading("SQL", "One SELECT in ", tag("a", "DuckDB's SQL", title="duckdb.org"), " over ",
+        heading("SQL", "One SELECT in DuckDB's SQL over ",
                 [[tag("code", name), ", "] for name in SOURCES][:-1], " and ", tag("code", "tasks"),
                 f": at most {SHOWN.rows:,} rows and {SHOWN.seconds:g} s."),
         _form(query),

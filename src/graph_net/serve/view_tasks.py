@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from graph_net.printable import count_phrase
 from graph_net.report.page_data import data_of
-from graph_net.report.page_programs import programs_data, read_programs
+from graph_net.report.page_programs import programs_data, read_programs, read_task
 from graph_net.report.page_scores import scores_of
 from graph_net.score import Parameters
 from graph_net.serve.commands import command, copied
@@ -54,22 +54,34 @@ def _empty() -> dict[str, Any]:
 
 
 def task(state: ServedState, request: Request) -> Response:
-    """Return the page of one task."""
+    """Return the page of one task; its code comes later, since a compiler writes it."""
+    query = request.query_params
+    held = state.held(query.get("run", ""), HeldKind.PROGRAMS)
+    found = read_task(held.path, query.get("id", ""), code=False)
+    summary = found.tasks[0].summary
+    back = address("/tasks", run=held.name)
+    listed = address(
+        "/programs", col=["run", "task"], op=["=", "="], val=[held.name, summary.task]
+    )
+    body: list[Child] = [
+        tag("article", id="view", data_task=summary.task, data_run=held.name),
+        tag("p", "The programs as code are being written …", id="writing", class_="note",
+            role="status"),
+        tag("section", tag("h2", "Programs"),
+            tag("p", tag("a", "Every program of this task", href=listed),
+                ", to filter, sort and download."),
+            copied(command("programs", "show", summary.task, "--records", str(held.path)))),
+        data("data", _empty() | {"programs": programs_data(found), "back": back}),
+        Html(f'<script type="text/plain" id="tasks">{found.details[0]}</script>'),  # base64
+    ]  # fmt: skip
+    return HTMLResponse(page(summary.name, "/tasks", *body, program="task"))
+
+
+def task_code(state: ServedState, request: Request) -> Response:
+    """Return the details of a task with its programs as code."""
     query = request.query_params
     held = state.held(query.get("run", ""), HeldKind.PROGRAMS)
     wanted = query.get("id", "")
     key = ("task", held.path, held.signature, wanted)
     found: Any = state.made.get(key, lambda: read_in_process(held.path, wanted))
-    (name,), (task_id,) = found["programs"]["name"], found["programs"]["task"]
-    back = address("/tasks", run=held.name)
-    listed = address("/programs", col=["run", "task"], op=["=", "="], val=[held.name, task_id])
-    body: list[Child] = [
-        tag("article", id="view", data_task=task_id),
-        tag("section", tag("h2", "Programs"),
-            tag("p", tag("a", "Every program of this task", href=listed),
-                ", to filter, sort and download."),
-            copied(command("programs", "show", task_id, "--records", str(held.path)))),
-        data("data", _empty() | {"programs": found["programs"], "back": back}),
-        Html(f'<script type="text/plain" id="tasks">{chr(10).join(found["details"])}</script>'),
-    ]  # fmt: skip
-    return HTMLResponse(page(name, "/tasks", *body, program="task"))
+    return JSONResponse(found["details"])

@@ -67,8 +67,10 @@ function canvasOf({id = "drawing", onopen, onclose = null, onnode = null}) {
   /** The beginning of the graph, at a size that can be read. */
   function begin() {
     const needed = Math.max(bounds.width, bounds.height / aspect(), 700);
-    if (needed <= 2300) { whole(); return; }
-    view = {x: bounds.x, y: bounds.y, width: 1600, height: 1600 * aspect()};
+    const most = Math.max(760, 1.9 * (svg.clientWidth || 900));
+    if (needed <= most) { whole(); return; }
+    const width = Math.min(1600, most);
+    view = {x: bounds.x, y: bounds.y, width, height: width * aspect()};
   }
   function whole() {
     const width = Math.max(bounds.width, bounds.height / aspect(), 700);

@@ -100,7 +100,7 @@ async function showTask(id) {
   const detail = task < TASKS.detailed ? await unpack("tasks", task) : null;
   if (mine !== asked) return;
   const parts = [back, make("h1", {}, TASKS.name[task]), make("p", {class: "note"}, id)];
-  if (detail && detail.costs[0] < detail.costs.at(-1)) parts.push(timesChart(detail.costs, task));
+  if (detail && detail.costs[0] < detail.costs.at(-1)) parts.push(make("div", {class: "drawn"}, timesChart(detail.costs, task)));
   else if (!detail && TASKS.heights[task]) parts.push(small(task));
   if (detail && detail.costs.length < TASKS.programs[task] - TASKS.failed[task]) {
     parts.push(make("p", {class: "note"}, `Drawn are ${detail.costs.length} of `
