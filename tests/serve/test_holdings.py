@@ -19,7 +19,8 @@ def test_packs_runs_programs_and_models_are_found(folder: Path) -> None:
 
 def test_one_directory_may_be_named(folder: Path) -> None:
     (held,) = find_holdings([folder / "old", folder / "old"]).items
-    assert (held.name, held.kinds) == ("old", {HeldKind.RECORDS})
+    assert held.name == "old"
+    assert held.kinds == {HeldKind.RECORDS}
 
 
 def test_links_are_not_followed(tmp_path: Path, folder: Path) -> None:

@@ -28,7 +28,6 @@ def addresses(folder: Path) -> list[tuple[str, dict[str, str]]]:
     return [
         ("/", {}), ("/graphs", {}), ("/runs", {}), ("/records", {}), ("/programs", {}),
         ("/tasks", {"run": tuned}), ("/task", {"run": tuned, "id": "matmul"}),
-        ("/task", {"run": tuned, "id": EVIL}) if False else ("/tasks", {}),
         ("/models", {}), ("/model", {"name": model}), ("/sql", {}), ("/sql", {"q": "FROM graphs"}),
         ("/sql", {"q": "FROM records"}), ("/sql", {"q": "SELECT 1 AS x, 2 AS x"}),
         ("/run", {"name": old}), ("/run", {"name": new}), ("/compare", {"a": old, "b": new}),
@@ -59,7 +58,8 @@ def test_every_page_shows_hostile_names_as_text(reader: httpx.Client, folder: Pa
     [("/graph?id=nothing", 404), ("/run?name=nothing", 404), ("/model?name=x", 404),
      ("/task?run=x&id=y", 404), ("/nothing", 404), ("/graphs.exe", 404), ("/assets/../x", 404),
      ("/graph?id=deep&at=9999", 404), ("/graph?id=deep&at=-1", 400), ("/graph?id=deep&open=x", 400),
-     ("/sql?q=DROP+VIEW+graphs", 400), ("/graphs?where=nonsense(", 400), ("/node.json?id=deep&node=x", 400),
+     ("/sql?q=DROP+VIEW+graphs", 400), ("/graphs?where=nonsense(", 400),
+     ("/node.json?id=deep&node=x", 400),
      ("/run?name={old}&p=x", 400), ("/assets/none.js", 404)],
 )  # fmt: skip
 def test_what_cannot_be_shown_is_said(
@@ -86,7 +86,7 @@ def test_graphs_are_filtered_by_any_column_and_by_sql(reader: httpx.Client) -> N
 
 def test_a_table_goes_on_and_is_sorted(reader: httpx.Client) -> None:
     page = reader.get("/graphs", params={"sort": "nodes", "down": "1"}).text
-    assert page.index(">deep<") < page.index(">small<wbr>" if ">small<wbr>" in page else ">small59<")
+    assert page.index(">deep<") < page.index(">other<") < page.index(">small59<")
     assert "page 1 of 2" in page
     assert 'rel="next"' in page
     second = reader.get("/graphs", params={"page": "2"}).text

@@ -1,4 +1,4 @@
-"""Any graph is drawn: every call in one box, no box over another, few boxes until they are opened."""
+"""Any graph is drawn: every call in one box, no box over another, few until they are opened."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from graph_net.serve.picture import BOX, MOST_OPEN, GraphPictures, parse_open
 from graph_net.serve.regions import MOST, RegionKind, Wiring, children
 from serve.drawn_graphs import LAYER, chain, layers
 
-MANY = [f"torch.{name}" for name in (
-    "relu tanh sigmoid abs exp neg sin cos sqrt floor ceil round erf log1p sign square".split())]  # fmt: skip
+NAMES = "relu tanh sigmoid abs exp neg sin cos sqrt floor ceil round erf log1p sign square"
+MANY = [f"torch.{name}" for name in NAMES.split()]
 
 
 def unlike(count: int) -> Graph:
@@ -30,7 +30,9 @@ def chains(draw: st.DrawFn) -> Graph:
     operators = draw(st.lists(st.sampled_from(MANY[:5]), min_size=1, max_size=120))
     repeated = operators * draw(st.integers(1, 6))
     numbers = st.tuples(st.integers(0, len(repeated) - 1), st.integers(1, len(repeated)))
-    skips = [(a, b) for a, b in draw(st.lists(numbers, max_size=6)) if a < b - 1 and b < len(repeated)]
+    skips = [
+        (a, b) for a, b in draw(st.lists(numbers, max_size=6)) if a < b - 1 and b < len(repeated)
+    ]
     return chain(repeated, skips)
 
 
@@ -44,7 +46,9 @@ def overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def open_everything(pictures: GraphPictures, most: int = 60) -> tuple[dict[str, Any], dict[str, int]]:
+def open_everything(
+    pictures: GraphPictures, most: int = 60
+) -> tuple[dict[str, Any], dict[str, int]]:
     opened: dict[str, int] = {}
     picture = pictures.picture(opened)
     for _ in range(most):
@@ -143,7 +147,9 @@ def test_results_and_differences_are_marked() -> None:
     assert any(box["below"] == "1 differ" for box in folded["boxes"])
 
 
-@pytest.mark.parametrize("text", ["x", "1", "1-", "-", "1-2-3", "1-2x", "1-2xx", "a-b", "²-3", "1-2,<b>"])
+@pytest.mark.parametrize(
+    "text", ["x", "1", "1-", "-", "1-2-3", "1-2x", "1-2xx", "a-b", "²-3", "1-2,<b>"]
+)
 def test_a_damaged_address_is_refused(text: str) -> None:
     if text == "1-2x":
         assert parse_open(text) == {"1-2": 1}
@@ -154,7 +160,9 @@ def test_a_damaged_address_is_refused(text: str) -> None:
 
 def test_regions_that_are_not_there_are_passed_over() -> None:
     pictures = GraphPictures(layers(60))
-    assert pictures.picture(parse_open("5-9,0-99999999x7"))["boxes"] == pictures.picture({})["boxes"]
+    assert (
+        pictures.picture(parse_open("5-9,0-99999999x7"))["boxes"] == pictures.picture({})["boxes"]
+    )
     with pytest.raises(ServeError, match="too many"):
         parse_open(",".join(f"{n}-{n + 1}" for n in range(MOST_OPEN + 1)))
     with pytest.raises(NotServed, match="no node 240"):

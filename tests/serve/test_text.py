@@ -49,7 +49,9 @@ def test_a_text_stays_a_text(text: str) -> None:
 
 @given(st.text(min_size=1))
 def test_an_address_keeps_what_it_names(text: str) -> None:
-    found = Elements(tag("a", "x", href=address("/graph", id=text.encode("utf-8", "replace").decode())))
+    found = Elements(
+        tag("a", "x", href=address("/graph", id=text.encode("utf-8", "replace").decode()))
+    )
     assert found.values[0] is not None
     assert found.values[0].startswith("/graph?id=")
 
@@ -57,7 +59,9 @@ def test_an_address_keeps_what_it_names(text: str) -> None:
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_command_is_words_or_nothing(text: str) -> None:
     line = command("repro", text)
-    assert line == "" if not text.isprintable() else shlex.split(line) == ["graph-net", "repro", text]
+    assert (
+        line == "" if not text.isprintable() else shlex.split(line) == ["graph-net", "repro", text]
+    )
 
 
 @pytest.mark.parametrize("text", ["a\nrm -rf x", "a\x1b[201~rm", "a\x03", "a\rb", "a\u202eb"])
@@ -90,7 +94,8 @@ def test_parquet_is_the_table_itself() -> None:
 
 
 def test_a_card_is_headings_tables_and_text() -> None:
-    card = f"# A model\n\nSee `x < y` {EVIL}\n\n    graph-net learn\n\n| a | b |\n|---|---|\n| 1 | {EVIL} |\n- one"
+    table = f"| a | b |\n|---|---|\n| 1 | {EVIL} |"
+    card = f"# A model\n\nSee `x < y` {EVIL}\n\n    graph-net learn\n\n{table}\n- one"
     found = Elements(to_html(card))
     assert "script" not in found.tags
     assert "img" not in found.tags

@@ -19,9 +19,7 @@ def serve_pages(
             "shipped corpus and build/ if none is named.",
         ),
     ] = None,
-    port: Annotated[
-        int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)
-    ] = 0,
+    port: Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = False,

@@ -14,8 +14,9 @@ from typing import Any
 STYLE = "report.css"
 # In the order they are needed; joined into one function, so that no name leaks.
 PROGRAM = (
-    "dom.js", "base.js", "chart.js", "scores.js", "curves.js", "violin.js", "control.js", "table.js",
-    "paint.js", "layout.js", "drawing.js", "view.js", "programs.js", "task.js", "start.js",
+    "dom.js", "base.js", "chart.js", "scores.js", "curves.js", "violin.js", "control.js",
+    "table.js", "paint.js", "layout.js", "drawing.js", "view.js", "programs.js", "task.js",
+    "start.js",
 )  # fmt: skip
 DIGITS = 5
 

@@ -11,7 +11,9 @@ from graph_net.graph.repeats import Copy, find_repeats
 from graph_net.graph.spec import Result
 from graph_net.graph.values import refs
 
-_HEAVY = re.compile(r"conv|linear|matmul|\bmm\b|bmm|addmm|einsum|attention|embedding|lstm|gru", re.I)
+_HEAVY = re.compile(
+    r"conv|linear|matmul|\bmm\b|bmm|addmm|einsum|attention|embedding|lstm|gru", re.I
+)
 _LIGHT = re.compile(
     r"view|reshape|permute|transpose|squeeze|expand|flatten|getitem|contiguous|size|slice|chunk"
     r"|split|unbind|clone|dropout|detach|\bto\b|getattr",

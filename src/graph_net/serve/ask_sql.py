@@ -146,7 +146,9 @@ class SqlProcess:
 
 
 def _too_long(limits: SqlLimits) -> str:
-    return f"the question takes more than {limits.seconds:g} s; ask for less, or use graph-net query"
+    return (
+        f"the question takes more than {limits.seconds:g} s; ask for less, or use graph-net query"
+    )
 
 
 def _reason(error: Exception, limits: SqlLimits) -> str:

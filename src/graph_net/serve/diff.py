@@ -86,9 +86,7 @@ class GraphDiff:
 
 def _names(diff: GraphDiff) -> Mapping[str, str]:
     """Return what the second graph's values are called in the first."""
-    names = {
-        diff.second.nodes[y].name: diff.first.nodes[x].name for x, y in diff.pairs
-    }
+    names = {diff.second.nodes[y].name: diff.first.nodes[x].name for x, y in diff.pairs}
     mine = {entry.name for entry in diff.first.inputs}
     spare = [entry.name for entry in diff.first.inputs]
     for place, entry in enumerate(diff.second.inputs):

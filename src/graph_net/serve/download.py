@@ -46,7 +46,9 @@ def _column(column: pa.ChunkedArray) -> Any:
         return column
     return pc.if_else(
         pc.match_substring_regex(column, FORMULA),
-        pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type)),
+        pc.binary_join_element_wise(
+            pa.scalar("'", column.type), column, pa.scalar("", column.type)
+        ),
         column,
     )
 

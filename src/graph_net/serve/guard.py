@@ -118,7 +118,7 @@ class Guard:
         return None
 
     def _knows(self, headers: _Headers) -> bool:
-        jar = SimpleCookie[str]()
+        jar = SimpleCookie()
         try:
             jar.load(headers.one("cookie"))
         except CookieError:
@@ -138,7 +138,9 @@ class Guard:
 
 class _Headers:
     def __init__(self, scope: Scope) -> None:
-        self._pairs = [(k.decode("latin-1").lower(), v.decode("latin-1")) for k, v in scope["headers"]]
+        self._pairs = [
+            (k.decode("latin-1").lower(), v.decode("latin-1")) for k, v in scope["headers"]
+        ]
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self._pairs if key == name]
@@ -158,7 +160,9 @@ def _is_loopback(client: Any) -> bool:
 
 def _navigates(headers: _Headers) -> bool:
     """Return whether a browser says that its user follows a link in a window of its own."""
-    return headers.one("sec-fetch-mode") == "navigate" and headers.one("sec-fetch-dest") == "document"
+    return (
+        headers.one("sec-fetch-mode") == "navigate" and headers.one("sec-fetch-dest") == "document"
+    )
 
 
 def _pairs(scope: Scope) -> list[tuple[str, str]]:

@@ -43,7 +43,9 @@ def listing_body(state: ServedState, listing: TableView, query: QueryParams) -> 
         tag(
             "div",
             tag("span", count_phrase(total, listing.noun), role="status", id="found"),
-            downloads(asked.address(listing, ".csv", page=""), asked.address(listing, ".parquet", page="")),
+            downloads(
+                asked.address(listing, ".csv", page=""), asked.address(listing, ".parquet", page="")
+            ),
             class_="controls",
         ),
         rows_table(listing, asked, rows),
@@ -62,8 +64,12 @@ def form(listing: TableView, asked: TableQuery, known: Sequence[str]) -> Html:
     triples = [*asked.filters, ("", "contains", "")]
     filters = [_filter(known, *triple) for triple in triples]
     choose = [
-        tag("label", tag("input", type="checkbox", name="show", value=name,
-                         checked=name in asked.columns), " ", name)  # fmt: skip
+        tag(
+            "label",
+            tag("input", type="checkbox", name="show", value=name, checked=name in asked.columns),
+            " ",
+            name,
+        )
         for name in known
     ]
     opened = bool(asked.filters or asked.where)

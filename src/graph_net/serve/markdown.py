@@ -44,7 +44,9 @@ def _kind(line: str) -> str:
 
 def _table(lines: list[str]) -> Html:
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    head, *body = [row for row in rows if not all(set(cell) <= {"-", ":"} for cell in row) or not any(row)]
+    head, *body = [
+        row for row in rows if not all(set(cell) <= {"-", ":"} for cell in row) or not any(row)
+    ]
     wide = max(len(row) for row in [head, *body])
     cells = [[_inline(cell) for cell in [*row, *[""] * (wide - len(row))]] for row in body]
     names: list[Child] = [*head, *[""] * (wide - len(head))]

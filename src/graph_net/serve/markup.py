@@ -18,7 +18,7 @@ class Html(str):
     __slots__ = ()
 
 
-Child: TypeAlias = "Html | str | int | float | None | Iterable[Child]"
+Child: TypeAlias = "Html | str | int | float | Iterable[Child] | None"
 Attribute: TypeAlias = str | int | bool | None
 
 

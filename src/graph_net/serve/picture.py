@@ -266,7 +266,9 @@ class GraphPictures:
             "about": f"Nodes {region.start} to {region.stop - 1}: {listed}\nClick to open",
         }  # fmt: skip
         returned = any(region.start <= node < region.stop for node in self._returned)
-        return box | ({"mark": "changed"} if differ else {}) | ({"result": True} if returned else {})
+        return (
+            box | ({"mark": "changed"} if differ else {}) | ({"result": True} if returned else {})
+        )
 
     def _node(self, number: int) -> dict[str, Any]:
         node = self.graph.nodes[number]

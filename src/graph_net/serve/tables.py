@@ -32,8 +32,7 @@ Place = tuple[str, str]
 def places(holdings: Holdings) -> dict[str, list[Place]]:
     """Return where each table is, for another process."""
     return {
-        table: [_place(held) for held in holdings.of(kind)]
-        for table, (_, kind) in SOURCES.items()
+        table: [_place(held) for held in holdings.of(kind)] for table, (_, kind) in SOURCES.items()
     }
 
 

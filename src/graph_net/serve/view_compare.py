@@ -72,9 +72,10 @@ def _rows(found: Comparison, chosen: str) -> Html:
     rows = found.rows(order[:SHOWN])
     names = ["graph", "compiler", "change", "B / A", "interval", "A", "B", "why"]
     note = (
-        tag("p", f"The first {SHOWN} of {len(order):,}; graph-net compare lists all.", class_="note")
-        if len(order) > SHOWN else None
-    )  # fmt: skip
+        tag("p", f"The first {SHOWN} of {len(order):,}; graph-net compare has all.", class_="note")
+        if len(order) > SHOWN
+        else None
+    )
     return tag("div", table(names, map(_cells, rows), "changes"), note)
 
 

@@ -23,7 +23,8 @@ from graph_net.serve.picture import GraphPictures, parse_open
 from graph_net.serve.shell import crumbs, data, heading, page
 from graph_net.serve.state import GraphPlace, ServedState
 
-ALIKE = 40
+_ALIKE = """SELECT pack, name, id, nodes, tensor_bytes FROM graphs
+    WHERE structure = ? AND NOT (name = ? AND pack = ?) ORDER BY name LIMIT 40"""
 NOTE = (
     "Blocks are folded: click one to open it, click its frame to fold it again, click a call for "
     "its arguments. Drag to move, wheel to scale; on the drawing, Tab and Enter do the same. "
@@ -102,7 +103,8 @@ def picture(state: ServedState, request: Request) -> Response:
         other = state.find_graph(query["other"], query.get("other_pack", ""))
         first = query.get("side", "0") == "0"
         pair = (place, other) if first else (other, place)
-        pictures = marked(state, *pair)[0 if first else 1]
+        one, two, _ = marked(state, *pair)
+        pictures = one if first else two
     return JSONResponse(picture_of(pictures, query.get("open", ""), query.get("at", "")))
 
 
@@ -152,11 +154,7 @@ def _listed(values: list[Any]) -> Child:
 
 def _alike(state: ServedState, place: GraphPlace) -> Html:
     """Return graphs with the same structure, each with a link to what differs."""
-    rows = state.rows(
-        "SELECT pack, name, id, nodes, tensor_bytes FROM graphs WHERE structure = ? "
-        f"AND NOT (name = ? AND pack = ?) ORDER BY name LIMIT {ALIKE}",
-        [place.row["structure"], place.name, place.pack.name],
-    )
+    rows = state.rows(_ALIKE, [place.row["structure"], place.name, place.pack.name])
     form = tag(
         "form", tag("input", type="hidden", name="a", value=place.id),
         tag("input", type="hidden", name="pa", value=place.pack.name),
@@ -200,6 +198,6 @@ def _commands(place: GraphPlace, entries: list[PageEntry]) -> Html:
     lines = graph_commands(str(place.pack.path), place.id, (), device)
     lines += graph_commands(str(place.pack.path), place.id, compilers, device) if compilers else []
     return tag("section", tag("h2", "Commands"),
-               tag("p", "Look at it, show what is wrong with it in one script, or find the smallest "
-                   "subgraph that still shows it.", class_="note"),
+               tag("p", "Look at it, show what is wrong with it in one script, or find the "
+                   "smallest subgraph that still shows it.", class_="note"),
                [copied(line) for line in lines], id="commands")  # fmt: skip

@@ -59,7 +59,11 @@ def _facts(header: ModelHeader) -> Html:
         settings = json.loads(header.settings)
     except (ValueError, RecursionError):
         settings = {}
-    words = [f"{key} = {value}" for key, value in settings.items()] if isinstance(settings, dict) else []
+    words = (
+        [f"{key} = {value}" for key, value in settings.items()]
+        if isinstance(settings, dict)
+        else []
+    )
     domain = header.domain
     return facts([
         ("settings", ", ".join(words)), ("seed", str(header.seed)),
@@ -69,7 +73,7 @@ def _facts(header: ModelHeader) -> Html:
 
 
 def _note(held: Held) -> list[Child]:
-    """Return the command that evaluates it; the one that a file names itself is shown, not copied."""
+    """Return the command that evaluates it; one that a file names itself is never offered."""
     note = read_note(held.path)
     return [] if note is None else [copied(command("evaluate", str(held.path), note.data))]
 

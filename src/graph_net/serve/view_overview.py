@@ -78,11 +78,7 @@ def runs_table(state: ServedState, rows: list[dict[str, Any]]) -> Html:
     for place, row in enumerate(rows):
         name = row["run"]
         going = tag("b", " running", class_="running") if is_running(paths[name]) else None
-        chosen: list[Child] = [
-            tag("label", tag("input", type="radio", name=side, value=name, required=True,
-                             checked=place == 1 - number), f" {side.upper()}")  # fmt: skip
-            for number, side in enumerate("ab")
-        ]
+        chosen = [_choice(side, name, place == 1 - number) for number, side in enumerate("ab")]
         when = " – ".join(dict.fromkeys((row.get(key) or "")[:16].replace("T", " ")
                                         for key in ("first", "last")))  # fmt: skip
         cells.append([
@@ -98,6 +94,11 @@ def runs_table(state: ServedState, rows: list[dict[str, Any]]) -> Html:
     button = tag("button", "Compare A with B", class_="plain")
     return tag("form", listed, tag("div", button, class_="controls"), method="get",
                action="/compare")  # fmt: skip
+
+
+def _choice(side: str, name: str, chosen: bool) -> Html:
+    box = tag("input", type="radio", name=side, value=name, required=True, checked=chosen)
+    return tag("label", box, f" {side.upper()}")
 
 
 def runs(state: ServedState, request: Request) -> Response:

@@ -30,10 +30,10 @@ def parameters_of(request: Request) -> Parameters:
     """Return the parameters of scores that an address names."""
     query = request.query_params
     try:
-        numbers = [float(query.get(name, usual)) for name, usual in (("p", "0"), ("b", "0.1"))]
+        p, b = float(query.get("p", "0")), float(query.get("b", "0.1"))
     except ValueError as error:
         raise ServeError("p and b are numbers") from error
-    return Parameters(*numbers, find_interpretation(query.get("interpretation", "default")))
+    return Parameters(p, b, find_interpretation(query.get("interpretation", "default")))
 
 
 def run(state: ServedState, request: Request) -> Response:

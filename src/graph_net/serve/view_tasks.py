@@ -60,9 +60,7 @@ def task(state: ServedState, request: Request) -> Response:
     found = read_task(held.path, query.get("id", ""), code=False)
     summary = found.tasks[0].summary
     back = address("/tasks", run=held.name)
-    listed = address(
-        "/programs", col=["run", "task"], op=["=", "="], val=[held.name, summary.task]
-    )
+    listed = address("/programs", col=["run", "task"], op=["=", "="], val=[held.name, summary.task])
     body: list[Child] = [
         tag("article", id="view", data_task=summary.task, data_run=held.name),
         tag("p", "The programs as code are being written …", id="writing", class_="note",
