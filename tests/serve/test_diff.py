@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_net.serve.align import MOST_EDITS, align
-from graph_net.serve.diff import Difference, GraphDiff, describe
+from graph_net.serve.diff import CallDifference, GraphDiff, describe
 from serve.drawn_graphs import LAYER, chain, layers
 
 words = st.lists(st.sampled_from("abcd"), max_size=14)
@@ -51,8 +51,8 @@ def test_a_graph_does_not_differ_from_itself() -> None:
 def test_an_inserted_call_is_the_only_difference_but_for_its_reader() -> None:
     found = GraphDiff.of(chain(LAYER), chain((*LAYER[:2], "torch.exp", *LAYER[2:])))
     assert found.differences == (
-        Difference(None, 2, "only in the second"),
-        Difference(2, 3, "reading other values"),
+        CallDifference(None, 2, "only in the second"),
+        CallDifference(2, 3, "reading other values"),
     )
     assert found.marks(1) == {2: "only", 3: "changed"}
     assert found.operators == [("exp", 0, 1)]

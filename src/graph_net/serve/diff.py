@@ -16,7 +16,7 @@ ONLY, CHANGED = "only", "changed"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class CallDifference:
     """Calls by number, None where one graph lacks it, and what differs between them."""
 
     first: int | None
@@ -39,17 +39,17 @@ class GraphDiff:
         return GraphDiff(first, second, tuple(align(one, other)))
 
     @cached_property
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[CallDifference, ...]:
         """Everything that differs, in the order of the calls."""
         names = _names(self)
-        found: list[Difference] = []
+        found: list[CallDifference] = []
         a = b = 0
         for x, y in [*self.pairs, (len(self.first.nodes), len(self.second.nodes))]:
-            found += [Difference(place, None, "only in the first") for place in range(a, x)]
-            found += [Difference(None, place, "only in the second") for place in range(b, y)]
+            found += [CallDifference(place, None, "only in the first") for place in range(a, x)]
+            found += [CallDifference(None, place, "only in the second") for place in range(b, y)]
             if x < len(self.first.nodes):
                 what = _compare(self.first.nodes[x], self.second.nodes[y], names)
-                found += [Difference(x, y, what)] if what else []
+                found += [CallDifference(x, y, what)] if what else []
             a, b = x + 1, y + 1
         return tuple(found)
 

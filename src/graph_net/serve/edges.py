@@ -14,14 +14,14 @@ LANES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EdgePath:
     """A path, and how it looks: empty, "far" or "turn"."""
 
     path: str
     kind: str
 
 
-def lines_of(laid: Layers, dx: float = 0.0, dy: float = 0.0) -> Iterator[Line]:
+def lines_of(laid: Layers, dx: float = 0.0, dy: float = 0.0) -> Iterator[EdgePath]:
     """Yield the edges of a drawing that is moved by this much."""
     sides = _sides(laid)
     for source, reader in laid.edges:
@@ -29,7 +29,7 @@ def lines_of(laid: Layers, dx: float = 0.0, dy: float = 0.0) -> Iterator[Line]:
         if first.column != second.column:
             yield _turn(first, second, laid, dx, dy)
         elif second.layer - first.layer == 1:
-            yield Line(_bow(first, second, dx, dy), "")
+            yield EdgePath(_bow(first, second, dx, dy), "")
         else:
             yield _past(first, second, sides, dx, dy)
 
@@ -57,7 +57,7 @@ def _past(
     sides: dict[tuple[int, int], tuple[float, float]],
     dx: float,
     dy: float,
-) -> Line:
+) -> EdgePath:
     """Return a line beside the layers between, on the nearer side."""
     between = [
         sides[first.column, layer]
@@ -77,13 +77,13 @@ def _past(
         f"{y1 + run:.0f}V{y2 - run:.0f}C{side:.0f},{y2:.0f} {x2:.0f},{y2 - run / 2:.0f} "
         f"{x2:.0f},{y2:.0f}"
     )
-    return Line(path, "far" if span > FAR else "")
+    return EdgePath(path, "far" if span > FAR else "")
 
 
-def _turn(first: Placed, second: Placed, laid: Layers, dx: float, dy: float) -> Line:
+def _turn(first: Placed, second: Placed, laid: Layers, dx: float, dy: float) -> EdgePath:
     """Return a line up between the columns, just before the one that it goes to."""
     begin = laid.columns[second.column][0]
     gap = begin - 16 - 7 * (first.layer % LANES) + dx
     x1, y1, x2, y2 = first.x + dx, first.bottom + dy, second.x + dx, second.y + dy
     path = f"M{x1:.0f},{y1:.0f}v9H{gap:.0f}V{y2 - 11:.0f}H{x2:.0f}V{y2:.0f}"
-    return Line(path, "turn" if second.layer - first.layer == 1 else "far")
+    return EdgePath(path, "turn" if second.layer - first.layer == 1 else "far")

@@ -79,6 +79,7 @@ class ServedState:
     _found: tuple[float, Holdings] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pictures: Recent[GraphPictures] = field(default_factory=lambda: Recent(8))
+    _places: Recent[GraphPlace] = field(default_factory=lambda: Recent(64))
     _entries: Recent[list[PageEntry]] = field(default_factory=lambda: Recent(4))
     made: Recent[Any] = field(default_factory=lambda: Recent(16))
     """Pages that take long to make, by what they were made of."""
@@ -115,6 +116,11 @@ class ServedState:
 
     def find_graph(self, graph_id: str, pack: str = "") -> GraphPlace:
         """Return where a graph is, by its id or name; raise NotServed if no pack holds it."""
+        packs = tuple((held.path, held.signature) for held in self.holdings().of(HeldKind.PACK))
+        key = graph_id, pack, packs
+        return self._places.get(key, lambda: self._find_graph(graph_id, pack))
+
+    def _find_graph(self, graph_id: str, pack: str) -> GraphPlace:
         chosen = "AND pack = ?" if pack else ""
         parameters = [graph_id, graph_id, *([pack] if pack else [])]
         rows = self.rows(
