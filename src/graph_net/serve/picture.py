@@ -19,6 +19,8 @@ from graph_net.serve.regions import Region, RegionKind, Wiring, children
 
 BOX = (150.0, 36.0)
 PAD, TITLE = 14.0, 26.0
+SIDE = 36.0
+"""Room for lines beside the boxes of a frame."""
 MOST_SHOWN = 3_000
 """Boxes of one picture."""
 MOST_OPEN = 400
@@ -59,7 +61,7 @@ class _Frame:
 
     @property
     def size(self) -> tuple[float, float]:
-        return self.laid.width + 2 * PAD, self.laid.height + TITLE + PAD
+        return self.laid.width + 2 * SIDE, self.laid.height + TITLE + PAD
 
 
 @dataclass
@@ -225,7 +227,7 @@ class GraphPictures:
                 "x": round(x - width / 2, 1), "y": round(y, 1), "width": round(width, 1),
                 "height": round(height, 1), **self._title(item.region),
             })  # fmt: skip
-            self._emit(item.inner, x - width / 2 + PAD, y + TITLE, drawn)
+            self._emit(item.inner, x - width / 2 + SIDE, y + TITLE, drawn)
         drawn["edges"] += [[line.path, line.kind] for line in lines_of(frame.laid, dx, dy)]
 
     def _title(self, region: Region) -> dict[str, Any]:

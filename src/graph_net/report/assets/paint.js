@@ -70,7 +70,8 @@ function canvasOf({id = "drawing", onopen, onclose = null, onnode = null}) {
     const most = Math.max(760, 1.9 * (svg.clientWidth || 900));
     if (needed <= most) { whole(); return; }
     const width = Math.min(1600, most);
-    view = {x: bounds.x, y: bounds.y, width, height: width * aspect()};
+    const x = bounds.x + Math.min(0, (bounds.width - width) / 2);
+    view = {x, y: bounds.y, width, height: width * aspect()};
   }
   function whole() {
     const width = Math.max(bounds.width, bounds.height / aspect(), 700);
