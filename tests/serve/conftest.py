@@ -27,9 +27,13 @@ def server(folder: Path) -> Iterator[Served]:
     """Pages over the folder, served."""
     pytest.importorskip("starlette", reason="needs starlette: pip install -e .[dev]")
     import graph_net as gn
+    from graph_net.serve.ask_sql import SqlLimits
 
-    with gn.serve(folder) as served:
-        yield served
+    with pytest.MonkeyPatch.context() as patch:  # how fast the machine is decides nothing
+        patch.setattr("graph_net.serve.listing.USERS", SqlLimits(1_000_000, 600.0))
+        patch.setattr("graph_net.serve.view_tables.SHOWN", SqlLimits(500, 600.0))
+        with gn.serve(folder) as served:
+            yield served
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +47,7 @@ def reader(server: Served, root: str) -> Iterator[httpx.Client]:
     """A client with the cookie."""
     import httpx
 
-    with httpx.Client(base_url=root, timeout=120) as client:
+    with httpx.Client(base_url=root, timeout=600) as client:
         assert client.get(server.address).status_code == 303
         yield client
 
@@ -53,5 +57,5 @@ def stranger(root: str) -> Iterator[httpx.Client]:
     """A client of the same machine that has neither token nor cookie."""
     import httpx
 
-    with httpx.Client(base_url=root, timeout=120) as client:
+    with httpx.Client(base_url=root, timeout=600) as client:
         yield client

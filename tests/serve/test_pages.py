@@ -28,10 +28,10 @@ def addresses(folder: Path) -> list[tuple[str, dict[str, str]]]:
     return [
         ("/", {}), ("/graphs", {}), ("/runs", {}), ("/records", {}), ("/programs", {}),
         ("/tasks", {"run": tuned}), ("/task", {"run": tuned, "id": "matmul"}),
-        ("/models", {}), ("/model", {"name": model}), ("/sql", {}), ("/sql", {"q": "FROM graphs"}),
+        ("/models", {}), ("/model", {"name": model}), ("/sql", {}),
         ("/sql", {"q": "FROM records"}), ("/sql", {"q": "SELECT 1 AS x, 2 AS x"}),
-        ("/run", {"name": old}), ("/run", {"name": new}), ("/compare", {"a": old, "b": new}),
-        ("/compare", {"a": old, "b": new, "change": "faster"}),
+        ("/run", {"name": new}),
+        ("/compare", {"a": old, "b": new, "change": "new-failure"}),
         ("/graph", {"id": DEEP.id}), ("/graph", {"id": "deep", "open": "0-240x2", "at": "100"}),
         ("/graph", {"id": EVIL}), ("/graph", {"id": FORMULA}),
         ("/diff", {"a": DEEP.id, "b": OTHER.id, "at_a": "5", "at_b": "120"}),

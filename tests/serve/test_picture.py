@@ -27,8 +27,8 @@ def unlike(count: int) -> Graph:
 
 @st.composite
 def chains(draw: st.DrawFn) -> Graph:
-    operators = draw(st.lists(st.sampled_from(MANY[:5]), min_size=1, max_size=120))
-    repeated = operators * draw(st.integers(1, 6))
+    operators = draw(st.lists(st.sampled_from(MANY[:5]), min_size=1, max_size=70))
+    repeated = operators * draw(st.integers(1, 4))
     numbers = st.tuples(st.integers(0, len(repeated) - 1), st.integers(1, len(repeated)))
     skips = [
         (a, b) for a, b in draw(st.lists(numbers, max_size=6)) if a < b - 1 and b < len(repeated)

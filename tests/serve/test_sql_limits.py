@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from graph_net.serve.ask_sql import SqlLimits, SqlProcess
 from graph_net.serve.holdings import Holdings, find_holdings
 from graph_net.store.sql import SqlError
+
+if TYPE_CHECKING:
+    from graph_net.serve.listen import Served
 
 SHORT = SqlLimits(rows=10, seconds=0.3)
 PATIENT = SqlLimits(rows=10, seconds=300.0)
@@ -20,11 +23,10 @@ def holdings(folder: Path) -> Holdings:
     return find_holdings([folder])
 
 
-@pytest.fixture(scope="module")
-def process(folder: Path) -> Iterator[SqlProcess]:
-    made = SqlProcess([folder])
-    yield made
-    made.close()
+@pytest.fixture
+def process(server: Served) -> SqlProcess:
+    """The process that answers what users ask."""
+    return server.pages.state.users
 
 
 def test_all_tables_are_one_connection(process: SqlProcess, holdings: Holdings) -> None:

@@ -25,7 +25,7 @@ from graph_net.store.sql import SqlError
 
 GRACE = 1.0
 """Seconds that an interrupted question has to end by itself."""
-STARTING = 60.0
+STARTING = 300.0
 MEMORY = 6 << 30
 """Bytes of address space beyond what the process begins with."""
 MOST_ANSWER = 512 << 20

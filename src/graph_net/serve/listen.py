@@ -17,7 +17,7 @@ from graph_net.serve.guard import TOKEN, Guard, Keys
 
 LOOPBACK = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 MISSING = "serving pages needs starlette and uvicorn: pip install 'graph-net[serve]'"
-WAIT = 30.0
+WAIT = 300.0
 """Seconds until the server must be listening."""
 
 

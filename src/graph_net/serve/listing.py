@@ -139,4 +139,4 @@ def ask(state: ServedState, asked: TableQuery, query: str, parameters: list[Any]
     """Ask a question; one with a user's own SQL has a user's limits."""
     if asked.where:
         return state.users.ask(state.holdings(), query, parameters, USERS)
-    return state.ask(query, parameters, SqlLimits(MOST_DOWNLOAD, 30.0))
+    return state.ask(query, parameters, SqlLimits(MOST_DOWNLOAD, 120.0))

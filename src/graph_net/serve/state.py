@@ -23,7 +23,7 @@ from graph_net.store.records import RecordStore
 
 FRESH = 2.0
 """Seconds after which directories are looked through again."""
-OWN = SqlLimits(rows=100_000, seconds=30.0)
+OWN = SqlLimits(rows=100_000, seconds=120.0)
 """Limits of the pages' own questions."""
 Value = TypeVar("Value")
 
