@@ -31,6 +31,7 @@ BENCHMARKS = {
     "placement": [],
     "scoring": [],
     "reading_records": [],
+    "serve": [],
     "features": [],
     "cost_model_intervals": [],
     "cost_model_speed": [],

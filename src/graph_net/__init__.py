@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from graph_net.api.repro import repro as repro
     from graph_net.api.roofline import Roofline as Roofline
     from graph_net.api.roofline import roofline as roofline
+    from graph_net.api.serve import serve as serve
     from graph_net.api.subgraphs import subgraphs as subgraphs
     from graph_net.api.validate import validate as validate
     from graph_net.compare import Comparison as Comparison
@@ -56,6 +57,7 @@ _PLACES = {
     "read_sample": "graph_net.api.graphs",
     "repro": "graph_net.api.repro",
     "roofline": "graph_net.api.roofline",
+    "serve": "graph_net.api.serve",
     "subgraphs": "graph_net.api.subgraphs",
     "validate": "graph_net.api.validate",
 }

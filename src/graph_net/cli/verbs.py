@@ -74,6 +74,10 @@ VERBS = {
         "report:report_records",
         "Write one HTML file with everything the records say; it needs no network.",
     ),
+    "serve": (
+        "serve:serve_pages",
+        "Serve a local page over packs, records, programs and models; stop it with Ctrl-C.",
+    ),
     "roofline": (
         "roofline:show_roofline",
         "Measure this machine's peaks once: bytes and operations per second.",
@@ -147,7 +151,7 @@ PANELS = {
         "show list run import export capture collect variant decompose sample validate corpus"
     ),
     "Measure": "bench compilers roofline reference verify ingest sync query",
-    "Score": "score compare plot report coreset",
+    "Score": "score compare plot report serve coreset",
     "Programs": "programs",
     "Learning": "learn evaluate study",
     "Debug": "bisect repro doctor",

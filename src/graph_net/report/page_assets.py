@@ -14,26 +14,28 @@ from typing import Any
 STYLE = "report.css"
 # In the order they are needed; joined into one function, so that no name leaks.
 PROGRAM = (
-    "base.js", "chart.js", "scores.js", "curves.js", "violin.js", "control.js", "table.js",
-    "layout.js", "drawing.js", "view.js", "programs.js", "task.js", "start.js",
+    "dom.js", "base.js", "chart.js", "scores.js", "curves.js", "violin.js", "control.js",
+    "table.js", "paint.js", "layout.js", "drawing.js", "view.js", "programs.js", "task.js",
+    "start.js",
 )  # fmt: skip
 DIGITS = 5
 
 
 def style() -> str:
     """Return the style sheet."""
-    return _asset(STYLE)
+    return asset(STYLE)
 
 
 @cache
 def script() -> str:
     """Return the program of the page."""
-    parts = "\n".join(_asset(name) for name in PROGRAM)
+    parts = "\n".join(asset(name) for name in PROGRAM)
     return f'(() => {{\n"use strict";\n{parts}}})();'
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return one file of the page's style or program."""
     return (files("graph_net.report") / "assets" / name).read_text("utf-8")
 
 

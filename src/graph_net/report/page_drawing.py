@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,17 @@ from graph_net.graph.repeats import Copy, find_repeats
 from graph_net.graph.spec import Result
 from graph_net.graph.values import refs
 
+_HEAVY = re.compile(
+    r"conv|linear|matmul|\bmm\b|bmm|addmm|einsum|attention|embedding|lstm|gru", re.I
+)
+_LIGHT = re.compile(
+    r"view|reshape|permute|transpose|squeeze|expand|flatten|getitem|contiguous|size|slice|chunk"
+    r"|split|unbind|clone|dropout|detach|\bto\b|getattr",
+    re.I,
+)
+_HOME = re.compile(
+    r"^(torch\.nn\.functional|torch\.ops\.aten|torch|aten|_operator|operator|builtins)\."
+)
 SMALL = 40
 """Graphs with fewer nodes are drawn whole."""
 SHORTEST_AGAIN = 8
@@ -62,6 +74,16 @@ def _fits(earlier: DrawnRun, block: DrawnRun) -> bool:
     return earlier.end <= block.start or inside
 
 
+def operator_kind(target: str) -> str:
+    """Return how an operator is drawn: "heavy", "light" (it moves no number) or "node"."""
+    return "heavy" if _HEAVY.search(target) else "light" if _LIGHT.search(target) else "node"
+
+
+def short_target(target: str) -> str:
+    """Return a target without the module that it is at home in."""
+    return _HOME.sub("", target).removesuffix(".default")
+
+
 def drawing_of(graph: Graph) -> dict[str, Any]:
     """Return the nodes with the distances back to what they read; parameters are only counted."""
     inputs = [entry for entry in graph.inputs if entry.role is Role.INPUT]
@@ -75,12 +97,14 @@ def drawing_of(graph: Graph) -> dict[str, Any]:
         reads.append([input_index[name] for name in names if name in input_index])
         weights.append(len(names) - len(edges[-1]) - len(reads[-1]))
         kinds.append(targets.number(node.target))
-        results.append(specs.number(_format(node.result)))
+        results.append(specs.number(spec_text(node.result)))
     returned = dict.fromkeys(ref.name for ref in refs(graph.output))
     return {
         "targets": targets.texts,
+        "names": [short_target(text) for text in targets.texts],
+        "kinds": [operator_kind(text) for text in targets.texts],
         "specs": specs.texts,
-        "inputs": [[entry.name, _format(entry.spec)] for entry in inputs],
+        "inputs": [[entry.name, spec_text(entry.spec)] for entry in inputs],
         "parameters": graph.parameters,
         "op": kinds,
         "spec": results,
@@ -109,8 +133,8 @@ class _TextTable:
         return self._numbers.setdefault(text, len(self._numbers))
 
 
-def _format(result: Result) -> str:
-    """Return a dtype with a shape, for people."""
+def spec_text(result: Result) -> str:
+    """Return a dtype with a shape, such as float32[2, 3]."""
     if isinstance(result, TensorSpec):
         return f"{result.dtype}[{', '.join(_dim(dim) for dim in result.shape)}]"
     if isinstance(result, ScalarSpec):

@@ -67,27 +67,10 @@ def html_body(
     programs: PagePrograms,
 ) -> str:
     """Return all sections that have something to show; the program fills the empty ones."""
-    shown = {
-        name: text
-        for name, text in SECTIONS.items()
-        if (programs.tasks if name == "programs" else entries)
-    }
+    shown = sections_shown(entries, programs)
     links = "".join(f'<a href="#{name}">{text}</a>' for name, text in shown.items())
-    inner = {}
-    if entries:
-        inner = {
-            "scores": _scores(scores, parameters) + excluded_table(entries, scores),
-            "failures": _failures(clusters, entries),
-            "control": control_table(entries, scores),
-            "environment": device_tables(entries)
-            + roofline_table(entries)
-            + protocol_tables(entries),
-        }
-    sections = "".join(
-        f'<section id="{name}"><h2>{text}</h2>{inner.get(name, "")}</section>\n'
-        for name, text in shown.items()
-    )
-    counts = _measurements(entries, scores) if entries else ""
+    sections = html_sections(entries, scores, clusters, parameters, shown)
+    counts = count_measurements(entries, scores) if entries else ""
     if programs.tasks:
         tasks = count_phrase(len(programs.tasks), "task")
         counts += f"{count_phrase(programs.programs, 'program')} of {tasks}. "
@@ -100,7 +83,42 @@ def html_body(
     )
 
 
-def _measurements(entries: list[PageEntry], scores: Scores) -> str:
+def sections_shown(entries: list[PageEntry], programs: PagePrograms) -> dict[str, str]:
+    """Return the headings of the sections that have something to show."""
+    return {
+        name: text
+        for name, text in SECTIONS.items()
+        if (programs.tasks if name == "programs" else entries)
+    }
+
+
+def html_sections(
+    entries: list[PageEntry],
+    scores: Scores,
+    clusters: list[FailureGroup],
+    parameters: Parameters,
+    shown: dict[str, str],
+    links: str = "#graph=",
+) -> str:
+    """Return the sections with what needs no program; ``links`` precede the id of a graph."""
+    inner = {}
+    if entries:
+        inner = {
+            "scores": _scores(scores, parameters) + excluded_table(entries, scores),
+            "failures": _failures(clusters, entries, links),
+            "control": control_table(entries, scores),
+            "environment": device_tables(entries)
+            + roofline_table(entries)
+            + protocol_tables(entries),
+        }
+    return "".join(
+        f'<section id="{name}"><h2>{text}</h2>{inner.get(name, "")}</section>\n'
+        for name, text in shown.items()
+    )
+
+
+def count_measurements(entries: list[PageEntry], scores: Scores) -> str:
+    """Return a sentence with the number of measurements, graphs and configurations."""
     graphs = len({entry.subject.id for entry in entries})
     excluded = sum(entry.sample is None for entry in entries)
     verb = "is" if excluded == 1 else "are"
@@ -175,22 +193,22 @@ def _pairs(pairs: tuple[Pair, ...]) -> str:
     )
 
 
-def _failures(clusters: list[FailureGroup], entries: list[PageEntry]) -> str:
+def _failures(clusters: list[FailureGroup], entries: list[PageEntry], links: str) -> str:
     if not clusters:
         return "<p>None.</p>"
     blamed = [cluster for cluster in clusters if cluster.blamed]
     excluded = [cluster for cluster in clusters if not cluster.blamed]
-    parts = ["".join(_cluster(cluster, entries) for cluster in blamed) or "<p>None.</p>"]
+    parts = ["".join(_cluster(cluster, entries, links) for cluster in blamed) or "<p>None.</p>"]
     if excluded:
         parts.append("<h3>Not the compiler's: too noisy, or caused by the machine</h3>")
-        parts += [_cluster(cluster, entries) for cluster in excluded]
+        parts += [_cluster(cluster, entries, links) for cluster in excluded]
     return "".join(parts)
 
 
-def _cluster(cluster: FailureGroup, entries: list[PageEntry]) -> str:
+def _cluster(cluster: FailureGroup, entries: list[PageEntry], links: str) -> str:
     compilers = ", ".join(f"{name} {n:,}" for name, n in cluster.compilers.most_common())
     examples = "".join(
-        f'<li><a href="#graph={quote(entries[index].subject.id, safe="")}">'
+        f'<li><a href="{escape(links)}{quote(entries[index].subject.id, safe="")}">'
         f"{escape(entries[index].subject.name)}</a> · {escape(entries[index].config.label)}</li>"
         for index in cluster.examples
     )

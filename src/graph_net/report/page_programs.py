@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from graph_net.corpus.pack import Pack
 from graph_net.programs.collection.subgraphs import format_subgraphs, occurrences, packs_at_hand
 from graph_net.programs.store.program_store import ProgramStore
+from graph_net.programs.view.find_task import find_task
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
-from graph_net.programs.view.readable_task import Listing, listings
+from graph_net.programs.view.readable_task import Listing, listings, plain_listing
 from graph_net.programs.view.show import TaskView, views
 from graph_net.report.page_assets import pack_json, round_number
 
@@ -75,6 +76,25 @@ def read_programs(
     tasks = tuple(PageTask(task, _heights(counts.get(task.task))) for task in summary)
     at_hand = packs_at_hand() if packs is None else packs
     return PagePrograms(tasks, tuple(_details(heavy, at_hand)))
+
+
+def read_task(records: Path, task: str, code: bool = True) -> PagePrograms:
+    """Read one task of a directory of records; raise ReadError without it.
+
+    Without ``code`` no compiler is loaded, which takes seconds, and no pack is searched.
+    """
+    with tables(records) as connection:
+        found = views(connection, [find_task(connection, task)])
+        bins = connection.execute(_BINS).fetchall()
+    counts = np.zeros(BINS, np.int64)
+    for name, bin_, count in bins:
+        if name == found[0].summary.task:
+            counts[bin_] = count
+    heights = _heights(counts if counts.any() else None)
+    tasks = (PageTask(found[0].summary, heights),)
+    if code:
+        return PagePrograms(tasks, tuple(_details(found, packs_at_hand())))
+    return PagePrograms(tasks, (pack_json(_detail(found[0], plain_listing(found[0]), "")),))
 
 
 def _heights(counts: NDArray[np.int64] | None) -> str:

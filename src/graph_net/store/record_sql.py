@@ -20,13 +20,13 @@ _PER_BLOCK = """try_cast(regexp_extract(rest, '"per_block":([0-9]{1,4})', 1) AS 
 """The column, from a part that lacks it."""
 
 
-def create_records(sql: Sql, store: RecordStore) -> None:
-    """Make the table ``records``."""
+def create_records(sql: Sql, store: RecordStore, name: str = "records") -> None:
+    """Make the table ``records``, or one of another name, which must be a plain word."""
     selects = []
     for number, (source, columns) in enumerate(_sources(store)):
-        sql.register(f"source_{number}", source)
-        selects.append(f"SELECT {columns} FROM source_{number}")  # noqa: S608 - fixed names
-    sql.execute(f"CREATE VIEW records AS {' UNION ALL BY NAME '.join(selects)}")
+        sql.register(f"{name}_source_{number}", source)
+        selects.append(f"SELECT {columns} FROM {name}_source_{number}")  # noqa: S608 - fixed names
+    sql.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(selects)}")
 
 
 def _sources(store: RecordStore) -> Iterator[tuple[Any, str]]:

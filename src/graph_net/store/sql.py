@@ -27,7 +27,10 @@ class Sql:
     def __init__(self, *, memory: str = "", threads: int = 0) -> None:
         import duckdb
 
-        settings: dict[str, Any] = {"enable_external_access": "false"}
+        settings: dict[str, Any] = {
+            "enable_external_access": "false",
+            "python_enable_replacements": "false",  # a name is a table, never a Python variable
+        }
         settings |= {"memory_limit": memory} if memory else {}
         settings |= {"threads": threads} if threads else {}
         self._connection = duckdb.connect(":memory:", config=settings)
@@ -59,6 +62,39 @@ class Sql:
         with _one_line_errors():
             self._require_one(query)
             return self._connection.sql(query).to_arrow_table()
+
+    def select(
+        self, query: str, parameters: Sequence[Any] = (), most: int = 1_000, batch: int = 1_000
+    ) -> tuple[pa.Table, bool]:
+        """Return the first rows of one SELECT, and whether there are more; raise SqlError.
+
+        Rows beyond ``most`` are not computed; ``interrupt`` ends it from another thread.
+        """
+        with _one_line_errors():
+            self._require_select(query)
+            result = self._connection.sql(query, params=list(parameters) or None)
+            reader = result.to_arrow_reader(batch)
+            batches, count = [], 0
+            while count <= most:
+                try:
+                    batches.append(reader.read_next_batch())
+                except StopIteration:
+                    break
+                count += batches[-1].num_rows
+            table = pa.Table.from_batches(batches, reader.schema)
+        return table.slice(0, most), count > most
+
+    def interrupt(self) -> None:
+        """End what runs on this connection, from another thread."""
+        self._connection.interrupt()
+
+    def _require_select(self, query: str) -> None:
+        import duckdb
+
+        self._require_one(query)
+        kind = self._connection.extract_statements(query)[0].type
+        if kind not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+            raise SqlError(f"only SELECT is answered, not {kind.name}")
 
     def arrays(self, query: str) -> dict[str, Any]:
         """Return the result of one query as arrays; raise SqlError if it fails."""

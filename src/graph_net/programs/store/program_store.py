@@ -122,17 +122,20 @@ class ProgramStore:
                 raise ReadError(f"{source} has no program that can be read{_first(added)}")
         return added
 
-    def create_view(self, connection: Sql) -> None:
-        """Make the table ``programs`` of a connection: one over the parts of both layouts."""
+    def create_view(self, connection: Sql, view: str = "programs") -> None:
+        """Make the table ``programs`` of a connection: one over the parts of both layouts.
+
+        Another name of the ``view`` must be a plain word.
+        """
         questions = []
         for name, (layout, parts) in self.by_layout().items():
             source = layout.dataset(parts)
-            connection.register(name, source)
-            questions.append(layout.select(name, source.schema.names))
+            connection.register(f"{view}_{name}", source)
+            questions.append(layout.select(f"{view}_{name}", source.schema.names))
         if not questions:
-            connection.register("packed_programs", SCHEMA.empty_table())
-            questions = [PACKED.select("packed_programs", SCHEMA.names)]
-        connection.execute(f"CREATE VIEW programs AS {' UNION ALL BY NAME '.join(questions)}")
+            connection.register(f"{view}_none", SCHEMA.empty_table())
+            questions = [PACKED.select(f"{view}_none", SCHEMA.names)]
+        connection.execute(f"CREATE VIEW {view} AS {' UNION ALL BY NAME '.join(questions)}")
 
     def programs(self) -> Iterator[tuple[int, Program]]:
         """Yield every program as it was read, with its line: file by file, a task together."""

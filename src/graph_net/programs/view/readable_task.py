@@ -54,17 +54,17 @@ def _listing(view: TaskView, ready: _Ready) -> Listing:
     chosen = [one for one in (view.best, view.typical) if one is not None]
     kind = view.summary.format
     if kind not in space_names():
-        return _plain(view, "")
+        return plain_listing(view, "")
     if view.workload is None:
-        return _plain(view, f"No file here has the module of this {kind} task.")
+        return plain_listing(view, f"No file here has the module of this {kind} task.")
     if why := ready.missing(kind):
-        return _plain(view, why)
+        return plain_listing(view, why)
     try:
         limits = Limits.of(SECONDS, GIGABYTES)
         answer = call(lambda: _codes(view.workload, view.summary.target, chosen), limits)
     except Died as error:
         why = str(error).removeprefix("SpaceError: ")[:200]
-        return _plain(view, f"Not shown as the {kind} space has it: {why}.")
+        return plain_listing(view, f"Not shown as the {kind} space has it: {why}.")
     codes = [Code(*texts) for texts in answer["codes"]] or [Code("", "")]
     typical = Code(without_tail(codes[-1].program, codes[0].program), codes[-1].steps)
     return Listing(answer["computation"], codes[0], typical, answer["note"])
@@ -129,7 +129,8 @@ def _codes(workload: Workload | None, target: str, chosen: list[ShownProgram]) -
     return {"computation": space.computation()[:MOST], "codes": codes, "note": note}
 
 
-def _plain(view: TaskView, note: str) -> Listing:
+def plain_listing(view: TaskView, note: str = "") -> Listing:
+    """Return a task with its schedules written from their JSON alone; no compiler is loaded."""
     codes = []
     for one in (view.best, view.typical):
         schedule = one.schedule if one is not None else ""

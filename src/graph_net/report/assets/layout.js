@@ -62,10 +62,12 @@ function layoutOf(drawing, open) {
     if (readers.length) box.layer = Math.max(0, Math.min(...readers) - 1);
   }
   place(boxes);
-  return {boxes, edges, wide: fold(boxes)};
+  const wide = fold(boxes), out = new Set(drawing.out);
+  for (const box of boxes) Object.assign(box, labelOf(drawing, box, out));
+  return {boxes, frames: [], edges: edges.map(([from, to]) => edgeOf(boxes[from], boxes[to], wide))};
 }
 
-const BOX_WIDTH = 150, BOX_HEIGHT = 36, GAP_X = 22, ROW = BOX_HEIGHT + 26;
+const GAP_X = 22, ROW = BOX_HEIGHT + 26;
 
 /** Places in layers, each box near the middle of what it reads and what reads it. */
 function place(boxes) {
@@ -109,4 +111,55 @@ function fold(boxes) {
     box.y -= box.column * layers * ROW;
   }
   return wide;
+}
+
+/** What a box says, and how it looks. */
+function labelOf(drawing, box, out) {
+  if (box.input !== undefined) {
+    const [name, spec] = drawing.inputs[box.input];
+    return {kind: "given", label: name, below: spec, about: `input ${name}\n${spec}`};
+  }
+  let result = false;
+  for (let node = box.from; node < box.to && !result; node++) result = out.has(node);
+  if (box.block === undefined) {
+    const op = drawing.op[box.from], spec = drawing.specs[drawing.spec[box.from]];
+    const about = `${box.from}: ${drawing.targets[op]}\n${spec}` + (drawing.weights[box.from]
+      ? `\nreads ${drawing.weights[box.from]} parameters or buffers` : "");
+    return {kind: drawing.kinds[op], label: drawing.names[op], below: spec, about, result};
+  }
+  const inside = operatorsIn(drawing, box.from, box.from + box.period);
+  const most = inside.find(([op]) => drawing.kinds[op] === "heavy") ?? inside[0];
+  return {
+    kind: "block", opens: box.block, result,
+    label: box.times > 1 ? `${box.times} × ${box.period} nodes` : `${box.period} nodes`,
+    below: box.again ? "the same again" : `${drawing.names[most[0]]} …`,
+    about: `Nodes ${box.from} to ${box.to - 1}: `
+      + `${inside.map(([op, n]) => `${n} ${drawing.names[op]}`).join(", ")}\nClick to open`,
+  };
+}
+
+/** Operators of a range with their counts, the most frequent first. */
+function operatorsIn(drawing, from, to) {
+  const counts = new Map();
+  for (let node = from; node < to; node++) counts.set(drawing.op[node], (counts.get(drawing.op[node]) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
+/** The path of an edge, and how it looks. */
+function edgeOf(from, to, wide) {
+  const [x1, y1, x2, y2] = [from.x, from.y + BOX_HEIGHT, to.x, to.y], span = to.layer - from.layer;
+  if (from.column !== to.column) {
+    // Up between the columns, just before the one it goes to.
+    const gap = to.column * wide - BOX_WIDTH / 2 - 14 - (from.layer * 7) % 40;
+    return [`M${x1},${y1}v9H${gap}V${y2 - 9}H${x2}V${y2}`, span > 2 ? "far" : "turn"];
+  }
+  if (span <= 1) {
+    const bend = (y2 - y1) / 2;
+    return [`M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`, ""];
+  }
+  // Past the boxes in between, on the side where the target is.
+  const side = Math.max(x1, x2) + BOX_WIDTH / 2 + 8 + Math.min(60, 5 * span);
+  const run = Math.min(60, (y2 - y1) / 3);
+  return [`M${x1},${y1}C${x1},${y1 + run / 2} ${side},${y1} ${side},${y1 + run}L${side},${y2 - run}`
+    + `C${side},${y2} ${x2},${y2 - run / 2} ${x2},${y2}`, span > 12 ? "far" : ""];
 }

@@ -5,7 +5,8 @@ const PICTURE = {width: 160, height: 22};
 
 const SEVERAL_DEVICES = new Set(TASKS?.device).size > 1;
 
-const taskLink = task => make("a", {href: `#task=${encodeURIComponent(TASKS.task[task])}`},
+const taskLink = task => make("a",
+  {href: (DATA.task_links ?? "#task=") + encodeURIComponent(TASKS.task[task])},
   TASKS.name[task]);
 const ratio = (task, name) => known(TASKS.best[task]) ? TASKS[name][task] / TASKS.best[task] : null;
 const operations = value => {
@@ -78,7 +79,7 @@ function explained(count, weighed) {
   const said = [`Times: from the best program of a task to ${2 ** TASKS.octaves} times as long, log scale; slower `
     + "ones are in the last bar, the stroke is the median. Median and worst are multiples of the best."];
   if (weighed) said.push("Weight: calls in all networks; total: weight × best.");
-  if (count > TASKS.detailed) {
+  if (count > TASKS.detailed && !DATA.task_links) {
     said.push(`Code is here for the ${counted(TASKS.detailed, "task")} that take most of the networks' time; `
       + "graph-net programs show has the others.");
   }

@@ -92,7 +92,7 @@ function taskFacts(task, detail) {
 /** Fills the view of a task; what was asked for later wins. */
 async function showTask(id) {
   const mine = ++asked, home = section("view"), task = TASKS ? TASKS.task.indexOf(id) : -1;
-  const back = make("p", {}, make("a", {href: TASKS ? "#programs" : "#graphs"}, "← all tasks"));
+  const back = make("p", {}, make("a", {href: DATA.back ?? (TASKS ? "#programs" : "#graphs")}, "← all tasks"));
   if (task < 0) {
     home.replaceChildren(back, make("h1", {}, "No such task"), make("p", {}, id));
     return;
@@ -100,7 +100,7 @@ async function showTask(id) {
   const detail = task < TASKS.detailed ? await unpack("tasks", task) : null;
   if (mine !== asked) return;
   const parts = [back, make("h1", {}, TASKS.name[task]), make("p", {class: "note"}, id)];
-  if (detail && detail.costs[0] < detail.costs.at(-1)) parts.push(timesChart(detail.costs, task));
+  if (detail && detail.costs[0] < detail.costs.at(-1)) parts.push(make("div", {class: "drawn"}, timesChart(detail.costs, task)));
   else if (!detail && TASKS.heights[task]) parts.push(small(task));
   if (detail && detail.costs.length < TASKS.programs[task] - TASKS.failed[task]) {
     parts.push(make("p", {class: "note"}, `Drawn are ${detail.costs.length} of `

@@ -119,7 +119,7 @@ function operatorTable(drawing) {
   const rows = sorted.map(([op, n]) => {
     const bar = make("span", {class: "bar"});
     bar.style.width = `${4 * n / most}rem`;
-    return make("tr", {}, make("td", {}, make("code", {}, shortTarget(drawing.targets[op]))),
+    return make("tr", {}, make("td", {}, make("code", {}, drawing.names[op])),
       make("td", {}, n.toLocaleString()), make("td", {}, bar));
   });
   return make("div", {class: "operators"}, make("table", {id: "operators"}, make("tbody", {}, ...rows)));

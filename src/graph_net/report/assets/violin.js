@@ -94,5 +94,3 @@ function dot(row, n, x, y, low, high) {
   return draw("a", {href: `#graph=${encodeURIComponent(DATA.graphs.id[graph])}`},
     draw("title", {}, `${DATA.graphs.name[graph]}: ${times(ROWS.speedup[row])}`), shape);
 }
-
-const clipped = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;

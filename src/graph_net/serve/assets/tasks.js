@@ -1,0 +1,4 @@
+// The tasks of a run.
+
+if (TASKS) taskTable();
+document.body.dataset.ready = "yes";
