@@ -106,7 +106,8 @@ class CaseModule:
 
         module = self.module
         left, right, added = (*operands, None)[:3]
-        assert left is not None and right is not None
+        assert left is not None
+        assert right is not None
         if module["kernel"] == "convolution":
             stride, pad = module["stride"], module["pad"]
             return torch.nn.functional.conv2d(left, right, stride=stride, padding=pad)
