@@ -18,7 +18,7 @@ lightgbm = pytest.importorskip("lightgbm")
 @given(st.integers(0, 1 << 16), st.integers(2, 31), st.booleans())
 def test_scores_are_those_of_lightgbm(seed: int, leaves: int, constant: bool) -> None:
     generator = np.random.default_rng(seed)
-    rows = generator.integers(0, 5, (200, 6)).astype(np.float32) / 3
+    rows = (generator.integers(0, 5, (200, 6)) / 3).astype(np.float32)
     targets = np.ones(200) if constant else rows[:, 0] * rows[:, 1] - rows[:, 2]
     options = {"num_leaves": leaves, "min_data_in_leaf": 1, "verbose": -1, "num_threads": 1}
     booster = lightgbm.train(options, lightgbm.Dataset(rows, targets), 8)

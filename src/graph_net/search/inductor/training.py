@@ -1,0 +1,183 @@
+"""Train a model of choices, and calibrate how many it keeps on networks it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from graph_net.learn.learning_set import LearningSet
+from graph_net.learn.metrics import Floats
+from graph_net.learn.trees import LightGbm
+from graph_net.programs.triton.target import Target
+from graph_net.search.inductor.choice_model import SIZES, ChoiceModel, ChoiceRule, model_of
+from graph_net.search.inductor.training_data import TimedTiles, inductor_set, join
+
+MEMBERS = 4
+FOLDS = 5
+MOST = 8
+REPEATS = 3
+"""How often Inductor's programs are given to the trees beside our own kernels', which are more."""
+MARGINS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3)
+DOUBTS = (0.0, 0.5, 1.0, 2.0)
+TREES = {"rounds": 300, "leaves": 31, "rate": 0.06, "threads": 1, "weight_best": 2.0}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a rule kept for operations it was not trained on."""
+
+    tiles: float
+    """Kept per operation, on average."""
+    offered: float
+    ratios: tuple[float, ...]
+    """For each operation: the best time that is left over the best there was, ATen among both."""
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean of the ratios."""
+        return float(np.exp(np.mean(np.log(self.ratios))))
+
+    @property
+    def worst(self) -> float:
+        """The greatest ratio."""
+        return max(self.ratios)
+
+    def line(self, name: str) -> str:
+        """Return a row of a table."""
+        near = np.mean(np.array(self.ratios) <= 1.02)
+        return (
+            f"| {name} | {self.offered:.1f} | {self.tiles:.2f} | {self.mean:.4f} | "
+            f"{self.worst:.3f} | {near:.0%} |"
+        )
+
+
+def train_texts(
+    operations: Sequence[TimedTiles], before: LearningSet | None, seed: int = 0
+) -> list[str]:
+    """Return LightGBM texts of members, each with its own seed and a share of the operations."""
+    texts = []
+    for member in range(MEMBERS):
+        generator = np.random.default_rng([seed, member])
+        share = generator.permutation(len(operations))[: max(2, int(0.9 * len(operations)))]
+        own = inductor_set([operations[place] for place in np.sort(share)])
+        data = own if before is None else join([*([own] * REPEATS), before])
+        model = LightGbm(TREES, seed=seed * MEMBERS + member)
+        model.fit(data)
+        texts.append(model.text())
+    return texts
+
+
+def rule_of(operations: Sequence[TimedTiles], target: Target) -> ChoiceRule:
+    """Return a rule with the domain of operations, which keeps the most it may."""
+    families = [one.family for one in operations]
+    sizes = np.log2(1 + np.array([[f.m, f.n, f.k, f.taps, f.batch] for f in families], float))
+    assert sizes.shape[1] == len(SIZES)
+    return ChoiceRule(
+        arch=target.arch,
+        kernels=tuple(sorted({str(family.module["kernel"]) for family in families})),
+        dtypes=tuple(sorted({family.dtype for family in families})),
+        lows=tuple(sizes.min(axis=0).tolist()),
+        highs=tuple(sizes.max(axis=0).tolist()),
+        margin=MARGINS[-1],
+        doubt=DOUBTS[-1],
+        most=MOST,
+        members=MEMBERS,
+    )
+
+
+def folds(operations: Sequence[TimedTiles], count: int = FOLDS) -> Iterator[list[int]]:
+    """Yield the operations of each fold; those that share a network are in the same one."""
+    groups: list[set[str]] = []
+    places: list[list[int]] = []
+    for place, one in enumerate(operations):
+        names = {name.partition("@")[0] for name in one.weights}
+        touching = [at for at, group in enumerate(groups) if group & names]
+        merged, members = set(names), [place]
+        for at in reversed(touching):
+            merged |= groups.pop(at)
+            members = places.pop(at) + members
+        groups.append(merged)
+        places.append(members)
+    parts: list[list[int]] = [[] for _ in range(min(count, len(places)))]
+    for group in sorted(places, key=len, reverse=True):
+        min(parts, key=len).extend(group)
+    yield from (sorted(part) for part in parts)
+
+
+@dataclass(frozen=True)
+class UnseenScores:
+    """The scores of an operation by members that did not learn from its networks."""
+
+    operation: TimedTiles
+    mean: Floats
+    spread: Floats
+
+
+def cross_validate(
+    operations: Sequence[TimedTiles], before: LearningSet | None, target: Target, seed: int = 0
+) -> list[UnseenScores]:
+    """Return scores of every operation, each by a model of the other folds."""
+    found = []
+    rule = rule_of(operations, target)
+    for part in folds(operations):
+        rest = [one for place, one in enumerate(operations) if place not in part]
+        model = model_of(rule, train_texts(rest, before, seed))
+        found += [_scored(model, operations[place]) for place in part]
+    return found
+
+
+def _scored(model: ChoiceModel, one: TimedTiles) -> UnseenScores:
+    return UnseenScores(one, *model.scores(one.family, one.tiles))
+
+
+def score_unseen(model: ChoiceModel, operations: Sequence[TimedTiles]) -> list[UnseenScores]:
+    """Return a model's scores of operations it has not learned from."""
+    return [_scored(model, one) for one in operations]
+
+
+def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = True) -> Kept:
+    """Return what the model's rule keeps of Inductor's default tiles, or of all that were measured.
+
+    A tile that failed is never the best, and one that is kept costs a compilation.
+    """
+    counts, offered, ratios = [], [], []
+    for one in scored:
+        places = [place for place, own in enumerate(one.operation.default) if own or not default]
+        times = np.array([one.operation.times[place] for place in places])
+        kept = model.keep_places(one.mean[places], one.spread[places])
+        counts.append(len(kept))
+        offered.append(len(places))
+        best = min(times.min(), one.operation.others)
+        ratios.append(float(min(times[kept].min(), one.operation.others) / best))
+    return Kept(float(np.mean(counts)), float(np.mean(offered)), tuple(ratios))
+
+
+def calibrate(
+    model: ChoiceModel, scored: Sequence[UnseenScores], mean: float = 1.004, tail: float = 1.03
+) -> ChoiceModel:
+    """Return the model with the rule that keeps fewest, at so little loss on unseen networks.
+
+    ``mean`` bounds the geometric mean of the ratios, ``tail`` their 95th percentile; where no rule
+    does, the one with the least loss.
+    """
+    rules = [
+        replace(model.rule, margin=margin, doubt=doubt) for margin in MARGINS for doubt in DOUBTS
+    ]
+    judged = [(rule, judge(replace(model, rule=rule), scored)) for rule in rules]
+    good = [
+        (rule, kept)
+        for rule, kept in judged
+        if kept.mean <= mean and float(np.quantile(kept.ratios, 0.95)) <= tail
+    ]
+    if good:
+        chosen = min(good, key=lambda pair: pair[1].tiles)[0]
+    else:
+        chosen = min(judged, key=lambda pair: (pair[1].mean, pair[1].tiles))[0]
+    return replace(model, rule=chosen)
+
+
+def fixed(model: ChoiceModel, count: int) -> ChoiceModel:
+    """Return the model with a rule that keeps the same number always."""
+    return replace(model, rule=replace(model.rule, margin=1e9, doubt=0.0, most=count))
