@@ -79,14 +79,14 @@ class Collector:
         self.journal.begin(list(self.pending))
         torch._dynamo.reset()
         with torch.no_grad():
-            graph, chosen = _graph(cases, self.device), options(self.device)
+            graph, chosen = operations(cases, self.device), options(self.device)
             compiled: Any = torch.compile(graph, fullgraph=True, dynamic=False, options=chosen)
             compiled(*(operands[0] for operands in graph.operands))
         for key in self.pending.keys() - self.journal.measured:
             self.journal.fail(key, "Inductor had no choice to make")
 
 
-def _graph(cases: Sequence[KernelCase], device: str) -> Any:
+def operations(cases: Sequence[KernelCase], device: str) -> Any:
     """Return a module whose parameters are the weights of all cases."""
     import torch
 
@@ -104,8 +104,9 @@ def _graph(cases: Sequence[KernelCase], device: str) -> Any:
         def forward(self, *lefts: torch.Tensor) -> list[torch.Tensor]:
             outputs, place = [], 0
             for call, operands, left in zip(self.calls, self.operands, lefts, strict=True):
-                after = place + len(operands) - 1
-                outputs.append(call.call([left, *self.weights[place:after]]))
+                after = place + len(operands) - 1  # torch 2.11 cannot trace a slice of parameters
+                weights = [self.weights[index] for index in range(place, after)]
+                outputs.append(call.call([left, *weights]))
                 place = after
             return outputs
 
@@ -204,10 +205,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def compilers(jobs: int) -> Iterator[None]:
     """Have so many processes compile, and wait until they run: until then Inductor would compile
     in its own process.
+
+    Those processes use the assembler that comes with torch, and this one Triton's, whose version is
+    in the key of Triton's cache: everything would be compiled a second time here, one by one.
     """
     from torch._inductor import config
     from torch._inductor.async_compile import AsyncCompile
+    from torch._inductor.runtime.compile_tasks import _set_triton_ptxas_path
 
+    _set_triton_ptxas_path()
     with config.patch(compile_threads=jobs):
         if jobs > 1:
             AsyncCompile.wait_pool_ready()
