@@ -14,130 +14,51 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.inductor_tuning import BASE, ROUNDS, Tuning, elapsed, replay, time_winners, tuned
+from benchmarks.inductor_tuning import options as mode_options
 from graph_net.search.inductor.case import FILE, KernelCase, load_cases
 from graph_net.search.inductor.choice_model import load_choices
-from graph_net.search.inductor.collect import compilers, operations
-from graph_net.search.inductor.hooks import hooked
-from graph_net.search.inductor.plugin import learned
-from graph_net.search.inductor.reading import is_aten, read_call
-from graph_net.search.inductor.template_call import key_of
+from graph_net.search.inductor.collector import operations
+from graph_net.search.inductor.compile_pool import compile_pool
 from graph_net.store.journal import LineJournal, whole_lines
 
-GROUP, ROUNDS, REPLAYS = 8, 5, 20
-BASE, ATEN = "max-autotune", "aten"
-MODES = (BASE, "learned", "widened", "autoheuristic")
-GRAPH_MODES = ("default", BASE, "learned", "widened")
-GRAPHS = """torchvision/vit_l_16@4:bfloat16 torchvision/mobilenet_v2@16:bfloat16
-    transformers/BertModel@16:float16 transformers/EsmModel@16:bfloat16
-    timm/resnet18@16:bfloat16 transformers/DeiTModel@8:float16
-    transformers/WhisperModel@4:bfloat16 timm/mixer_b16_224@8:bfloat16""".split()
-QUIET: dict[str, Any] = {
-    "fx_graph_cache": False,
-    "autotune_local_cache": False,
-    "autotune_num_choices_displayed": 0,
-    "max_autotune_report_choices_stats": False,
-}
+GROUP = 8
+HEURISTIC = "autoheuristic"
+EVERY = 3
+"""AutoHeuristic is measured for one group in so many."""
+MODES = (BASE, "learned", "widened", HEURISTIC)
+GRAPH_MODES = ("default", BASE, "learned")
+GRAPHS = """transformers/BertModel@16:float16 timm/resnet18@16:bfloat16
+    torchvision/alexnet@32:float16 timm/mixer_b16_224@8:bfloat16
+    torchvision/mobilenet_v2@16:bfloat16 transformers/DeiTModel@8:float16
+    transformers/EsmModel@16:bfloat16 transformers/CLIPVisionModel@8:bfloat16""".split()
 
 
-@dataclass
-class Tuning:
-    """What one compilation cost, and which choice won for each operation."""
-
-    seconds: float = 0.0
-    """Of precompiling and timing choices."""
-    wall: float = 0.0
-    """Of all of compiling."""
-    choices: int = 0
-    runs: dict[str, Callable[[], Any]] = field(default_factory=dict)
-    aten: dict[str, Callable[[], Any]] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-
-    def save(self, timings: dict[Any, float], name: str, nodes: Any, *rest: Any) -> None:
-        """Note the winner of an operation, ready to run; a feedback saver of Inductor."""
-        self.choices += len(timings)
-        call = read_call(name, nodes, list(timings))
-        if call is None or call.module is None:
-            return
-        key, best = key_of(call.module), min(timings, key=timings.__getitem__)
-        self.runs[key], self.names[key] = runnable(best), str(best.hash_key())
-        libraries = [
-            choice for choice in timings if is_aten(choice) and choice.name != "bias_addmm"
-        ]
-        if libraries:
-            self.aten[key] = runnable(libraries[0])
-
-
-def runnable(choice: Any) -> Callable[[], Any]:
-    """Return a choice with tensors to run it on."""
-    import torch
-
-    def tensor(sizes: Any, strides: Any, dtype: Any) -> Any:
-        sizes, strides = [int(size) for size in sizes], [int(stride) for stride in strides]
-        last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-        return torch.randn(last + 1, device="cuda").to(dtype).as_strided(sizes, strides)
-
-    nodes = choice.input_nodes
-    inputs = [tensor(node.get_size(), node.get_stride(), node.get_dtype()) for node in nodes]
-    layout = choice.layout
-    out = tensor(layout.size, layout.stride, layout.dtype)
-    run: Callable[[], Any] = choice.bmreq.make_run_fn(*inputs, out=out)
-    run()
-    return run
-
-
-@contextmanager
-def tuned(mode: str, model: Any) -> Iterator[Tuning]:
-    """Compile as a mode does, with empty caches; the compilation is timed."""
-    import torch
-    from torch._dynamo.utils import compilation_time_metrics as metrics
-    from torch._inductor.utils import fresh_cache
-
-    found = Tuning()
-    asked = {"learned": learned(model), "widened": learned(model, widened=True)}
-    folder = tempfile.mkdtemp(prefix="inductor-")
-    with ExitStack() as stack:
-        stack.enter_context(fresh_cache(dir=folder, delete=False))
-        stack.enter_context(asked.get(mode, nullcontext()))
-        stack.enter_context(hooked(found.save))
-        metrics.clear()
-        began = time.perf_counter()
-        yield found
-        torch.cuda.synchronize()
-        found.wall = time.perf_counter() - began
-        parts = ("_template_precompiling", "_template_autotuning")
-        found.seconds = sum(sum(spent) for name, spent in metrics.items() if name.endswith(parts))
-
-
-def options(mode: str) -> dict[str, Any]:
-    """Return Inductor's options of a mode."""
-    own = {"default": {}, "autoheuristic": {"max_autotune": True, "autoheuristic_use": "mm"}}
-    return {**QUIET, **own.get(mode, {"max_autotune": True})}
-
-
-def measure_group(cases: Sequence[KernelCase], model: Any, turn: int) -> dict[str, Any]:
+def measure_group(
+    cases: Sequence[KernelCase], model: Any, turn: int, device: str
+) -> dict[str, Any]:
     """Tune a group by every mode, then time the winners in turns."""
     import torch
 
     shown: dict[str, Tuning] = {}
     modes = MODES[turn % len(MODES) :] + MODES[: turn % len(MODES)]
     for mode in modes:
-        if mode == "autoheuristic" and cases[0].is_convolution:
+        if mode == HEURISTIC and (cases[0].is_convolution or turn % EVERY or not has_heuristic()):
+            continue
+        if mode == "widened" and turn % 2:
             continue
         torch._dynamo.reset()
-        graph = operations(cases, "cuda")
+        graph = operations(cases, device)
         with torch.no_grad(), tuned(mode, model) as shown[mode]:
-            compiled: Any = torch.compile(graph, dynamic=False, options=options(mode))
+            chosen = mode_options(mode, device)
+            compiled: Any = torch.compile(graph, dynamic=False, options=chosen)
             compiled(*(operands[0] for operands in graph.operands))
     kernels = {case.key: time_winners(case.key, shown) for case in cases}
     cost = {
@@ -147,22 +68,11 @@ def measure_group(cases: Sequence[KernelCase], model: Any, turn: int) -> dict[st
     return {"group": [case.key for case in cases], "cost": cost, "kernels": kernels}
 
 
-def time_winners(key: str, shown: dict[str, Tuning]) -> dict[str, float]:
-    """Return the milliseconds of each mode's winner, equal winners measured once."""
-    from torch._inductor.runtime.benchmarking import benchmarker
+def has_heuristic() -> bool:
+    """Return whether this torch has AutoHeuristic; 2.13 has not."""
+    from torch._inductor import config
 
-    base = shown[BASE]
-    runs = {base.names.get(key, ATEN): base.runs.get(key), ATEN: base.aten.get(key)}
-    for one in shown.values():
-        runs.setdefault(one.names.get(key, ATEN), one.runs.get(key))
-    taken: dict[str, list[float]] = {name: [] for name, run in runs.items() if run is not None}
-    for turn in range(ROUNDS):
-        names = list(taken)
-        for name in names if turn % 2 == 0 else reversed(names):
-            taken[name].append(float(benchmarker.benchmark_gpu(runs[name])))
-    times = {name: median(values) for name, values in taken.items()}
-    found = {mode: times.get(one.names.get(key, ATEN), math.nan) for mode, one in shown.items()}
-    return {**found, ATEN: times.get(ATEN, math.nan)}
+    return hasattr(config, "autoheuristic_use")
 
 
 def measure_graph(path: Path, model: Any) -> dict[str, Any]:
@@ -179,7 +89,7 @@ def measure_graph(path: Path, model: Any) -> dict[str, Any]:
     for mode in GRAPH_MODES:
         forward = to_fx(graph, "cuda").forward
         with torch.inference_mode(), tuned(mode, model) as one:
-            compiled: Any = torch.compile(forward, dynamic=False, options=options(mode))
+            compiled: Any = torch.compile(forward, dynamic=False, options=mode_options(mode))
             compiled(*inputs)
         cost[mode] = {"tuning": one.seconds, "wall": one.wall, "choices": one.choices}
         replays[mode] = replay(compiled, inputs)
@@ -192,55 +102,17 @@ def measure_graph(path: Path, model: Any) -> dict[str, Any]:
     return {"graph": path.stem, "cost": cost, "times": times}
 
 
-def replay(compiled: Any, inputs: Sequence[Any]) -> Callable[[], Any]:
-    """Return a call of a compiled graph without the time of the host, where it can be recorded."""
-    import torch
-
-    def call() -> Any:
-        with torch.inference_mode():
-            return compiled(*inputs)
-
-    try:
-        side = torch.cuda.Stream()
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                call()
-        torch.cuda.synchronize()
-        recorded = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(recorded):
-            call()
-        torch.cuda.synchronize()
-    except Exception as error:
-        print(f"not recorded: {error}", file=sys.stderr)
-        return call
-    return recorded.replay
-
-
-def elapsed(run: Callable[[], Any]) -> float:
-    """Return the milliseconds of a call, of many in a row."""
-    import torch
-
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    run()
-    begin.record()
-    for _ in range(REPLAYS):
-        run()
-    end.record()
-    torch.cuda.synchronize()
-    return float(begin.elapsed_time(end)) / REPLAYS
-
-
 def measure(given: argparse.Namespace) -> int:
     """Measure what a journal lacks, until no more fits into the time."""
     began, model = time.monotonic(), load_choices(given.model)
     known = (
         [json.loads(line) for line in whole_lines(given.output)] if given.output.exists() else []
     )
-    longest = 60.0
-    with LineJournal(given.output) as journal, compilers(given.jobs):
+    longest = 40.0
+    with LineJournal(given.output) as journal, compile_pool(given.jobs):
         for name, work in parts(given, model, known):
             start = time.monotonic()
-            if start + 1.2 * longest > began + given.seconds:
+            if start + 1.1 * longest > began + given.seconds:
                 print(f"out of time before {name}", flush=True)
                 break
             try:
@@ -249,7 +121,7 @@ def measure(given: argparse.Namespace) -> int:
                 line = {"failed": name, "why": f"{type(error).__name__}: {error}"[:500]}
                 print(line, file=sys.stderr, flush=True)
             journal.append(json.dumps(line).encode())
-            longest = max(longest if known else 0.0, time.monotonic() - start)
+            longest = max(0.7 * longest, time.monotonic() - start)
             print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return 0
 
@@ -273,7 +145,7 @@ def parts(
             if group:
                 at = turn // GROUP
                 name = f"{'convolutions' if is_convolution else 'products'} {at}"
-                yield name, lambda group=group, at=at: measure_group(group, model, at)  # type: ignore[misc]
+                yield name, lambda group=group, at=at: measure_group(group, model, at, given.device)  # type: ignore[misc]
 
 
 def prepare(given: argparse.Namespace) -> int:
@@ -312,6 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one.add_argument("--graphs", type=Path, default=Path("build/inductor-graphs"))
         one.add_argument("--seconds", type=float, default=560.0)
         one.add_argument("--jobs", type=int, default=16)
+        one.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     shown = commands.add_parser("report")
     shown.add_argument("journal", type=Path)
     given = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The tables of ``benchmarks.inductor_choices``: ratios to max-autotune, and whether claims hold."""
+"""The tables of ``benchmarks.inductor_choices``: ratios to max-autotune, and claims."""
 
 from __future__ import annotations
 

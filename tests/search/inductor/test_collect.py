@@ -8,7 +8,7 @@ import pytest
 
 from graph_net.results import canonical
 from graph_net.search.inductor.case import CaseModule, KernelCase, load_cases, save_cases
-from graph_net.search.inductor.collect import groups, interleaved, main
+from graph_net.search.inductor.collect import interleaved, main, next_group
 from graph_net.search.inductor.collection_journal import CollectionJournal
 from graph_net.search.inductor.timed_call import ATEN, read_timed
 
@@ -40,18 +40,21 @@ def test_every_choice_of_an_operation_is_in_the_journal(tmp_path: Path) -> None:
 
 
 def test_a_case_that_ended_the_process_is_tried_once_more_and_alone(tmp_path: Path) -> None:
-    cases = [PRODUCT, CONVOLUTION]
-    for _ in range(2):
-        journal = CollectionJournal(tmp_path / "timings.jsonl")
-        [group] = groups(cases, journal)
-        journal.begin([one.key for one in group])
-        journal.close()
+    other = case(**BATCHED | {"m": 64}, transposed=False)
+    cases = [PRODUCT, other, CONVOLUTION]
     journal = CollectionJournal(tmp_path / "timings.jsonl")
-    assert next(groups(cases, journal)) == [PRODUCT]
+    assert next_group(cases, journal) == (PRODUCT, other)
+    journal.begin([PRODUCT.key, other.key])
+    assert next_group(cases, journal) == (CONVOLUTION,)
+    journal.begin([CONVOLUTION.key])
+    journal.close()
+    journal = CollectionJournal(tmp_path / "timings.jsonl")  # the process was killed
+    assert next_group(cases, journal) == (PRODUCT,)
     journal.begin([PRODUCT.key])
-    assert next(groups(cases, journal)) == [CONVOLUTION]
-    journal.fail(CONVOLUTION.key, "it hangs")
-    assert not list(groups(cases, journal))
+    journal.fail(other.key, "it hangs")
+    assert next_group(cases, journal) == (CONVOLUTION,)
+    journal.begin([CONVOLUTION.key])
+    assert next_group(cases, journal) == ()
 
 
 def test_a_collection_cut_short_has_some_of_each_kind() -> None:
