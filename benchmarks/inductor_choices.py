@@ -31,8 +31,8 @@ from graph_net.store.journal import LineJournal, whole_lines
 
 GROUP = 8
 HEURISTIC = "autoheuristic"
-EVERY = 3
-"""AutoHeuristic is measured for one group in so many."""
+EVERY = 4
+"""The exhaustive space, and AutoHeuristic, are measured for one group in so many."""
 MODES = (BASE, "learned", "widened", HEURISTIC)
 GRAPH_MODES = ("default", BASE, "learned")
 GRAPHS = """transformers/BertModel@16:float16 timm/resnet18@16:bfloat16
@@ -50,9 +50,7 @@ def measure_group(
     shown: dict[str, Tuning] = {}
     modes = MODES[turn % len(MODES) :] + MODES[: turn % len(MODES)]
     for mode in modes:
-        if mode == HEURISTIC and (cases[0].is_convolution or turn % EVERY or not has_heuristic()):
-            continue
-        if mode == "widened" and turn % 2:
+        if not is_measured(mode, cases[0].is_convolution, turn):
             continue
         torch._dynamo.reset()
         graph = operations(cases, device)
@@ -68,11 +66,14 @@ def measure_group(
     return {"group": [case.key for case in cases], "cost": cost, "kernels": kernels}
 
 
-def has_heuristic() -> bool:
-    """Return whether this torch has AutoHeuristic; 2.13 has not."""
+def is_measured(mode: str, is_convolution: bool, turn: int) -> bool:
+    """Return whether a mode is measured for a group; torch 2.13 has no AutoHeuristic."""
     from torch._inductor import config
 
-    return hasattr(config, "autoheuristic_use")
+    if mode == HEURISTIC:
+        known = hasattr(config, "autoheuristic_use") and not is_convolution
+        return known and turn % EVERY == 1
+    return mode != "widened" or turn % EVERY == 0
 
 
 def measure_graph(path: Path, model: Any) -> dict[str, Any]:

@@ -44,11 +44,12 @@ class Tuning:
         """Note the winner of an operation, ready to run; a feedback saver of Inductor."""
         self.choices += len(timings)
         call = read_call(name, nodes, list(timings))
-        if call is None or call.module is None:
+        ready = {one: spent for one, spent in timings.items() if hasattr(one, "bmreq")}
+        if call is None or call.module is None or not ready:
             return
-        key, best = key_of(call.module), min(timings, key=timings.__getitem__)
+        key, best = key_of(call.module), min(ready, key=ready.__getitem__)
         self.runs[key], self.names[key] = runnable(best, nodes), str(best.hash_key())
-        libraries = [one for one in timings if is_aten(one) and one.name != "bias_addmm"]
+        libraries = [one for one in ready if is_aten(one) and one.name != "bias_addmm"]
         if libraries:
             self.aten[key] = runnable(libraries[0], nodes)
 

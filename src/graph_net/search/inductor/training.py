@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from graph_net.search.inductor.training_data import TimedTiles, inductor_set, jo
 
 MEMBERS = 3
 FOLDS = 5
-MOST = 8
+MOSTS = (3, 4, 5, 6, 7, 8)
 MARGINS = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3)
 DOUBTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 TREES = {"rounds": 250, "leaves": 31, "rate": 0.06, "threads": 1, "weight_best": 2.0}
@@ -80,7 +81,7 @@ def rule_of(operations: Sequence[TimedTiles], target: Target) -> ChoiceRule:
         highs=tuple(sizes.max(axis=0).tolist()),
         margin=MARGINS[-1],
         doubt=DOUBTS[-1],
-        most=MOST,
+        most=MOSTS[-1],
         members=MEMBERS,
     )
 
@@ -161,7 +162,8 @@ def calibrate(
     does, the one with the least loss.
     """
     rules = [
-        replace(model.rule, margin=margin, doubt=doubt) for margin in MARGINS for doubt in DOUBTS
+        replace(model.rule, margin=margin, doubt=doubt, most=most)
+        for margin, doubt, most in product(MARGINS, DOUBTS, MOSTS)
     ]
     judged = [(rule, judge(replace(model, rule=rule), scored)) for rule in rules]
     good = [
