@@ -10,7 +10,8 @@ import numpy as np
 
 from graph_net.learn.learning_set import LearningSet
 from graph_net.learn.metrics import Floats
-from graph_net.learn.trees import LightGbm
+from graph_net.learn.tree_files import rewrite_lightgbm
+from graph_net.learn.trees import REGRESSION, LightGbm
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import SIZES, ChoiceModel, ChoiceRule, model_of
 from graph_net.search.inductor.training_data import TimedTiles, inductor_set, join
@@ -64,7 +65,7 @@ def train_texts(
         data = own if before is None else join([own, before])
         model = LightGbm(TREES, seed=seed * MEMBERS + member)
         model.fit(data)
-        texts.append(model.text())
+        texts.append(rewrite_lightgbm(model.text(), REGRESSION))  # without what only LightGBM reads
     return texts
 
 
