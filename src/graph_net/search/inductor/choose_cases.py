@@ -29,7 +29,7 @@ MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CaseCounts:
     """How many cases of each kernel."""
 
     matmul: int
@@ -37,7 +37,7 @@ class Wanted:
     convolution: int
 
 
-TO_LEARN, TO_TEST = Wanted(52, 20, 28), Wanted(48, 16, 22)
+TO_LEARN, TO_TEST = CaseCounts(52, 20, 28), CaseCounts(48, 16, 22)
 EVERY = 5
 """One batched product in so many adds a tensor: ``baddbmm``, which the matcher does not look for.
 """
@@ -107,7 +107,7 @@ def _is_measurable(module: Mapping[str, Any]) -> bool:
     return LEAST_FLOPS <= family.flops() <= MOST_FLOPS and family.bytes() <= MOST_BYTES
 
 
-def _cases(found: Mapping[str, _Found], wanted: Wanted, held_out: bool) -> Iterator[KernelCase]:
+def _cases(found: Mapping[str, _Found], wanted: CaseCounts, held_out: bool) -> Iterator[KernelCase]:
     for kernel, count in asdict(wanted).items():
         alike = [one for one in found.values() if one.module["kernel"] == kernel]
         for place, one in enumerate(_spread(alike, count)):

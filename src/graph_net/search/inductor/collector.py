@@ -31,6 +31,8 @@ class Collector:
     software: dict[str, str]
     pending: set[str] = field(default_factory=set)
     found: list[TimedCall] = field(default_factory=list)
+    hooks: ExitStack = field(default_factory=ExitStack)
+    """What is inside Inductor for as long as this lives."""
 
     def save(
         self,
@@ -144,10 +146,9 @@ def worker(device: str, count: int, lock: Path) -> Callable[[], Handle]:
         target = describe(device)
         sampled = SampledChoices(target if device == "cuda" else H200, count)
         collector = Collector(device, target, versions())
-        stack = ExitStack()  # for as long as the process lives
-        stack.enter_context(choosing(sampled))
-        stack.enter_context(hooked(collector.save, sampled.mark_defaults))
-        stack.enter_context(timing_alone(lock))
+        collector.hooks.enter_context(choosing(sampled))
+        collector.hooks.enter_context(hooked(collector.save, sampled.mark_defaults))
+        collector.hooks.enter_context(timing_alone(lock))
 
         def handle(cases: Sequence[KernelCase]) -> dict[str, Any]:
             try:

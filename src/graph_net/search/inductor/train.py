@@ -26,6 +26,8 @@ from graph_net.search.inductor.training import (
     cross_validate,
     fixed,
     judge,
+    random_scores,
+    roofline_scores,
     rule_of,
     score_unseen,
     train_texts,
@@ -84,8 +86,22 @@ def _table(name: str, model: ChoiceModel, scored: Sequence[UnseenScores]) -> str
             judge(fixed(model, count), scored, default).line(f"{space}, {count} always")
             for count in COUNTS
         ]
-        rows.append(judge(model, scored, default).line(f"{space}, by its doubt"))
+        rows.append(judge(model, scored, default).line(f"{space}, by its rule"))
+        rows += _baselines(model, scored, default, space)
     return "\n".join(rows)
+
+
+def _baselines(
+    model: ChoiceModel, scored: Sequence[UnseenScores], default: bool, space: str
+) -> list[str]:
+    """Return rows of what keeps as many without having learned."""
+    most, operations = model.rule.most, [one.operation for one in scored]
+    same, chances = fixed(model, most), [random_scores(operations, seed) for seed in range(20)]
+    chance = judge(same, [one for drawn in chances for one in drawn], default)
+    return [
+        judge(same, roofline_scores(operations), default).line(f"{space}, {most} by a roofline"),
+        chance.line(f"{space}, {most} at random"),
+    ]
 
 
 def _card(

@@ -14,6 +14,7 @@ from graph_net.learn.tree_files import rewrite_lightgbm
 from graph_net.learn.trees import REGRESSION, LightGbm
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import SIZES, ChoiceModel, ChoiceRule, model_of
+from graph_net.search.inductor.drawing import estimated_cycles
 from graph_net.search.inductor.training_data import TimedTiles, inductor_set, join
 
 MEMBERS = 3
@@ -135,6 +136,24 @@ def _scored(model: ChoiceModel, one: TimedTiles) -> UnseenScores:
 def score_unseen(model: ChoiceModel, operations: Sequence[TimedTiles]) -> list[UnseenScores]:
     """Return a model's scores of operations it has not learned from."""
     return [_scored(model, one) for one in operations]
+
+
+def roofline_scores(operations: Sequence[TimedTiles]) -> list[UnseenScores]:
+    """Return scores by estimated cycles alone: what is known before anything was learned."""
+    return [
+        UnseenScores(one, -np.log(cycles), np.zeros(len(one.tiles)))
+        for one in operations
+        for cycles in [estimated_cycles(one.family, one.tiles)]
+    ]
+
+
+def random_scores(operations: Sequence[TimedTiles], seed: int) -> list[UnseenScores]:
+    """Return scores by chance."""
+    generator = np.random.default_rng(seed)
+    return [
+        UnseenScores(one, generator.random(len(one.tiles)), np.zeros(len(one.tiles)))
+        for one in operations
+    ]
 
 
 def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = True) -> Kept:
