@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
 from graph_net.compilers.dynamo import DynamoWatch, compilations
 from graph_net.compilers.inductor_choices import NAME as CHOICES
+from graph_net.compilers.inductor_choices import OPTION as CHOICES_OPTION
 from graph_net.compilers.inductor_choices import model_folder, split_choices, using_choices
 from graph_net.compilers.inductor_options import MODES, STORED
 from graph_net.compilers.option import Json, Option
@@ -42,7 +43,7 @@ class Inductor(Compiler):
     }
     before_declared: ClassVar[Mapping[str, Json]] = {"fullgraph": True}
     open_options = True
-    stored_options = STORED
+    stored_options: ClassVar[Mapping[str, Option]] = {**STORED, CHOICES: CHOICES_OPTION}
 
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
         # One spelling, so that equal options make equal configurations.

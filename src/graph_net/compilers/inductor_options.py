@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graph_net.compilers.inductor_choices import NAME, OPTION
 from graph_net.compilers.option import Option
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -41,5 +40,4 @@ STORED: Mapping[str, Option] = {
     **{name: Option(False) for name in _SWITCHES},
     "triton.multi_kernel": Option(0, choices=(0, 1, 2, 3)),
     **{name: Option(0, least=0, most=most) for name, most in _COUNTS.items()},
-    NAME: OPTION,
 }
