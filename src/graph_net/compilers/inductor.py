@@ -11,6 +11,9 @@ from typing import Any, ClassVar
 
 from graph_net.compilers.compiler import Compiler, CompilerError, Job, Runner, Unsupported
 from graph_net.compilers.dynamo import DynamoWatch, compilations
+from graph_net.compilers.inductor_choices import NAME as CHOICES
+from graph_net.compilers.inductor_choices import OPTION as CHOICES_OPTION
+from graph_net.compilers.inductor_choices import model_folder, split_choices, using_choices
 from graph_net.compilers.inductor_options import MODES, STORED
 from graph_net.compilers.option import Json, Option
 from graph_net.isolate import Needs
@@ -25,6 +28,8 @@ MOST_CALLS = 12
 class Inductor(Compiler):
     """``torch.compile(model)``; ``mode`` and ``fullgraph`` as there, the other options Inductor's.
 
+    ``choices=learned`` has a model keep few of the choices that ``mode=max-autotune`` would time.
+
     Where Dynamo cannot trace an operator, Python runs it between two compiled graphs, and the
     record says so. ``fullgraph`` refuses such a graph; it also makes Dynamo trace the numbers that
     are read from tensors, which it leaves to Python otherwise.
@@ -38,21 +43,32 @@ class Inductor(Compiler):
     }
     before_declared: ClassVar[Mapping[str, Json]] = {"fullgraph": True}
     open_options = True
-    stored_options = STORED
+    stored_options: ClassVar[Mapping[str, Option]] = {**STORED, CHOICES: CHOICES_OPTION}
 
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
         # One spelling, so that equal options make equal configurations.
-        super().__init__({key.replace("-", "_"): v for key, v in (options or {}).items()})
-        _check_options([key for key in self.options if key not in self.defaults])
+        named = {key.replace("-", "_"): value for key, value in (options or {}).items()}
+        super().__init__(split_choices(named))
+        _check_options([key for key in self.options if key not in (*self.defaults, CHOICES)])
         self._remarks: dict[str, Json] = {}
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
-        """The precompiled headers that all workers share."""
+        """The precompiled headers that all workers share, and the model of choices."""
         from graph_net.compilers.inductor_headers import shared_headers
 
         shared = shared_headers()
-        return Needs(reads=() if shared is None else (shared,))
+        model = (model_folder(),) if CHOICES in self.options else ()
+        return Needs(reads=(*model, *(() if shared is None else (shared,))))
+
+    def missing(self) -> str | None:
+        """Return why it cannot be used here; with ``choices`` it needs a model."""
+        try:
+            if CHOICES in self.options:
+                model_folder()
+        except ValueError as error:
+            return str(error)
+        return super().missing()
 
     def prepare(self, device: str) -> None:
         """Probe the processor and compile its headers once, not in every worker."""
@@ -76,7 +92,8 @@ class Inductor(Compiler):
 
         _probe(job.device)  # before the cache moves: what it finds belongs to the machine
         mode = list_mode_options(str(self.options["mode"]))
-        passed = {key: value for key, value in self.options.items() if key not in self.defaults}
+        own = (*self.defaults, CHOICES)
+        passed = {key: value for key, value in self.options.items() if key not in own}
         # Workers compile side by side already, and a pool would outlive them.
         options = {"compile_threads": 1, "cpp.threads": job.threads, **mode, **passed}
         forward, whole = to_fx(job.graph, job.device).forward, bool(self.options["fullgraph"])
@@ -85,7 +102,9 @@ class Inductor(Compiler):
         )
         with _environment(_cache_directories(job.workdir)), private_headers(job.workdir):
             try:
-                self._remarks = _first_call(compiled, job, whole)
+                with using_choices(self.options.get(CHOICES)) as chosen:
+                    pieces = _first_call(compiled, job, whole)
+                self._remarks = {**pieces, **chosen}
             except Exception as error:
                 reasons = _refusals(error)
                 if not reasons:

@@ -26,7 +26,7 @@ class BadTrees(ValueError):
 
 
 @dataclass(frozen=True)
-class _LightGbmTree:
+class LightGbmTree:
     """A tree of LightGBM: splits in the order they were made, leaves as negative children."""
 
     features: Sequence[int]
@@ -37,6 +37,7 @@ class _LightGbmTree:
     leaves: Sequence[float]
 
     def check(self, columns: int) -> None:
+        """Raise BadTrees unless every path ends in a leaf."""
         splits = len(self.leaves) - 1
         sides = (self.features, self.thresholds, self.decisions, self.lefts, self.rights)
         if not 0 <= splits < MOST_LEAVES or any(len(side) != splits for side in sides):
@@ -52,6 +53,7 @@ class _LightGbmTree:
                 raise BadTrees("a child is a later split or a leaf")
 
     def text(self) -> str:
+        """Return its part of a file."""
         fields: dict[str, Sequence[object]] = {"num_leaves": [len(self.leaves)], "num_cat": [0]}
         if len(self.leaves) > 1:
             fields |= {
@@ -71,8 +73,8 @@ class _LightGbmTree:
         return "".join(f"{key}={' '.join(map(str, values))}\n" for key, values in fields.items())
 
 
-def rewrite_lightgbm(text: str, objective: str) -> str:
-    """Return the trees of a LightGBM text as a text of our own; raise BadTrees on anything else."""
+def parse_lightgbm(text: str) -> tuple[int, list[LightGbmTree]]:
+    """Return the number of features and the trees of a LightGBM text; raise BadTrees otherwise."""
     columns = _columns(dict(_fields(text.partition("\nTree=")[0])).get("max_feature_idx", ""), 1)
     body = text.partition("\nTree=")[2].partition("\nend of trees")[0]
     sections = body.split("\nTree=")
@@ -83,6 +85,12 @@ def rewrite_lightgbm(text: str, objective: str) -> str:
         tree = _lightgbm_tree(dict(_fields(section)))
         tree.check(columns)
         trees.append(tree)
+    return columns, trees
+
+
+def rewrite_lightgbm(text: str, objective: str) -> str:
+    """Return the trees of a LightGBM text as a text of our own; raise BadTrees on anything else."""
+    columns, trees = parse_lightgbm(text)
     names = " ".join(f"Column_{place}" for place in range(columns))
     head = (
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
@@ -100,7 +108,7 @@ def _fields(section: str) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _lightgbm_tree(fields: Mapping[str, str]) -> _LightGbmTree:
+def _lightgbm_tree(fields: Mapping[str, str]) -> LightGbmTree:
     if fields.get("num_cat") != "0" or fields.get("is_linear", "0") != "0":
         raise BadTrees("splits by category and linear leaves are not read")
     try:
@@ -110,7 +118,7 @@ def _lightgbm_tree(fields: Mapping[str, str]) -> _LightGbmTree:
         raise BadTrees(f"not a number: {error}") from error
     if _whole(fields.get("num_leaves", "")) != [len(real["leaf_value"])]:
         raise BadTrees("a tree has as many leaves as it says")
-    return _LightGbmTree(
+    return LightGbmTree(
         whole["split_feature"],
         real["threshold"],
         whole["decision_type"],

@@ -185,6 +185,11 @@ class LightGbm(_Trees):
         )
         self._booster = library.train(settings, data, self.settings["rounds"], valid_sets=seen)
 
+    def text(self) -> str:
+        """Return the trees in LightGBM's text, as a saved model has them."""
+        self.learned()
+        return self._text()
+
     def _scores(self, rows: Features) -> Any:
         return self._booster.predict(rows, num_threads=self._threads(rows))
 

@@ -156,16 +156,8 @@ class Gemm(Family):
         return None
 
     def shared(self, config: Config) -> int:
-        """Return the bytes of the tiles in flight or of the result being stored, the larger.
-
-        Warp groups (four warps, 64 rows) multiply out of shared memory, so that their tiles stay
-        there one stage longer than those that go through registers.
-        """
-        tiles = config["block_k"] * (config["block_m"] + config["block_n"]) * BYTES[self.dtype]
-        grouped = config["num_warps"] % 4 == 0 and config["block_m"] >= 64
-        held = max(1, config["num_stages"] - (not grouped))
-        stored = 4 if config["split_k"] > 1 else BYTES[self.dtype]
-        return max(tiles * held, config["block_m"] * config["block_n"] * stored)
+        """Return the bytes of the tiles in flight or of the result being stored, the larger."""
+        return shared_bytes(config, BYTES[self.dtype])
 
     def per_thread(self, config: Config) -> float:
         return config["block_m"] * config["block_n"] / (32 * config["num_warps"])
@@ -221,6 +213,19 @@ class Gemm(Family):
             return (first,)
         total = self.batch * self.m * self.n
         return (first, sum_of_parts(total, self.n, parts, self.epilogue))
+
+
+def shared_bytes(config: Config, each: int) -> int:
+    """Estimate the bytes of shared memory of a block whose numbers have ``each`` bytes.
+
+    Warp groups (four warps, 64 rows) multiply out of shared memory, so that their tiles stay there
+    one stage longer than those that go through registers.
+    """
+    tiles = config["block_k"] * (config["block_m"] + config["block_n"]) * each
+    grouped = config["num_warps"] % 4 == 0 and config["block_m"] >= 64
+    held = max(1, config["num_stages"] - (not grouped))
+    stored = 4 if config["split_k"] > 1 else each
+    return max(tiles * held, config["block_m"] * config["block_n"] * stored)
 
 
 def sum_of_parts(total: int, columns: int, parts: int, epilogue: Epilogue) -> Launch:

@@ -1,0 +1,198 @@
+"""Inductor's max-autotune against choices that a model keeps: kernel times and seconds of tuning.
+
+    python -m benchmarks.inductor_choices prepare -o build/inductor-graphs
+    python -m benchmarks.inductor_choices kernels MODEL -o JOURNAL --seconds 560
+    python -m benchmarks.inductor_choices graphs MODEL -o JOURNAL --graphs build/inductor-graphs
+    python -m benchmarks.inductor_choices report JOURNAL
+
+``prepare`` writes eight graphs of the corpus in half precision. ``kernels`` and ``graphs`` need a
+GPU, torch, triton and numpy; the same command continues a journal. Held-out operations are compiled
+in groups by each mode with empty caches; the winners of all modes are then timed in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.inductor_tuning import BASE, ROUNDS, Tuning, elapsed, replay, time_winners, tuned
+from benchmarks.inductor_tuning import options as mode_options
+from graph_net.search.inductor.case import FILE, KernelCase, load_cases
+from graph_net.search.inductor.choice_model import load_choices
+from graph_net.search.inductor.collector import operations
+from graph_net.search.inductor.compile_pool import compile_pool
+from graph_net.store.journal import LineJournal, whole_lines
+
+GROUP = 8
+HEURISTIC = "autoheuristic"
+EVERY = 4
+"""The exhaustive space, and AutoHeuristic, are measured for one group in so many."""
+MODES = (BASE, "learned", "widened", HEURISTIC)
+GRAPH_MODES = ("default", BASE, "learned")
+GRAPHS = """transformers/BertModel@16:float16 timm/resnet18@16:bfloat16
+    torchvision/alexnet@32:float16 timm/mixer_b16_224@8:bfloat16
+    torchvision/mobilenet_v2@16:bfloat16 transformers/DeiTModel@8:float16
+    transformers/EsmModel@16:bfloat16 transformers/CLIPVisionModel@8:bfloat16""".split()
+
+
+def measure_group(
+    cases: Sequence[KernelCase], model: Any, turn: int, device: str
+) -> dict[str, Any]:
+    """Tune a group by every mode, then time the winners in turns."""
+    import torch
+
+    shown: dict[str, Tuning] = {}
+    modes = MODES[turn % len(MODES) :] + MODES[: turn % len(MODES)]
+    for mode in modes:
+        if not is_measured(mode, cases[0].is_convolution, turn):
+            continue
+        torch._dynamo.reset()
+        graph = operations(cases, device)
+        with torch.no_grad(), tuned(mode, model) as shown[mode]:
+            chosen = mode_options(mode, device)
+            compiled: Any = torch.compile(graph, dynamic=False, options=chosen)
+            compiled(*(operands[0] for operands in graph.operands))
+    kernels = {case.key: time_winners(case.key, shown) for case in cases}
+    cost = {
+        mode: {"tuning": one.seconds, "wall": one.wall, "choices": one.choices}
+        for mode, one in shown.items()
+    }
+    return {"group": [case.key for case in cases], "cost": cost, "kernels": kernels}
+
+
+def is_measured(mode: str, is_convolution: bool, turn: int) -> bool:
+    """Return whether a mode is measured for a group; torch 2.13 has no AutoHeuristic."""
+    from torch._inductor import config
+
+    if mode == HEURISTIC:
+        known = hasattr(config, "autoheuristic_use") and not is_convolution
+        return known and turn % EVERY == 1
+    return mode != "widened" or turn % EVERY == 0
+
+
+def measure_graph(path: Path, model: Any) -> dict[str, Any]:
+    """Compile a whole graph by every mode, then replay all of them in turns."""
+    import torch
+
+    from graph_net.graph import from_bytes
+    from graph_net.graph.execute import make_inputs
+    from graph_net.graph.fx import to_fx
+
+    graph = from_bytes(path.read_bytes())
+    inputs = make_inputs(graph, "cuda")
+    cost, replays = {}, {}
+    for mode in GRAPH_MODES:
+        forward = to_fx(graph, "cuda").forward
+        with torch.inference_mode(), tuned(mode, model) as one:
+            compiled: Any = torch.compile(forward, dynamic=False, options=mode_options(mode))
+            compiled(*inputs)
+        cost[mode] = {"tuning": one.seconds, "wall": one.wall, "choices": one.choices}
+        replays[mode] = replay(compiled, inputs)
+        print(f"{path.stem} {mode}: {one.wall:.1f} s", flush=True)
+    taken: dict[str, list[float]] = {mode: [] for mode in replays}
+    for turn in range(2 * ROUNDS):
+        for mode in GRAPH_MODES if turn % 2 == 0 else reversed(GRAPH_MODES):
+            taken[mode].append(elapsed(replays[mode]))
+    times = {mode: median(values) for mode, values in taken.items()}
+    return {"graph": path.stem, "cost": cost, "times": times}
+
+
+def measure(given: argparse.Namespace) -> int:
+    """Measure what a journal lacks, until no more fits into the time."""
+    began, model = time.monotonic(), load_choices(given.model)
+    known = (
+        [json.loads(line) for line in whole_lines(given.output)] if given.output.exists() else []
+    )
+    longest = 40.0
+    with LineJournal(given.output) as journal, compile_pool(given.jobs):
+        for name, work in parts(given, model, known):
+            start = time.monotonic()
+            if start + 1.1 * longest > began + given.seconds:
+                print(f"out of time before {name}", flush=True)
+                break
+            try:
+                line = work()
+            except Exception as error:
+                line = {"failed": name, "why": f"{type(error).__name__}: {error}"[:500]}
+                print(line, file=sys.stderr, flush=True)
+            journal.append(json.dumps(line).encode())
+            longest = max(0.7 * longest, time.monotonic() - start)
+            print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
+    return 0
+
+
+def parts(
+    given: argparse.Namespace, model: Any, known: Sequence[Any]
+) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Yield what is left to do, with its name."""
+    if given.part == "graphs":
+        done = {line.get("graph") for line in known}
+        for path in sorted(given.graphs.glob("*.graph")):
+            if path.stem not in done:
+                yield path.stem, lambda path=path: measure_graph(path, model)  # type: ignore[misc]
+        return
+    cases = [case for case in load_cases(given.cases) if case.held_out]
+    done = {key for line in known for key in line.get("group", ())}
+    for is_convolution in (False, True):
+        alike = [case for case in cases if case.is_convolution == is_convolution]
+        for turn in range(0, len(alike), GROUP):
+            group = [case for case in alike[turn : turn + GROUP] if case.key not in done]
+            if group:
+                at = turn // GROUP
+                name = f"{'convolutions' if is_convolution else 'products'} {at}"
+                yield name, lambda group=group, at=at: measure_group(group, model, at, given.device)  # type: ignore[misc]
+
+
+def prepare(given: argparse.Namespace) -> int:
+    """Write graphs of the corpus in half precision at larger batches."""
+    from graph_net.corpus.pack import Pack
+    from graph_net.graph import to_bytes
+    from graph_net.rewrite.variant import with_dtype, with_sizes
+
+    given.output.mkdir(parents=True, exist_ok=True)
+    pack = Pack(given.corpus)
+    for name in GRAPHS:
+        graph, _, rest = name.partition("@")
+        batch, _, dtype = rest.partition(":")
+        [(_, found)] = pack.graphs([graph])
+        made = with_dtype(with_sizes(found, {"batch": int(batch)}), dtype, cast="all")
+        path = given.output / f"{name.replace('/', '-').replace('@', '-').replace(':', '-')}.graph"
+        path.write_bytes(to_bytes(made))
+        print(path)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one part."""
+    from benchmarks.inductor_choices_report import report
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="part", required=True)
+    making = commands.add_parser("prepare")
+    making.add_argument("-o", "--output", type=Path, default=Path("build/inductor-graphs"))
+    making.add_argument("--corpus", type=Path, default=Path("corpus"))
+    for name in ("kernels", "graphs"):
+        one = commands.add_parser(name)
+        one.add_argument("model", type=Path)
+        one.add_argument("-o", "--output", type=Path, required=True)
+        one.add_argument("--cases", type=Path, default=FILE)
+        one.add_argument("--graphs", type=Path, default=Path("build/inductor-graphs"))
+        one.add_argument("--seconds", type=float, default=560.0)
+        one.add_argument("--jobs", type=int, default=16)
+        one.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    shown = commands.add_parser("report")
+    shown.add_argument("journal", type=Path)
+    given = parser.parse_args(arguments)
+    if given.part == "report":
+        return report(given.journal)
+    return prepare(given) if given.part == "prepare" else measure(given)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,74 @@
+"""The tables of ``benchmarks.inductor_choices``: ratios to max-autotune, and claims."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import show, verdict
+from graph_net.store.journal import whole_lines
+
+BASE = "max-autotune"
+NOT_MODES = ("aten", "default")
+
+
+def report(journal: Path) -> int:
+    """Print the tables of a journal; return 0 where every claim holds."""
+    lines = [json.loads(line) for line in whole_lines(journal)]
+    groups = [line for line in lines if "group" in line]
+    products = [line for line in groups if "convolution" not in line["group"][0]]
+    convolutions = [line for line in groups if line not in products]
+    graphs = [line for line in lines if "graph" in line]
+    kinds = (("products", products), ("convolutions", convolutions), ("whole graphs", graphs))
+    held = [_show(name, found) for name, found in kinds if found]
+    failed = [line["failed"] for line in lines if "failed" in line]
+    if failed:
+        print("failed:", ", ".join(failed))
+    return 0 if held and all(held) and not failed else 1
+
+
+def _times(lines: Iterable[Any]) -> list[dict[str, float]]:
+    """Return the milliseconds of each operation or graph, by mode."""
+    found = []
+    for line in lines:
+        found += [line["times"]] if "times" in line else list(line["kernels"].values())
+    return [times for times in found if math.isfinite(times.get(BASE, math.nan))]
+
+
+def _show(name: str, lines: Sequence[Any]) -> bool:
+    times = _times(lines)
+    rows, held = [], True
+    for mode in dict.fromkeys(mode for one in times for mode in one):
+        ratios = np.array(
+            [one[mode] / one[BASE] for one in times if math.isfinite(one.get(mode, math.nan))]
+        )
+        mean, worst = float(np.exp(np.log(ratios).mean())), float(ratios.max())
+        cost = [line["cost"] for line in lines if mode in line["cost"]]
+        wall = sum(one[mode]["tuning"] for one in cost) / max(
+            sum(one[BASE]["tuning"] for one in cost), 1e-9
+        )
+        count = sum(one[mode]["choices"] for one in cost)
+        tuned = f"{wall:.3f}" if cost else ""
+        rows.append([mode, str(ratios.size), f"{mean:.4f}", f"{worst:.3f}", tuned, str(count)])
+        if mode == "learned":
+            held = _claims(name, mean, worst, wall)
+    header = ["mode", "cases", "time, mean ratio", "worst", "tuning, ratio", "choices timed"]
+    show(f"{name}, ratios to {BASE}", header, rows)
+    return held
+
+
+def _claims(name: str, mean: float, worst: float, wall: float) -> bool:
+    return all(
+        [
+            verdict(
+                mean <= 1.01, f"{name}: time at most 1.01 of max-autotune's on average: {mean:.4f}"
+            ),
+            verdict(worst <= 1.05, f"{name}: at most 1.05 at worst: {worst:.3f}"),
+            verdict(wall <= 0.2, f"{name}: tuning at most 1/5 of max-autotune's: {wall:.3f}"),
+        ]
+    )

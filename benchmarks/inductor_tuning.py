@@ -1,0 +1,164 @@
+"""Compile by one mode of Inductor with empty caches, and time the winners of several in turns."""
+
+from __future__ import annotations
+
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from graph_net.search.inductor.hooks import hooked
+from graph_net.search.inductor.plugin import learned
+from graph_net.search.inductor.reading import is_aten, read_call
+from graph_net.search.inductor.template_call import key_of
+
+ROUNDS, REPLAYS = 3, 20
+BASE, ATEN = "max-autotune", "aten"
+QUIET: dict[str, Any] = {
+    "fx_graph_cache": False,
+    "autotune_local_cache": False,
+    "autotune_num_choices_displayed": 0,
+    "max_autotune_report_choices_stats": False,
+}
+
+
+@dataclass
+class Tuning:
+    """What one compilation cost, and which choice won for each operation."""
+
+    seconds: float = 0.0
+    """Of precompiling and timing choices."""
+    wall: float = 0.0
+    """Of all of compiling."""
+    choices: int = 0
+    runs: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    aten: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def save(self, timings: dict[Any, float], name: str, nodes: Any, *rest: Any) -> None:
+        """Note the winner of an operation, ready to run; a feedback saver of Inductor."""
+        self.choices += len(timings)
+        call = read_call(name, nodes, list(timings))
+        ready = {one: spent for one, spent in timings.items() if hasattr(one, "bmreq")}
+        if call is None or call.module is None or not ready:
+            return
+        key, best = key_of(call.module), min(ready, key=ready.__getitem__)
+        self.runs[key], self.names[key] = runnable(best, nodes), str(best.hash_key())
+        libraries = [one for one in ready if is_aten(one) and one.name != "bias_addmm"]
+        if libraries:
+            self.aten[key] = runnable(libraries[0], nodes)
+
+
+def runnable(choice: Any, nodes: Sequence[Any]) -> Callable[[], Any]:
+    """Return a choice with tensors to run it on, as Inductor's own timing makes them."""
+    import torch
+
+    layout = choice.layout
+
+    def tensor(sizes: Any, strides: Any, dtype: Any) -> Any:
+        sizes, strides = [int(size) for size in sizes], [int(stride) for stride in strides]
+        last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+        return torch.randn(last + 1, device=layout.device).to(dtype).as_strided(sizes, strides)
+
+    read = nodes if is_aten(choice) else {node.get_name(): node for node in nodes}.values()
+    inputs = [tensor(node.get_size(), node.get_stride(), node.get_dtype()) for node in read]
+    out = tensor(layout.size, layout.stride, layout.dtype)
+    run: Callable[[], Any] = choice.bmreq.make_run_fn(*inputs, out=out)
+    run()
+    return run
+
+
+@contextmanager
+def tuned(mode: str, model: Any) -> Iterator[Tuning]:
+    """Compile as a mode does, with empty caches; the compilation is timed."""
+    import torch
+    from torch._dynamo.utils import compilation_time_metrics as metrics
+    from torch._inductor.utils import fresh_cache
+
+    found = Tuning()
+    asked = {"learned": learned(model), "widened": learned(model, widened=True)}
+    folder = tempfile.mkdtemp(prefix="inductor-")
+    with ExitStack() as stack:
+        stack.enter_context(fresh_cache(dir=folder, delete=False))
+        stack.enter_context(asked.get(mode, nullcontext()))
+        stack.enter_context(hooked(found.save))
+        metrics.clear()
+        began = time.perf_counter()
+        yield found
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        found.wall = time.perf_counter() - began
+        parts = ("_template_precompiling", "_template_autotuning")
+        found.seconds = sum(sum(spent) for name, spent in metrics.items() if name.endswith(parts))
+
+
+def options(mode: str, device: str = "cuda") -> dict[str, Any]:
+    """Return Inductor's options of a mode."""
+    own = {"default": {}, "autoheuristic": {"max_autotune": True, "autoheuristic_use": "mm"}}
+    cpu = {"max_autotune_gemm_backends": "ATEN,CPP", "freezing": True}
+    return {**QUIET, **own.get(mode, {"max_autotune": True}), **(cpu if device == "cpu" else {})}
+
+
+def time_winners(key: str, shown: dict[str, Tuning]) -> dict[str, float]:
+    """Return the milliseconds of each mode's winner, equal winners measured once."""
+    import torch
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    on_gpu = torch.cuda.is_available()
+    timing: Any = benchmarker.benchmark_gpu if on_gpu else benchmarker.benchmark_cpu
+    base = shown[BASE]
+    runs = {base.names.get(key, ATEN): base.runs.get(key), ATEN: base.aten.get(key)}
+    for one in shown.values():
+        runs.setdefault(one.names.get(key, ATEN), one.runs.get(key))
+    taken: dict[str, list[float]] = {name: [] for name, run in runs.items() if run is not None}
+    for turn in range(ROUNDS):
+        names = list(taken)
+        for name in names if turn % 2 == 0 else reversed(names):
+            taken[name].append(float(timing(runs[name])))
+    times = {name: median(values) for name, values in taken.items()}
+    found = {mode: times.get(one.names.get(key, ATEN), math.nan) for mode, one in shown.items()}
+    return {**found, ATEN: times.get(ATEN, math.nan)}
+
+
+def replay(compiled: Any, inputs: Sequence[Any]) -> Callable[[], Any]:
+    """Return a call of a compiled graph without the time of the host, where it can be recorded."""
+    import torch
+
+    def call() -> Any:
+        with torch.inference_mode():
+            return compiled(*inputs)
+
+    try:
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                call()
+        torch.cuda.synchronize()
+        recorded = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(recorded):
+            call()
+        torch.cuda.synchronize()
+    except Exception as error:
+        print(f"not recorded: {error}", file=sys.stderr)
+        return call
+    return recorded.replay
+
+
+def elapsed(run: Callable[[], Any]) -> float:
+    """Return the milliseconds of a call, of many in a row."""
+    import torch
+
+    make: Any = torch.cuda.Event
+    begin, end = (make(enable_timing=True) for _ in range(2))
+    run()
+    begin.record()
+    for _ in range(REPLAYS):
+        run()
+    end.record()
+    torch.cuda.synchronize()
+    return float(begin.elapsed_time(end)) / REPLAYS

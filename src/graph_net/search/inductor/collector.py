@@ -1,0 +1,191 @@
+"""Collector: compiles operations in its own process and returns what Inductor measured for them."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graph_net.isolate.worker import Retire
+from graph_net.printable import first_line
+from graph_net.programs.triton.target import H200, Target, this_machine
+from graph_net.search.inductor.case import CaseModule, KernelCase
+from graph_net.search.inductor.hooks import choosing, hooked
+from graph_net.search.inductor.reading import read_call, read_choice
+from graph_net.search.inductor.template_call import key_of
+from graph_net.search.inductor.timed_call import TimedCall, timed_to_json
+
+CPU = Target(name="cpu", kind="cpu")
+Handle = Callable[[Any], Any]
+
+
+@dataclass
+class Collector:
+    """Notes what Inductor's autotuning measures for the cases being compiled."""
+
+    device: str
+    target: Target
+    software: dict[str, str]
+    pending: set[str] = field(default_factory=set)
+    found: list[TimedCall] = field(default_factory=list)
+    hooks: ExitStack = field(default_factory=ExitStack)
+    """What is inside Inductor for as long as this lives."""
+
+    def save(
+        self,
+        timings: dict[Any, float],
+        name: str,
+        nodes: Sequence[Any],
+        choices: Sequence[Any],
+        profiled: Any,
+        compiled: dict[Any, float] | None = None,
+    ) -> None:
+        """Note the times of one operation; a feedback saver of Inductor."""
+        call = read_call(name, nodes, choices)
+        if call is None or call.module is None or key_of(call.module) not in self.pending:
+            return
+        found = tuple(
+            read_choice(choice, timings.get(choice), (compiled or {}).get(choice))
+            for choice in choices
+        )
+        key = key_of(call.module)
+        self.found.append(TimedCall(call, found, self.target.name, self.software, key))
+
+    def measure(self, cases: Sequence[KernelCase]) -> list[TimedCall]:
+        """Compile operations as one graph, which makes Inductor measure their choices."""
+        import torch
+
+        self.pending, self.found = {case.key for case in cases}, []
+        torch._dynamo.reset()
+        with torch.no_grad():
+            graph, chosen = operations(cases, self.device), options(self.device)
+            compiled: Any = torch.compile(graph, fullgraph=True, dynamic=False, options=chosen)
+            compiled(*(operands[0] for operands in graph.operands))
+        return self.found
+
+
+def operations(cases: Sequence[KernelCase], device: str) -> Any:
+    """Return a module that computes all cases; its parameters are their weights."""
+    import torch
+
+    class Operations(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls = [CaseModule(case, device) for case in cases]
+            self.operands = [call.operands() for call in self.calls]
+            self.weights = torch.nn.ParameterList(
+                torch.nn.Parameter(tensor, requires_grad=False)
+                for operands in self.operands
+                for tensor in operands[1:]
+            )
+
+        def forward(self, *lefts: torch.Tensor) -> list[torch.Tensor]:
+            outputs, place = [], 0
+            for call, operands, left in zip(self.calls, self.operands, lefts, strict=True):
+                after = place + len(operands) - 1  # torch 2.11 cannot trace a slice of parameters
+                weights = [self.weights[index] for index in range(place, after)]
+                outputs.append(call.call([left, *weights]))
+                place = after
+            return outputs
+
+    return Operations()
+
+
+def options(device: str) -> dict[str, Any]:
+    """Return the options of Inductor that measure every choice, and each operation as it stands."""
+    return {
+        "max_autotune": True,
+        "max_autotune_gemm_backends": "ATEN,TRITON" if device == "cuda" else "ATEN,CPP",
+        "freezing": device == "cpu",  # C++ templates need constant weights
+        "compile_threads": 1,
+        "shape_padding": False,
+        "fx_graph_cache": False,
+        "autotune_local_cache": False,
+        "autotune_num_choices_displayed": 0,
+        "max_autotune_report_choices_stats": False,
+    }
+
+
+@contextmanager
+def timing_alone(lock: Path) -> Iterator[None]:
+    """Have one process at a time use the GPU to measure.
+
+    A kernel is compiled and loaded at its first call, which comes before the lock.
+    """
+    import torch
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    timed: Any = type(benchmarker).benchmark_gpu
+    with lock.open("a") as file:
+
+        def locked(run: Callable[[], Any], *given: Any, **more: Any) -> Any:
+            run()
+            torch.cuda.synchronize()
+            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                return timed(benchmarker, run, *given, **more)
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+        benchmarker.benchmark_gpu = locked  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            del benchmarker.benchmark_gpu
+
+
+def worker(device: str, count: int, lock: Path) -> Callable[[], Handle]:
+    """Return what makes a process measure groups of cases: it answers lines of a journal."""
+
+    def make() -> Handle:
+        from graph_net.search.inductor.sampled_choices import SampledChoices
+
+        target = describe(device)
+        sampled = SampledChoices(target if device == "cuda" else H200, count)
+        collector = Collector(device, target, versions())
+        collector.hooks.enter_context(choosing(sampled))
+        collector.hooks.enter_context(hooked(collector.save, sampled.mark_defaults))
+        collector.hooks.enter_context(timing_alone(lock))
+
+        def handle(cases: Sequence[KernelCase]) -> dict[str, Any]:
+            try:
+                return {"lines": [timed_to_json(timed) for timed in collector.measure(cases)]}
+            except Exception as error:
+                answer = {"lines": [], "why": first_line(error, 300)}
+                if device == "cuda":  # an illegal access spoils the process
+                    raise Retire(answer) from error
+                return answer
+
+        return handle
+
+    return make
+
+
+def describe(device: str) -> Target:
+    """Return what is measured on; raise ValueError where there is no GPU."""
+    if device == "cpu":
+        return CPU
+    target = this_machine()
+    if target is None:
+        raise ValueError("this machine has no GPU: --device cpu measures C++ templates")
+    return target
+
+
+def probe(device: str) -> Callable[[], Handle]:
+    """Return what makes a process tell its target, so that the asking one leaves the GPU alone."""
+    return lambda: lambda _: asdict(describe(device))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that times depend on."""
+    import torch
+
+    found = {"torch": torch.__version__, "cuda": torch.version.cuda or ""}
+    try:
+        import triton
+    except ImportError:
+        return found
+    return {**found, "triton": triton.__version__}

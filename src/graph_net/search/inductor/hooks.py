@@ -1,0 +1,46 @@
+"""Add functions to Inductor's autotuning for the time of a block, and take them away again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Feedback = Callable[..., None]
+"""Called with timings, name, input nodes, choices, a profiler and seconds of compiling."""
+Preprocessing = Callable[[list[Any]], list[Any]]
+
+
+@contextmanager
+def hooked(feedback: Feedback | None = None, before: Preprocessing | None = None) -> Iterator[None]:
+    """Have ``feedback`` called after every autotuning, ``before`` with choices not yet compiled."""
+    from torch._inductor.select_algorithm import get_algorithm_selector_cache
+
+    cache: Any = get_algorithm_selector_cache()
+    added = [(cache.feedback_saver_fns, feedback), (cache.preprocessing_fns, before)]
+    for functions, function in added:
+        if function is not None:
+            functions.append(function)
+    try:
+        yield
+    finally:
+        for functions, function in added:
+            if function in functions:
+                functions.remove(function)
+
+
+@contextmanager
+def choosing(choices: Any) -> Iterator[None]:
+    """Have Inductor ask ``choices``, an InductorChoices, in every thread that compiles.
+
+    Inductor keeps one handler per thread from its first use on. The factory in the configuration
+    serves threads to come, and is what a key of the graph cache is made of from torch 2.13 on.
+    """
+    from torch._inductor import config
+    from torch._inductor.virtualized import V
+
+    with (
+        config.patch(inductor_choices_class=lambda: choices),
+        V.set_choices_handler(choices),
+    ):
+        yield

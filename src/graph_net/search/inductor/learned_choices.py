@@ -1,0 +1,133 @@
+"""LearnedChoices: Inductor's choices, of which a model keeps the few that may be best.
+
+Imported where Inductor is used, since its base class is Inductor's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from torch._inductor import config
+from torch._inductor.choices import InductorChoices
+
+from graph_net.programs.triton.gemm import Gemm
+from graph_net.programs.triton.target import Target
+from graph_net.search.inductor.choice_model import ChoiceModel
+from graph_net.search.inductor.reading import read_call, tile_of
+from graph_net.search.inductor.template_call import CONVOLUTION, TemplateCall
+from graph_net.search.inductor.tile import Tile
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class ChoiceReport:
+    """What was asked of a model while it was inside Inductor."""
+
+    operations: int = 0
+    """Operations whose choices were cut down."""
+    offered: int = 0
+    """Triton choices that they had."""
+    kept: int = 0
+    untouched: int = 0
+    """Operations outside the model's domain, left as they were."""
+    errors: list[str] = field(default_factory=list)
+    """Why choices were left as they were after all: each is a defect to report."""
+
+
+class LearnedChoices(InductorChoices):
+    """Keeps what the model keeps of the tiles that fit, and every choice that is not a tile."""
+
+    def __init__(self, model: ChoiceModel, target: Target, widened: bool = False) -> None:
+        super().__init__()
+        self.model, self.target, self.widened = model, target, widened
+        self.report = ChoiceReport()
+
+    def uuid(self) -> str:
+        """Name these choices in the key of the graph cache."""
+        return f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened}"
+
+    def _finalize_template_configs(
+        self,
+        template_choices: Mapping[str, Iterator[Any]],
+        kernel_inputs: Any,
+        templates: Sequence[Any],
+        op_name: str,
+        kwarg_overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> list[Any]:
+        default = list(chain.from_iterable(template_choices.values()))
+        try:
+            family = self._family(read_call(op_name, kernel_inputs.nodes()))
+            tiled = {choice.template.uid for choice in default if _tile(choice) is not None}
+            if family is None or not tiled:
+                self.report.untouched += 1
+                return default
+            choices = default
+            if self.widened:
+                used = [template for template in templates if template.uid in tiled]
+                choices = default + self._wide(kernel_inputs, used, op_name, kwarg_overrides or {})
+            return self._cut(family, choices, [_tile(choice) for choice in choices])
+        except Exception as error:  # a compiler must not fail for want of a good guess
+            self._note(op_name, error)
+            return default
+
+    def _wide(
+        self,
+        kernel_inputs: Any,
+        templates: Sequence[Any],
+        op_name: str,
+        overrides: Mapping[str, Mapping[str, Any]],
+    ) -> list[Any]:
+        """Return the choices of the exhaustive space; they are cheap until code is generated."""
+        found: list[Any] = []
+        with config.patch(max_autotune_gemm_search_space="EXHAUSTIVE"):
+            for template in templates:
+                given = dict(overrides.get(template.uid, {}))
+                found += self.get_ktc(kernel_inputs, template, op_name, given)
+        return found
+
+    def cut_convolution(self, choices: list[Any]) -> list[Any]:
+        """Cut the choices of a convolution, not yet compiled; a preprocessing function."""
+        if not any("convolution" in str(choice.name) for choice in choices):
+            return choices
+        try:
+            call = read_call(CONVOLUTION, choices[0].input_nodes[:2], choices)
+            family, tiles = self._family(call), [tile_of(choice) for choice in choices]
+            if family is None or not any(tiles):
+                self.report.untouched += 1
+                return choices
+            return self._cut(family, choices, tiles)
+        except Exception as error:
+            self._note(CONVOLUTION, error)
+            return choices
+
+    def _family(self, call: TemplateCall | None) -> Gemm | None:
+        return None if call is None else self.model.family(call, self.target)
+
+    def _cut(self, family: Gemm, choices: list[Any], tiles: Sequence[Tile | None]) -> list[Any]:
+        """Return the choices that are no tiles, then one of each tile that is kept."""
+        by_tile: dict[Tile, Any] = {}
+        for choice, tile in zip(choices, tiles, strict=True):
+            if tile is not None:
+                by_tile.setdefault(tile, choice)
+        kept = self.model.keep(family, list(by_tile))
+        others = [choice for choice, tile in zip(choices, tiles, strict=True) if tile is None]
+        if not kept and not others:
+            return choices
+        self.report.operations += 1
+        self.report.offered += len(by_tile)
+        self.report.kept += len(kept)
+        return others + [by_tile[tile] for tile in kept]
+
+    def _note(self, op: str, error: Exception) -> None:
+        log.warning("graph_net left the choices of %s as they were: %s", op, error)
+        self.report.errors.append(f"{op}: {type(error).__name__}: {error}")
+
+
+def _tile(choice: Any) -> Tile | None:
+    """Return the tile of a KernelTemplateChoice, before code is generated."""
+    return Tile.of(choice.params.to_kwargs())

@@ -1,0 +1,107 @@
+"""Read Inductor's objects: nodes into a TemplateCall, choices into tiles and TimedChoices."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from graph_net.search.inductor.template_call import (
+    CONVOLUTION,
+    ConvolutionOptions,
+    Operand,
+    TemplateCall,
+)
+from graph_net.search.inductor.tile import Tile
+from graph_net.search.inductor.timed_call import ATEN, OTHER, TRITON, TimedChoice
+
+DEFAULT = "graph_net_default"
+"""An annotation of a choice: whether Inductor would try it by itself."""
+_TILE = re.compile(r"\((\d+), (\d+), (\d+)\)")
+
+
+def read_call(op: str, nodes: Sequence[Any], choices: Sequence[Any] = ()) -> TemplateCall | None:
+    """Return the operation on IR nodes; None where a size is not a number."""
+    import torch
+
+    operands = [_operand(node) for node in nodes]
+    device = nodes[0].get_device()
+    if device is None or any(operand is None for operand in operands):
+        return None
+    matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
+    allowed = convolution.allow_tf32 if op == CONVOLUTION else matmul.allow_tf32
+    known = tuple(operand for operand in operands if operand is not None)
+    return TemplateCall(op, known, device.type, bool(allowed), _convolution(op, choices))
+
+
+def _operand(node: Any) -> Operand | None:
+    sizes, strides = _numbers(node.get_size()), _numbers(node.get_stride())
+    if sizes is None or strides is None:
+        return None
+    return Operand(sizes, strides, str(node.get_dtype()).removeprefix("torch."))
+
+
+def _numbers(values: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return sizes as integers; None where one is symbolic."""
+    found = []
+    for value in values:
+        if not isinstance(value, int) and not getattr(value, "is_Integer", False):
+            return None
+        found.append(int(value))
+    return tuple(found)
+
+
+def _convolution(op: str, choices: Sequence[Any]) -> ConvolutionOptions | None:
+    """Return the arguments of a convolution, which its ATen choice holds."""
+    if op != CONVOLUTION:
+        return None
+    for choice in choices:
+        given = getattr(choice, "kwargs", None)
+        if isinstance(given, dict) and {"stride", "padding", "dilation"} <= given.keys():
+            stride, padding, dilation = (
+                tuple(map(int, given[name])) for name in ("stride", "padding", "dilation")
+            )
+            transposed, groups = bool(given["transposed"]), int(given["groups"])
+            return ConvolutionOptions(stride, padding, dilation, transposed, groups)
+    return None
+
+
+def tile_of(choice: Any) -> Tile | None:
+    """Return the tile of a ChoiceCaller of a Triton template; None for every other choice."""
+    if not hasattr(choice, "bmreq") or not hasattr(choice, "info_dict"):
+        return None
+    info = choice.info_dict()
+    found = _TILE.fullmatch(str(info.get("tile_shape", "")))
+    if found is None or info.get("backend") != "Triton":
+        return None
+    rows, depth, columns = map(int, found.groups())
+    sides = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth}
+    chosen = {name: info.get(name) for name in ("num_stages", "num_warps")}
+    return Tile.of({**sides, **chosen, "GROUP_M": info.get("GROUP_M", 1)})
+
+
+def read_choice(choice: Any, milliseconds: float | None, compiled: float | None) -> TimedChoice:
+    """Return a ChoiceCaller with its time."""
+    ran = milliseconds is not None and 0 < milliseconds < math.inf
+    tile = tile_of(choice)
+    return TimedChoice(
+        kind=TRITON if tile is not None else ATEN if is_aten(choice) else OTHER,
+        name=template_name(choice),
+        milliseconds=round(float(milliseconds), 6) if ran and milliseconds is not None else None,
+        tile=tile,
+        default=bool(getattr(choice, "annotations", {}).get(DEFAULT, True)),
+        compiled=None if compiled is None else round(compiled, 3),
+    )
+
+
+def is_aten(choice: Any) -> bool:
+    """Return whether a choice calls a kernel of a library, which is always kept."""
+    from torch._inductor.select_algorithm import ExternKernelCaller
+
+    return isinstance(choice, ExternKernelCaller)
+
+
+def template_name(choice: Any) -> str:
+    """Return a choice's name without the number that Inductor gives it."""
+    return re.sub(r"_\d+$", "", str(getattr(choice, "name", type(choice).__name__)))

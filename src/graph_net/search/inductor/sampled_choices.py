@@ -1,0 +1,120 @@
+"""SampledChoices: Inductor's own choices, and a draw from its exhaustive space beside them.
+
+Imported where Inductor is used, since its base class is Inductor's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from torch._inductor import config
+from torch._inductor.choices import InductorChoices
+
+from graph_net.programs.triton.gemm import Gemm
+from graph_net.programs.triton.matmul import Matmul
+from graph_net.programs.triton.target import Target
+from graph_net.search.inductor.drawing import draw_tiles
+from graph_net.search.inductor.reading import DEFAULT, read_call, tile_of
+from graph_net.search.inductor.tile import Tile
+
+TAPS = 9
+"""Of a convolution whose filter is not known yet when its tiles are asked for."""
+
+
+class SampledChoices(InductorChoices):
+    """Every choice that Inductor tries by default, and enough drawn ones to make ``count``."""
+
+    def __init__(self, target: Target, count: int) -> None:
+        super().__init__()
+        self.target, self.count = target, count
+        self._own_tiles: set[Tile] = set()
+        """The tiles that Inductor tries by itself for the convolution being lowered."""
+
+    def uuid(self) -> str:
+        """Name these choices in the key of the graph cache."""
+        return f"graph_net sampled {self.count}"
+
+    def _finalize_template_configs(
+        self,
+        template_choices: Mapping[str, Iterator[Any]],
+        kernel_inputs: Any,
+        templates: Sequence[Any],
+        op_name: str,
+        kwarg_overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> list[Any]:
+        default = list(chain.from_iterable(template_choices.values()))
+        call = read_call(op_name, kernel_inputs.nodes())
+        family = None if call is None else call.family(self.target)
+        known = {tile for choice in default if (tile := _tile(choice)) is not None}
+        if family is None or not known:
+            return default
+        tiled = {choice.template.uid for choice in default if _tile(choice) is not None}
+        overrides = kwarg_overrides or {}
+        wide: dict[Tile, Any] = {}
+        with config.patch(max_autotune_gemm_search_space="EXHAUSTIVE"):
+            for template in templates:
+                if template.uid in tiled:
+                    given = dict(overrides.get(template.uid, {}))
+                    for choice in self.get_ktc(kernel_inputs, template, op_name, given):
+                        if (tile := _tile(choice)) is not None and tile not in known:
+                            wide.setdefault(tile, choice)
+        return default + self._draw(family, wide, self.count - len(known))
+
+    def _draw(self, family: Gemm, wide: Mapping[Tile, Any], count: int) -> list[Any]:
+        each = 4 if family.dtype == "tf32" else 2
+        fitting = [tile for tile in wide if tile.fits(each, self.target.shared)]
+        drawn = [wide[tile] for tile in draw_tiles(family, fitting, max(count, 0))]
+        for choice in drawn:
+            choice.annotations[DEFAULT] = False
+        return drawn
+
+    def get_conv_configs(self, device_type: str | None = "cuda") -> partial[Generator[Any]]:
+        """Return what yields the tiles of a convolution: Inductor's, then drawn ones."""
+        own = super().get_conv_configs(device_type)
+        heuristics = self.get_config_heuristics(device_type)
+
+        def widened(m: Any, n: Any, k: Any, **given: Any) -> Generator[Any]:
+            default = list(own(m, n, k, **given))
+            self._own_tiles = {tile for found in default if (tile := _triton_tile(found))}
+            yield from default
+            base = type(heuristics.conv_configs[0])
+            wide = [
+                base(one.block_m, one.block_n, one.block_k, one.num_stages, one.num_warps)
+                for one in heuristics.exhaustive_configs
+            ]
+            more = heuristics.preprocess_mm_configs(m, n, k, configs=wide, op_name="conv", **given)
+            found = {tile: one for one in more if (tile := _triton_tile(one)) is not None}
+            each, shared = int(given.get("dtype_size", 2)), self.target.shared
+            tiles = [
+                tile for tile in found if tile not in self._own_tiles and tile.fits(each, shared)
+            ]
+            drawn = draw_tiles(self._product(m, n, k), tiles, self.count // 2)
+            yield from (found[tile] for tile in drawn)
+
+        return partial(widened)
+
+    def _product(self, m: Any, n: Any, k: Any) -> Matmul:
+        sizes = {"m": int(m), "n": int(n), "k": TAPS * int(k)}
+        kind = {"kernel": "matmul", "dtype": "float16", "epilogue": "none", "transposed": True}
+        return Matmul({**kind, **sizes}, self.target)
+
+    def mark_defaults(self, choices: list[Any]) -> list[Any]:
+        """Annotate the choices of a convolution; a preprocessing function of Inductor."""
+        for choice in choices:
+            if "convolution" in str(choice.name) and (tile := tile_of(choice)) is not None:
+                choice.annotations[DEFAULT] = tile in self._own_tiles
+        return choices
+
+
+def _tile(choice: Any) -> Tile | None:
+    """Return the tile of a KernelTemplateChoice, before code is generated."""
+    return Tile.of(choice.params.to_kwargs())
+
+
+def _triton_tile(found: Any) -> Tile | None:
+    """Return the tile of a triton.Config."""
+    chosen = {"num_stages": found.num_stages, "num_warps": found.num_warps}
+    return Tile.of({**found.kwargs, **chosen})

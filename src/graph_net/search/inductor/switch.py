@@ -1,0 +1,19 @@
+"""The switch that torch finds when it is imported: nothing is loaded unless it is on."""
+
+from __future__ import annotations
+
+import os
+
+VARIABLE = "GRAPH_NET_INDUCTOR_MODEL"
+"""The folder of a model of choices."""
+
+
+def enable_from_environment() -> None:
+    """Enable the model that the environment names for this process.
+
+    An entry point of the group ``torch.backends``, which torch calls at the end of its import.
+    """
+    if os.environ.get(VARIABLE):
+        from graph_net.search.inductor.plugin import enable, is_widened
+
+        enable(os.environ[VARIABLE], widened=is_widened())

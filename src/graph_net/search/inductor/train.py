@@ -1,0 +1,136 @@
+"""Train a model of Inductor's choices from a collection, and say how well it would have chosen.
+
+    python -m graph_net.search.inductor.train -o MODEL
+
+Our own kernels' programs are learned beside Inductor's. How many choices are kept is calibrated on
+networks that the members did not learn from; held-out networks, where the collection has them, are
+judged once, by the model that is saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from graph_net.learn.cost_model import check_new
+from graph_net.learn.learning_set import LearningSet
+from graph_net.programs.collection.kernel_tasks import HELD_OUT
+from graph_net.programs.triton.target import H200
+from graph_net.search.inductor.case import FILE, load_cases
+from graph_net.search.inductor.choice_model import ChoiceModel, model_of, save_choices
+from graph_net.search.inductor.timed_call import read_timed
+from graph_net.search.inductor.training import (
+    UnseenScores,
+    calibrate,
+    cross_validate,
+    fixed,
+    judge,
+    random_scores,
+    roofline_scores,
+    rule_of,
+    score_unseen,
+    train_texts,
+)
+from graph_net.search.inductor.training_data import TimedTiles, kernel_set, timed_tiles
+
+HEADER = "| rule | tiles offered | kept | time, mean ratio | worst | within 2 % |"
+LINE = "|---|---|---|---|---|---|"
+COUNTS = (1, 2, 3, 5, 8)
+TIMINGS = Path("dataset/inductor/h200.jsonl.gz")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train, judge and save a model."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("timings", type=Path, nargs="?", default=TIMINGS)
+    parser.add_argument("-o", "--output", type=Path, help="a new folder for the model")
+    parser.add_argument("--cases", type=Path, default=FILE)
+    parser.add_argument("--programs", type=Path, default=Path("dataset/programs/h200"))
+    parser.add_argument("--alone", action="store_true", help="without our own kernels' programs")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    if given.output is not None:
+        check_new(given.output)
+    learned, tested = (_operations(given, held_out) for held_out in (False, True))
+    before = None if given.alone else kernel_set(given.programs, HELD_OUT)
+    scored = cross_validate(learned, before, H200, given.seed)
+    texts = train_texts(learned, before, given.seed)
+    model = calibrate(model_of(rule_of(learned, H200), texts), scored)
+    tables = _tables(model, scored, tested)
+    print(tables)
+    if given.output is not None:
+        card = _card(model, learned, before, tables, given)
+        save_choices(model.rule, texts, given.output, card)
+    return 0
+
+
+def _operations(given: argparse.Namespace, held_out: bool) -> list[TimedTiles]:
+    cases = [case for case in load_cases(given.cases) if case.held_out == held_out]
+    return timed_tiles(read_timed(given.timings), H200, cases)
+
+
+def _tables(
+    model: ChoiceModel, scored: Sequence[UnseenScores], tested: Sequence[TimedTiles]
+) -> str:
+    texts = [_table("unseen folds", model, scored)]
+    if tested:
+        texts.append(_table("held-out networks", model, score_unseen(model, tested)))
+    return "\n\n".join(texts)
+
+
+def _table(name: str, model: ChoiceModel, scored: Sequence[UnseenScores]) -> str:
+    rows = [f"{len(scored)} operations of {name}:", "", HEADER, LINE]
+    for default, space in ((True, "default"), (False, "widened")):
+        rows += [
+            judge(fixed(model, count), scored, default).line(f"{space}, {count} always")
+            for count in COUNTS
+        ]
+        rows.append(judge(model, scored, default).line(f"{space}, by its rule"))
+        rows += _baselines(model, scored, default, space)
+    return "\n".join(rows)
+
+
+def _baselines(
+    model: ChoiceModel, scored: Sequence[UnseenScores], default: bool, space: str
+) -> list[str]:
+    """Return rows of what keeps as many without having learned."""
+    most, operations = model.rule.most, [one.operation for one in scored]
+    same, chances = fixed(model, most), [random_scores(operations, seed) for seed in range(20)]
+    chance = judge(same, [one for drawn in chances for one in drawn], default)
+    return [
+        judge(same, roofline_scores(operations), default).line(f"{space}, {most} by a roofline"),
+        chance.line(f"{space}, {most} at random"),
+    ]
+
+
+def _card(
+    model: ChoiceModel,
+    learned: Sequence[TimedTiles],
+    before: LearningSet | None,
+    tables: str,
+    given: argparse.Namespace,
+) -> str:
+    """Return the model card."""
+    rule = model.rule
+    tiles = sum(len(one.tiles) for one in learned)
+    beside = "nothing else" if before is None else f"{len(before):,} programs of our own kernels"
+    return f"""# A model of Inductor's choices
+
+Keeps 1 to {rule.most} Triton tiles of a product or a convolution before Inductor compiles them.
+
+- Learned from {tiles:,} tiles of {len(learned)} operations (`{given.timings.name}`, torch 2.11 and
+  Triton 3.6 on an NVIDIA H200) and {beside}; {rule.members} members of LightGBM, seed {given.seed}.
+- Domain: {rule.arch}, {", ".join(rule.dtypes)}; {", ".join(rule.kernels)}; static shapes whose
+  sizes are at most twice beyond those of training. Everything else is left as it is.
+- Rule: a tile is kept where its predicted log time is within {rule.margin:g} of the best, and
+  {rule.doubt:g} more for each standard deviation between the members.
+
+Ratios are the best time that is left over the best that was offered, ATen among both.
+
+{tables}
+"""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

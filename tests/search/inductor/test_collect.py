@@ -1,0 +1,98 @@
+"""A collection inside Inductor: what it measures, and how it goes on after a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graph_net.results import canonical
+from graph_net.search.inductor.case import CaseModule, KernelCase, load_cases, save_cases
+from graph_net.search.inductor.collect import interleaved, main, next_group
+from graph_net.search.inductor.collection_journal import CollectionJournal
+from graph_net.search.inductor.timed_call import ATEN, read_timed
+
+BATCHED = {"kernel": "batched_matmul", "b": 4, "m": 32, "n": 64, "k": 96, "epilogue": "none"}
+IMAGE = {"kernel": "convolution", "n": 1, "h": 8, "w": 8, "c": 16, "k": 32, "r": 3, "s": 3}
+
+
+def case(**module: object) -> KernelCase:
+    return KernelCase(canonical({"dtype": "bfloat16", **module}), False)  # type: ignore[dict-item]
+
+
+PRODUCT = case(**BATCHED, transposed=False)
+CONVOLUTION = case(**IMAGE, stride=1, pad=1, epilogue="none")
+
+
+def test_every_choice_of_an_operation_is_in_the_journal(tmp_path: Path) -> None:
+    cases, journal = tmp_path / "cases.json", tmp_path / "timings.jsonl"
+    save_cases([PRODUCT], cases)
+    arguments = ["-o", str(journal), "--cases", str(cases), "--device", "cpu", "--jobs", "1"]
+    assert main(arguments) == 0
+    [timed] = read_timed(journal)
+    assert timed.case == PRODUCT.key
+    assert timed.call.op == "bmm"
+    assert {choice.kind for choice in timed.choices} == {ATEN, "other"}
+    assert all(choice.milliseconds for choice in timed.choices)
+    before = journal.read_bytes()
+    assert main(arguments) == 0
+    assert journal.read_bytes() == before  # nothing is measured twice
+
+
+def test_a_case_that_ended_the_process_is_tried_once_more_and_alone(tmp_path: Path) -> None:
+    other = case(**BATCHED | {"m": 64}, transposed=False)
+    cases = [PRODUCT, other, CONVOLUTION]
+    journal = CollectionJournal(tmp_path / "timings.jsonl")
+    assert next_group(cases, journal) == (PRODUCT, other)
+    journal.begin([PRODUCT.key, other.key])
+    assert next_group(cases, journal) == (CONVOLUTION,)
+    journal.begin([CONVOLUTION.key])
+    journal.close()
+    journal = CollectionJournal(tmp_path / "timings.jsonl")  # the process was killed
+    assert next_group(cases, journal) == (PRODUCT,)
+    journal.begin([PRODUCT.key])
+    journal.fail(other.key, "it hangs")
+    assert next_group(cases, journal) == (CONVOLUTION,)
+    journal.begin([CONVOLUTION.key])
+    assert next_group(cases, journal) == ()
+
+
+def test_a_collection_cut_short_has_some_of_each_kind() -> None:
+    products = [case(**BATCHED | {"m": 16 * rows}, transposed=False) for rows in range(1, 73)]
+    images = [
+        case(**IMAGE | {"h": 7 + rows}, stride=1, pad=1, epilogue="none") for rows in range(24)
+    ]
+    half = interleaved([*products, *images])[:48]
+    assert 8 <= sum(one.is_convolution for one in half) <= 16
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        case(kernel="matmul", m=8, n=4, k=16, epilogue="none", transposed=False),
+        case(kernel="matmul", m=8, n=4, k=16, epilogue="bias", transposed=True),
+        case(**BATCHED | {"epilogue": "add"}, transposed=True),
+        CONVOLUTION,
+    ],
+)
+def test_a_case_computes_what_its_workload_says(chosen: KernelCase) -> None:
+    module = CaseModule(chosen, "cpu")
+    result = module.call(module.operands())
+    sizes = chosen.parsed
+    expected = {
+        "matmul": (sizes.get("m"), sizes.get("n")),
+        "batched_matmul": (sizes.get("b"), sizes.get("m"), sizes.get("n")),
+        "convolution": (sizes.get("n"), sizes.get("k"), sizes.get("h"), sizes.get("w")),
+    }
+    assert tuple(result.shape) == expected[sizes["kernel"]]
+
+
+def test_held_out_cases_come_from_networks_that_no_case_is_learned_from() -> None:
+    cases = load_cases(Path("dataset/inductor/cases.json"))
+    learned = {name.partition("@")[0] for one in cases if not one.held_out for name in one.weights}
+    tested = {name.partition("@")[0] for one in cases if one.held_out for name in one.weights}
+    assert not learned & tested
+    held_out = [one for one in cases if one.held_out]
+    assert sum(not one.is_convolution for one in held_out) >= 60
+    assert sum(one.is_convolution for one in held_out) >= 20
+    assert len({one.key for one in cases}) == len(cases)

@@ -1,0 +1,103 @@
+"""Training a model of choices: from lines of a journal to a rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph_net.learn.learning_set import LearnError
+from graph_net.programs.triton.target import H200
+from graph_net.results import canonical, read_as
+from graph_net.search.inductor.case import KernelCase
+from graph_net.search.inductor.drawing import draw_tiles, estimated_cycles
+from graph_net.search.inductor.template_call import key_of
+from graph_net.search.inductor.tile import Tile
+from graph_net.search.inductor.timed_call import TimedCall, TimedChoice, timed_to_json
+from graph_net.search.inductor.training import (
+    calibrate,
+    cross_validate,
+    fixed,
+    folds,
+    judge,
+    rule_of,
+    train_texts,
+)
+from graph_net.search.inductor.training_data import TimedTiles, inductor_set, timed_tiles
+from search.inductor.some_choices import TILES, product_call, some_model
+
+SIZES = st.integers(1, 1 << 20)
+TILED = st.builds(Tile, *[st.integers(1, 256)] * 6)
+TIMES = st.none() | st.floats(1e-4, 1e3)
+CHOICES = st.builds(TimedChoice, st.just("triton"), st.text(max_size=8), TIMES, TILED)
+
+
+def operation(m: int, n: int, k: int, network: str) -> TimedTiles:
+    """Return a product whose times are a roofline's."""
+    family = product_call(m, n, k).family(H200)
+    assert family is not None
+    times = tuple((estimated_cycles(family, TILES) / 1e6).tolist())
+    return TimedTiles(family, TILES, times, (True,) * len(TILES), np.inf, {network: 1})
+
+
+OPERATIONS = [
+    operation(m, n, 512, f"network{place}@1:bfloat16")
+    for place, (m, n) in enumerate(
+        [(64, 512), (128, 768), (512, 512), (1024, 256), (2048, 1024), (4096, 768)]
+    )
+]
+
+
+@given(st.lists(CHOICES, max_size=4))
+def test_a_line_of_a_journal_is_read_as_it_was_written(choices: list[TimedChoice]) -> None:
+    timed = TimedCall(product_call(), tuple(choices), "NVIDIA H200", {"torch": "2.11"}, "a")
+    assert read_as(TimedCall, timed_to_json(timed), "line") == timed
+
+
+def test_only_what_was_measured_for_a_case_is_learned_from() -> None:
+    call = product_call()
+    assert call.module is not None
+    chosen = tuple(TimedChoice("triton", "mm", 1.0, tile) for tile in TILES)
+    library = TimedChoice("aten", "mm", 0.5)
+    case = KernelCase(canonical(call.module), False, {"network": 1})
+    timed = TimedCall(call, (*chosen, library), "NVIDIA H200", case=key_of(call.module))
+    [found] = timed_tiles([timed, replace(timed, case="")], H200, [case])
+    assert (len(found.tiles), found.others) == (len(TILES), 0.5)
+    assert timed_tiles([timed], H200, []) == []
+    with pytest.raises(LearnError, match="no operation was measured"):
+        inductor_set([])
+
+
+def test_operations_of_a_network_are_in_one_fold() -> None:
+    shared = [
+        replace(one, weights={"a@1:x": 1, f"b{place}@1:x": 1})
+        for place, one in enumerate(OPERATIONS[:3])
+    ]
+    parts = list(folds([*shared, *OPERATIONS[3:]], 3))
+    assert sorted(place for part in parts for place in part) == list(range(6))
+    assert any({0, 1, 2} <= set(part) for part in parts)
+
+
+def test_a_trained_rule_loses_little_on_networks_it_has_not_seen() -> None:
+    scored = cross_validate(OPERATIONS, None, H200)
+    model = some_model()
+    model = replace(model, rule=rule_of(OPERATIONS, H200))
+    calibrated = calibrate(model, scored)
+    kept, all_kept = judge(calibrated, scored), judge(fixed(model, len(TILES)), scored)
+    assert kept.tiles < all_kept.tiles == len(TILES)
+    assert all_kept.mean == all_kept.worst == 1
+    assert kept.mean <= judge(fixed(model, 1), scored).mean
+    assert len(train_texts(OPERATIONS, None)) == model.rule.members
+
+
+def test_half_of_a_draw_has_few_estimated_cycles() -> None:
+    family = OPERATIONS[2].family
+    drawn = draw_tiles(family, TILES, 12)
+    assert len(set(drawn)) == 12
+    assert drawn == draw_tiles(family, TILES, 12)
+    cycles = dict(zip(TILES, estimated_cycles(family, TILES), strict=True))
+    likely = sorted(TILES, key=cycles.__getitem__)[: len(TILES) // 4]
+    assert sum(tile in likely for tile in drawn) >= 6
