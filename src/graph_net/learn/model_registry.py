@@ -24,6 +24,8 @@ BUILT_IN = {
     "lstm": "graph_net.learn.neural:LstmModel",
     "attention": "graph_net.learn.neural:AttentionModel",
     "pacm": "graph_net.learn.pacm:Pacm",
+    "additive": "graph_net.learn.additive:Additive",
+    "layout_levels": "graph_net.learn.layout_levels:LayoutLevels",
     "analytical": "graph_net.learn.analytical:Analytical",
     "residual": "graph_net.learn.residual:ResidualModel",
     "ensemble": "graph_net.learn.ensemble:Ensemble",
