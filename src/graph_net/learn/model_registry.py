@@ -26,6 +26,7 @@ BUILT_IN = {
     "pacm": "graph_net.learn.pacm:Pacm",
     "additive": "graph_net.learn.additive:Additive",
     "layout_levels": "graph_net.learn.layout_levels:LayoutLevels",
+    "tile_cost": "graph_net.learn.tile_cost:TileCost",
     "analytical": "graph_net.learn.analytical:Analytical",
     "residual": "graph_net.learn.residual:ResidualModel",
     "ensemble": "graph_net.learn.ensemble:Ensemble",
