@@ -28,12 +28,15 @@ from graph_net.learn.graph_tensors import graph_tensors
 from graph_net.learn.learning_set import LearnError, LearningSet
 from graph_net.learn.losses import LOSSES
 from graph_net.learn.metrics import Floats, Ints
+from graph_net.learn.neural import few_threads
 from graph_net.learn.rank_metrics import tau_by_task
 from graph_net.store.files import read_bytes
 
 PART, TILES = "weights.safetensors", "tiles"
 MOST_BYTES = 1 << 30
-SCORED_AT_ONCE = 256
+SCORED_AT_ONCE = 64
+HEAD_CONFIGS = 256
+"""Configurations that the head is tuned on after segments were trained."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,14 @@ class _GraphNeural(CostModel):
 
     needs = "safetensors"
     options: ClassVar[dict[str, Option]] = {
-        "loss": Option("hinge", tuple(LOSSES)),
+        "loss": Option("listmle", tuple(LOSSES)),
         "join": Option("once", JOINS),
         "hops": Option(2, least=0, most=1000),
         "blocks": Option(True),
         "attention": Option(False),
         "layers": Option(2, least=1, most=16),
         "width": Option(32, least=4, most=1024),
-        "epochs": Option(60, least=1, most=10_000),
+        "epochs": Option(200, least=1, most=10_000),
         "rate": Option(2e-3, least=1e-6, most=0.1),
         "configs_of_step": Option(64, least=2, most=4096),
         "segment": Option(0, least=0, most=1 << 20),
@@ -77,7 +80,13 @@ class _GraphNeural(CostModel):
         self._network = self._make()
         self.domain = Domain.of(data)
         graphs = [self._prepare(configs, task, rows) for task, rows in _tasks(configs)]
-        self._train(graphs, generator, held_out)
+        with few_threads(self._numbers(configs)):
+            self._train(graphs, generator, held_out)
+
+    def _numbers(self, configs: ConfigSet) -> int:
+        """Return about how many numbers a step computes."""
+        nodes = max(len(graph.nodes) for graph in configs.graphs)
+        return int(nodes * self.number("width") * self.number("configs_of_step"))
 
     def _train(
         self, graphs: list[_Trained], generator: torch.Generator, held_out: LearningSet | None
@@ -98,6 +107,28 @@ class _GraphNeural(CostModel):
                     kept = {k: v.clone() for k, v in self._network.state_dict().items()}
         if kept is not None:
             self._network.load_state_dict(kept)
+        self._tune_head([graph for graph in graphs if graph.table is not None], generator)
+
+    def _tune_head(self, graphs: list[_Trained], generator: torch.Generator) -> None:
+        """Train the head alone on what all segments give now, for graphs that were cut."""
+        optimizer = torch.optim.Adam(self._network.head.parameters(), lr=float(self.number("rate")))
+        for graph in graphs:
+            chosen = torch.randperm(len(graph.labels), generator=generator)[:HEAD_CONFIGS]
+            with torch.no_grad():
+                parts = graph.configs[chosen].split(int(self.number("configs_of_step")))
+                pooled = [pool_segments(self._network, graph.segments, part) for part in parts]
+            for part, labels in zip(pooled, graph.labels[chosen].split(len(parts[0])), strict=True):
+                if len(labels) > 1:
+                    self._descend(part, labels, optimizer)
+
+    def _descend(self, pooled: Tensor, labels: Tensor, optimizer: torch.optim.Optimizer) -> None:
+        scores = self._network.finish(pooled)[None]
+        mask = torch.ones_like(scores, dtype=torch.bool)
+        loss = LOSSES[str(self.settings["loss"])](scores, labels[None], mask)
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        nn.utils.clip_grad_norm_(self._network.parameters(), 5.0)
+        optimizer.step()
 
     def _step(
         self,
@@ -114,12 +145,7 @@ class _GraphNeural(CostModel):
             rest = graph.table.rest(chosen, number, generator)
             graph.table.put(chosen, number, pooled)
             pooled = pooled + rest
-        scores, labels = network.finish(pooled)[None], graph.labels[chosen][None]
-        loss = LOSSES[str(self.settings["loss"])](scores, labels, torch.ones_like(labels).bool())
-        optimizer.zero_grad()
-        torch.autograd.backward(loss)
-        nn.utils.clip_grad_norm_(network.parameters(), 5.0)
-        optimizer.step()
+        self._descend(pooled, graph.labels[chosen], optimizer)
 
     def _steps(
         self, graphs: list[_Trained], generator: torch.Generator
@@ -142,7 +168,7 @@ class _GraphNeural(CostModel):
         configs = as_config_set(data, self.name)
         self._network.eval()
         scores = np.zeros(len(data))
-        with torch.inference_mode():
+        with few_threads(self._numbers(configs)), torch.inference_mode():
             for task, rows in _tasks(configs):
                 graph = configs.graphs[task]
                 segments = self._segments(graph)
