@@ -95,7 +95,9 @@ def main() -> None:
         print(json.dumps(train(*chosen.one)))
         return
     peaks: dict[tuple[str, int], float] = {}
-    print("| nodes | training | peak MiB above start | seconds per epoch | τ, seen configurations |")
+    print(
+        "| nodes | training | peak MiB above start | seconds per epoch | τ, seen configurations |"
+    )
     print("|---|---|---|---|---|")
     for nodes in SIZES:
         for name, segment in (("segments", SEGMENT), ("whole", 0)):
@@ -104,7 +106,13 @@ def main() -> None:
             found = _apart(nodes, segment, chosen.epochs)
             peaks[name, nodes] = found["peak_mib"]
             seconds = found["seconds"] / chosen.epochs
-            row = (f"{nodes:,}", name, f"{found['peak_mib']:.0f}", f"{seconds:.1f}", f"{found['tau']:.2f}")
+            row = (
+                f"{nodes:,}",
+                name,
+                f"{found['peak_mib']:.0f}",
+                f"{seconds:.1f}",
+                f"{found['tau']:.2f}",
+            )
             print("| " + " | ".join(row) + " |", flush=True)
     ratio = peaks["segments", SIZES[-1]] / peaks["segments", SIZES[0]]
     print(f"segments, {SIZES[-1]:,} over {SIZES[0]:,} nodes: {ratio:.2f} of the peak")

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+
 from configs.small_graphs import (
     layout_arrays,
     tile_arrays,
     write_npz,
 )
-
 from graph_net.configs import layout_features, tile_features
 from graph_net.configs.config_graph import ConfigGraph, LayoutConfigs, NodeTable
 from graph_net.configs.featurise import configurable_nodes, featurise
@@ -56,9 +56,10 @@ def test_an_order_that_changes_on_the_way_is_a_copy() -> None:
 
 
 def test_a_small_minor_dimension_wastes_space() -> None:
-    """Of sizes 8 × 16 × 128 × 4, 128 fills the lanes and 8 the sublanes; 4 as the minor does not."""
+    """Of sizes 8 × 16 × 128 × 4, 128 fills the lanes and 8 the sublanes; 4 fills neither."""
     fits, wastes = (
-        column(two_convolutions(order, ()), "convolution_output_waste") for order in ((2, 0), (3, 0))
+        column(two_convolutions(order, ()), "convolution_output_waste")
+        for order in ((2, 0), (3, 0))
     )
     assert fits == 0
     assert wastes == pytest.approx(np.log2(1 + np.log2(128 / 4)))
@@ -97,7 +98,9 @@ def small_model() -> Graph:
     inputs = (tensor("x", 2, 3, 32, 32), tensor("w", 8, 3, 3, 3))
     two, one = ListValue((2, 2)), ListValue((1, 1))
     nodes = (
-        Node("c", "aten.conv2d.default", (Ref("x"), Ref("w"), None, two, one), (), spec(2, 8, 16, 16)),
+        Node(
+            "c", "aten.conv2d.default", (Ref("x"), Ref("w"), None, two, one), (), spec(2, 8, 16, 16)
+        ),
         Node("r", "aten.relu.default", (Ref("c"),), (), spec(2, 8, 16, 16)),
         Node("f", "aten.flatten.using_ints", (Ref("r"), 1), (), spec(2, 2048)),
     )

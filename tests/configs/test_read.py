@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from configs.small_graphs import layout_arrays, write_npz
 from graph_net.configs.config_graph import LayoutConfigs, TileConfigs
 from graph_net.configs.files import config_file, find_files, is_tpugraphs, read_graphs
 from graph_net.configs.read_npz import read_npz
 from graph_net.configs.read_pb import read_pb
 from graph_net.formats.tpugraphs.node_columns import COLUMNS, LAYOUT, mark_absent_layouts
 from graph_net.store.lines import ReadError
-from configs.small_graphs import layout_arrays, write_npz
 from real_files import extent, find_real_files, real_files
 
 __all__ = ["extent", "real_files"]

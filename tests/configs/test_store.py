@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from configs.small_graphs import layout_arrays, tile_arrays, write_npz
 from hypothesis import given
 from hypothesis import strategies as st
-from real_files import SLICES
 
+from configs.small_graphs import layout_arrays, tile_arrays, write_npz
 from graph_net.api.graphs import load
 from graph_net.api.ingest import ingest
 from graph_net.api.records import Records
@@ -27,6 +26,7 @@ from graph_net.programs.store.program_store import ProgramStore
 from graph_net.results import ConfigKind
 from graph_net.store.lines import ReadError
 from graph_net.testing.config_set import easy_layouts
+from real_files import SLICES
 
 KERNELS = SLICES / "tpugraphs/pb/op_tuning_data.pb"
 

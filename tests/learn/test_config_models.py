@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from configs.small_graphs import layout_arrays, tile_arrays, write_npz
-from real_files import SLICES
 
+from configs.small_graphs import layout_arrays, tile_arrays, write_npz
 from graph_net.api.learn import evaluate, learn
 from graph_net.learn.additive import Additive
 from graph_net.learn.config_split import fold_configs, split_configs
@@ -21,6 +20,7 @@ from graph_net.learn.read_configs import read_configs
 from graph_net.learn.tile_cost import TileCost
 from graph_net.testing.config_set import config_set, easy_layouts, easy_tiles
 from graph_net.testing.cost_model import check_cost_model, easy_set
+from real_files import SLICES
 
 UNET3D = SLICES / "tpugraphs/npz/layout/xla/default/train/unet3d.npz"
 KERNELS = SLICES / "tpugraphs/pb/op_tuning_data.pb"
@@ -79,8 +79,8 @@ def test_a_split_by_configuration_has_none_on_both_sides() -> None:
     train, test = split_configs(measured, "within_task")
     assert len(train.data) + len(test.data) == 681
     assert not set(train.programs.tolist()) & set(test.programs.tolist())
-    folds = [fold_configs(measured, fold, seed=3)[1].programs.tolist() for fold in range(5)]
-    assert sorted(sum(folds, [])) == sorted(measured.programs.tolist())
+    folds = [fold_configs(measured, fold, seed=3)[1].programs for fold in range(5)]
+    assert sorted(np.concatenate(folds).tolist()) == sorted(measured.programs.tolist())
 
 
 def test_what_cannot_be_learned_from_is_named(tmp_path: Path) -> None:

@@ -30,9 +30,7 @@ def test_a_network_keeps_to_the_protocol() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"join": "early"}, {"join": "late"}, {"attention": True}])
 @pytest.mark.parametrize("make", [easy_layouts, easy_tiles])
-def test_every_way_to_join_learns(
-    make: Callable[..., ConfigGraph], more: dict[str, Json]
-) -> None:
+def test_every_way_to_join_learns(make: Callable[..., ConfigGraph], more: dict[str, Json]) -> None:
     data = config_set([make("a", configs=24)])
     model = (Gcn if more else GraphMlp)({**QUICK, **more, "epochs": 30})
     model.fit(data)

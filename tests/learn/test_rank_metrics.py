@@ -46,9 +46,7 @@ def test_without_ties_tau_is_twice_opa_less_one() -> None:
     draw = np.random.default_rng(0)
     programs = TaskCosts.of(draw.permutation(50) + 1.0, np.repeat([0, 1], 25))
     scores = draw.normal(size=50)
-    np.testing.assert_allclose(
-        tau_by_task(programs, scores), 2 * opa_by_task(programs, scores) - 1
-    )
+    np.testing.assert_allclose(tau_by_task(programs, scores), 2 * opa_by_task(programs, scores) - 1)
 
 
 def test_slowdown_is_of_the_best_among_the_first() -> None:

@@ -69,9 +69,10 @@ def learn(
     """Learn from measured programs, and score the model on what the split holds out.
 
     ``data`` is a directory of records, a data set of several platforms, the name of a platform of
-    GraphNet's own, or TpuGraphs' files (one, or a folder). ``model`` is a name with options (``"lightgbm[rounds=300]"``) or a model of
-    your own. ``output`` is a new folder to save it to, with its card. ``validation`` is a part of
-    the training tasks that decides when to stop, for models that take long to train.
+    GraphNet's own, or TpuGraphs' files (one, or a folder). ``model`` is a name with options
+    (``"lightgbm[rounds=300]"``) or a model of your own. ``output`` is a new folder to save it to,
+    with its card. ``validation`` is a part of the training tasks that decides when to stop, for
+    models that take long to train.
     """
     from graph_net.learn.cost_model import check_new
     from graph_net.learn.evaluation import evaluate_model

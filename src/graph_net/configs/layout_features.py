@@ -62,7 +62,9 @@ def _by_node(configs: LayoutConfigs, nodes: NodeTable, shapes: Floats) -> Floats
             [_order_costs(orders[:, tensor], shapes[place, tensor]) for tensor in range(TENSORS)],
             axis=1,
         ).reshape(len(used), TENSORS, -1)
-        rare = np.broadcast_to(-np.log2(counts / len(codes))[:, None, None], (len(used), TENSORS, 1))
+        rare = np.broadcast_to(
+            -np.log2(counts / len(codes))[:, None, None], (len(used), TENSORS, 1)
+        )
         table = np.concatenate([rows, rare * (orders >= 0).any(axis=2)[:, :, None]], axis=2)
         total[:, kind] += table.reshape(len(used), -1)[inverse]
     return np.log2(1 + total.reshape(len(configs), -1))

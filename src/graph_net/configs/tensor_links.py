@@ -84,7 +84,9 @@ def find_links(nodes: NodeTable, configurable: Ints, shapes: Floats) -> list[Ten
     found = []
     for consumer, node in enumerate(configurable.tolist()):
         for tensor, operand in enumerate(sort_operands(nodes, node, operands[node])[:2], 1):
-            size = float(np.maximum(shapes[consumer, tensor], 1).prod() * _ITEM_BYTES[types[operand]])
+            size = float(
+                np.maximum(shapes[consumer, tensor], 1).prod() * _ITEM_BYTES[types[operand]]
+            )
             producers, last = _producers(nodes, operand, operands, places)
             order = tuple(int(one) for one in nodes.features[last, LAYOUT])
             found += [TensorLink(consumer, tensor, one, order, size) for one in producers or [None]]

@@ -67,9 +67,7 @@ class ConfigNetwork(nn.Module):
         self.at_node = nn.Sequential(
             nn.Linear(2 * width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width)
         )
-        self.attention = (
-            nn.MultiheadAttention(width, 4, batch_first=True) if attention else None
-        )
+        self.attention = nn.MultiheadAttention(width, 4, batch_first=True) if attention else None
         self.head = nn.Sequential(nn.Linear(3 * width, width), nn.ReLU(), nn.Linear(width, 1))
 
     def forward(self, graph: GraphTensors, configs: Tensor) -> Tensor:
@@ -125,7 +123,9 @@ class ConfigNetwork(nn.Module):
         means = whole / nodes
         centred = joined / configured
         if self.attention is not None:
-            seen, _ = self.attention(centred[None], centred[None], centred[None], need_weights=False)
+            seen, _ = self.attention(
+                centred[None], centred[None], centred[None], need_weights=False
+            )
             centred = centred + seen[0]
         scaled = joined / configured.sqrt()
         return torch.as_tensor(self.head(torch.cat([means, centred, scaled], -1))).squeeze(-1)

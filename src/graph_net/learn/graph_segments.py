@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -35,7 +36,7 @@ def cut_segments(graph: GraphTensors, size: int) -> list[GraphSegment]:
     if graph.size <= size:
         return [GraphSegment(graph, torch.arange(len(graph.configured)))]
     bounds = np.linspace(0, graph.size, -(-graph.size // size) + 1).astype(int).tolist()
-    return [_segment(graph, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [_segment(graph, a, b) for a, b in pairwise(bounds)]
 
 
 def _segment(graph: GraphTensors, start: int, end: int) -> GraphSegment:
@@ -59,7 +60,7 @@ def _segment(graph: GraphTensors, start: int, end: int) -> GraphSegment:
 
 
 class StaleTable:
-    """What each segment gave for each configuration when it was last computed, in half precision."""
+    """What each segment last gave for each configuration, in half precision."""
 
     def __init__(self, configs: int, segments: int, width: int) -> None:
         self._values = torch.zeros(configs, segments, 3, width, dtype=torch.float16)

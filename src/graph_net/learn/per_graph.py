@@ -119,9 +119,7 @@ def layouts_of(graph: ConfigGraph, model: str) -> LayoutConfigs:
     return graph.configs
 
 
-def _codes(
-    graph: ConfigGraph, configs: ConfigSet, rows: Ints, columns: Ints, model: str
-) -> Codes:
+def _codes(graph: ConfigGraph, configs: ConfigSet, rows: Ints, columns: Ints, model: str) -> Codes:
     return tensor_numbers(layouts_of(graph, model).take(configs.places[rows]), columns)
 
 

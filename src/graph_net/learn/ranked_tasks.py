@@ -16,7 +16,6 @@ from graph_net.learn.metrics import (
     r_squared_by_task,
     random_best_over_picked,
 )
-
 from graph_net.learn.rank_metrics import (
     SLOWDOWNS,
     TILE_K,

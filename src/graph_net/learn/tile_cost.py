@@ -119,7 +119,9 @@ def _regrets(data: LearningSet, draws: Draws, generator: np.random.Generator) ->
     for task in chosen:
         programs = _some(tasks[task], generator)
         costs = data.programs.costs[programs]
-        order = np.argsort(np.round(log_costs(rows[programs], draws), DIGITS), axis=0, kind="stable")
+        order = np.argsort(
+            np.round(log_costs(rows[programs], draws), DIGITS), axis=0, kind="stable"
+        )
         for k in (1, 5):
             total += np.minimum(costs[order[:k]].min(axis=0) / costs.min() - 1, 1.0)
     return total / len(chosen)

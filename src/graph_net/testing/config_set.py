@@ -44,9 +44,7 @@ def easy_tiles(name: str, seed: int = 0, configs: int = 40) -> ConfigGraph:
     tiles = np.ceil(16 / bounds)
     costs = 1e4 * (tiles * bounds).prod(axis=1) + 2e5 * tiles.prod(axis=1)
     features = np.zeros((2, 140), np.float32)
-    table = NodeTable(
-        features, np.array([PARAMETER, COPY], np.uint8), np.array([(1, 0)], np.int32)
-    )
+    table = NodeTable(features, np.array([PARAMETER, COPY], np.uint8), np.array([(1, 0)], np.int32))
     runs = np.arange(len(bounds), dtype=np.int32)
     return ConfigGraph(name, table, TileConfigs(rows), runs, costs.astype(np.int64))
 
