@@ -54,7 +54,8 @@ def featurise(graph: Graph, absent: float = 0.0) -> NodeTable:
 
 def graph_instructions(graph: Graph) -> list[HloInstruction]:
     """Return inputs and calls as instructions of HLO, numbered by their place."""
-    places = {entry.name: place for place, entry in enumerate((*graph.inputs, *graph.nodes))}
+    names = [entry.name for entry in graph.inputs] + [node.name for node in graph.nodes]
+    places = {name: place for place, name in enumerate(names)}
     found = [
         HloInstruction(place, entry.name, "parameter", _shape(entry.spec, graph))
         for place, entry in enumerate(graph.inputs)

@@ -96,13 +96,17 @@ def _spec(kind: int, sizes: list[int], order: list[int]) -> Spec:
 
 
 def _kwargs(row: np.ndarray[tuple[int], np.dtype[np.float32]], spec: Spec) -> Kwargs:
-    shape: Kwargs = () if spec is None else (("shape", spec.shape),)
+    shape: Kwargs = () if spec is None else (("shape", _sizes(spec)),)
     pairs = tuple(
         (COLUMNS[column], float(row[column]))
         for column in _ATTRIBUTES
         if row[column] != _UNSET.get(COLUMNS[column], 0.0)
     )
     return (*shape, ("attributes", DictValue(pairs))) if pairs else shape
+
+
+def _sizes(spec: TensorSpec) -> tuple[Value, ...]:
+    return tuple(size for size in spec.shape if isinstance(size, int))
 
 
 Kwargs = tuple[tuple[str, Value], ...]

@@ -51,7 +51,7 @@ class CostLevels:
     def join(self, centers: Floats, places: Floats) -> Floats:
         """Return where configurations lie among all, given predicted centres and places."""
         nearest = np.abs(centers[:, None] - self.centers[None]).argmin(axis=1)
-        return centers + self.spreads[nearest] * places
+        return np.asarray(centers + self.spreads[nearest] * places)
 
 
 def noise_of(runs: list[Floats], costs: Floats) -> float:

@@ -84,7 +84,7 @@ def _indicators(codes: Codes, pairs: NDArray[np.int32]) -> NDArray[np.float32]:
     rows = codes[:, pairs[:, 0]] == pairs[:, 1]
     if not rows.shape[1]:
         rows = np.zeros((len(codes), 1), bool)
-    return rows.astype(np.float32)
+    return np.asarray(rows, np.float32)
 
 
 def _lightgbm() -> Any:
