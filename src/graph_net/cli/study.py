@@ -39,9 +39,9 @@ def run_study(
     architectures: which model, with which loss. metrics: which metric predicts what a search takes.
     size: more tasks, or more programs of each. transfer: what another platform's programs tell.
     residual: a local model on top of a pre-trained one. few_shot: how many programs of a new task
-    must be measured. layouts: which model ranks layouts, with which loss, join and encoding (of
-    TpuGraphs' files, --split within_task or files). Trainings run in processes of their own; one that dies is named and costs
-    itself alone. Killed, the same command goes on.
+    must be measured. layouts: which model ranks layouts of TpuGraphs' files, with which loss and
+    join (--split within_task or files). Trainings run in processes of their own; one that dies is
+    named and costs itself alone. Killed, the same command goes on.
     """
     from graph_net.api.study import study
 

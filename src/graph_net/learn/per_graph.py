@@ -38,7 +38,7 @@ class PerGraph(CostModel, Generic[Ranker]):
         self.rankers: dict[str, tuple[Ints, Ranker]] = {}
         for task, rows in enumerate(configs.programs.rows()):
             graph = configs.graphs[task]
-            columns = distinct_tensors(layouts_of(graph, self.name).take(configs.places[rows]))
+            columns = self.choose_tensors(layouts_of(graph, self.name).take(configs.places[rows]))
             codes = _codes(graph, configs, rows, columns, self.name)
             every = graph.seconds()
             samples = [every[place] for place in configs.places[rows].tolist()]
@@ -62,6 +62,10 @@ class PerGraph(CostModel, Generic[Ranker]):
             codes = _codes(configs.graphs[task], configs, rows, columns, self.name)
             scores[rows] = self.rank_graph(ranker, codes)
         return scores
+
+    def choose_tensors(self, configs: LayoutConfigs) -> Ints:
+        """Return the tensors that are looked at: by default, one of those that vary together."""
+        return distinct_tensors(configs)
 
     @abstractmethod
     def fit_graph(self, codes: Codes, costs: Floats, samples: list[Floats]) -> Ranker:
