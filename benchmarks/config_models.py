@@ -89,7 +89,9 @@ def judge_tiles(path: Path, kernels: list[ConfigGraph], seeds: int) -> None:
     print(f"{path.name}: {len(kernels)} kernels; slowdown@{', '.join(map(str, KS))}")
     rows = [_slowdowns(kernel, _largest(kernel)) for kernel in kernels]
     print(f"  largest tile first: {_shown(rows)}")
-    rows = [_slowdowns(kernel, np.arange(len(kernel.configs)) * -1.0) for kernel in kernels]
+    rows = [
+        _slowdowns(kernel, -np.arange(len(kernel.configs), dtype=np.float64)) for kernel in kernels
+    ]
     print(f"  the compiler's own choice first: {_shown(rows)}")
     for name in TILE_MODELS:
         for seed in range(seeds):

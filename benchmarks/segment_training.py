@@ -55,6 +55,7 @@ def train(nodes: int, segment: int, epochs: int) -> dict[str, float]:
 
     import torch
 
+    from graph_net.compilers.option import Json
     from graph_net.learn.config_set import ConfigSet
     from graph_net.learn.graph_neural import GraphSage
     from graph_net.learn.learning_set import LearningTask
@@ -69,7 +70,7 @@ def train(nodes: int, segment: int, epochs: int) -> dict[str, float]:
         (graph,), np.arange(count), np.ones(count, np.int64),
     )  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    options = {
+    options: dict[str, Json] = {
         "join": "early", "hops": 0, "segment": segment, "epochs": epochs, "layers": 2,
         "width": 16, "configs_of_step": 16,
     }  # fmt: skip

@@ -18,6 +18,7 @@ from graph_net.store.lines import ReadError
 
 Floats32 = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 TENSORS, DIMENSIONS = 3, 6
@@ -31,7 +32,7 @@ class NodeTable:
 
     features: Floats32
     opcodes: Bytes
-    edges: NDArray[np.int32]
+    edges: Ints32
     """Rows of (consumer, consumed)."""
     splits: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """Where the major computations of a module end; empty for kernels."""
@@ -67,11 +68,11 @@ class LayoutConfigs:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def take(self, wanted: Ints) -> LayoutConfigs:
+    def take(self, wanted: Ints | Ints32) -> LayoutConfigs:
         """Return some configurations."""
         return replace(self, codes=self.codes[wanted])
 
-    def slots(self, wanted: Ints) -> NDArray[np.int8]:
+    def slots(self, wanted: Ints | Ints32) -> NDArray[np.int8]:
         """Return some configurations as TpuGraphs spells them: (configurations, nodes, 18)."""
         return self.settings[self.codes[wanted]]
 
@@ -111,7 +112,7 @@ class ConfigGraph:
     name: str
     nodes: NodeTable
     configs: LayoutConfigs | TileConfigs
-    run_config: NDArray[np.int32]
+    run_config: Ints32
     """The configuration of each run."""
     run_ns: Ints
     """Nanoseconds; 0 in the test files, whose labels are withheld."""

@@ -20,7 +20,7 @@ from graph_net.configs.config_graph import (
 from graph_net.configs.hlo_graph import hlo_graph
 from graph_net.configs.layout_codes import order_number
 from graph_net.graph.graph import Graph
-from graph_net.results import Device, Program, Task, canonical
+from graph_net.results import Device, Json, Program, Task, canonical
 
 TPU_V3 = Device("tpu", "TPU v3", cores=2, threads=0, memory_bytes=32 << 30, system="", python="")
 """Where TpuGraphs was measured, as far as its paper tells: one chip has two cores and 32 GiB."""
@@ -30,7 +30,7 @@ BOUNDS = ("kernel", "output", "input")
 def graph_task(graph: ConfigGraph, hlo: Graph | None = None) -> Task:
     """Return the task of a graph: what is computed, and which nodes are configured."""
     found = hlo or hlo_graph(graph)
-    details = {
+    details: dict[str, Json] = {
         "graph": found.id,
         "structure": found.structure,
         "nodes": len(graph.nodes),
@@ -39,7 +39,7 @@ def graph_task(graph: ConfigGraph, hlo: Graph | None = None) -> Task:
         "weights": {graph.name.rpartition("/")[2]: 1},
     }
     if isinstance(graph.configs, LayoutConfigs):
-        details["config_nodes"] = graph.configs.nodes.tolist()
+        details["config_nodes"] = [int(node) for node in graph.configs.nodes]
     kernel = graph.name.rpartition("/")[2]
     name = f"tpugraphs_{graph.kind}"
     return Task(name, graph.name, kernel, "tpu_v3", canonical(details))
@@ -64,5 +64,5 @@ def schedule_text(configs: LayoutConfigs | TileConfigs, place: int) -> str:
     return canonical([[order_number(order) for order in node] for node in orders.tolist()])
 
 
-def _set(row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[int]:
+def _set(row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[Json]:
     return [int(bound) for bound in row if bound > 0]

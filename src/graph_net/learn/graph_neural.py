@@ -115,9 +115,11 @@ class _GraphNeural(CostModel):
         for graph in graphs:
             chosen = torch.randperm(len(graph.labels), generator=generator)[:HEAD_CONFIGS]
             with torch.no_grad():
-                parts = graph.configs[chosen].split(int(self.number("configs_of_step")))
+                parts = torch.split(graph.configs[chosen], int(self.number("configs_of_step")))
                 pooled = [pool_segments(self._network, graph.segments, part) for part in parts]
-            for part, labels in zip(pooled, graph.labels[chosen].split(len(parts[0])), strict=True):
+            for part, labels in zip(
+                pooled, torch.split(graph.labels[chosen], len(parts[0])), strict=True
+            ):
                 if len(labels) > 1:
                     self._descend(part, labels, optimizer)
 
@@ -155,7 +157,7 @@ class _GraphNeural(CostModel):
         steps = [
             (graph, chosen)
             for graph in graphs
-            for chosen in torch.randperm(len(graph.labels), generator=generator).split(each)
+            for chosen in torch.split(torch.randperm(len(graph.labels), generator=generator), each)
             if len(chosen) > 1
         ]
         if not steps:
@@ -175,7 +177,7 @@ class _GraphNeural(CostModel):
                 every = self._configs(graph, configs.places[rows])
                 found = [
                     self._network.finish(pool_segments(self._network, segments, part))
-                    for part in every.split(SCORED_AT_ONCE)
+                    for part in torch.split(every, SCORED_AT_ONCE)
                 ]
                 scores[rows] = torch.cat(found).numpy()
         return scores

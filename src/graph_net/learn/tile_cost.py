@@ -78,7 +78,7 @@ class TileCost(CostModel):
         self.learned().check_columns(data)
         weights = np.array(self.fitted.weights)
         scores = -log_costs(_rows(data), self.fitted.draws) @ weights
-        return np.round(scores, DIGITS)
+        return np.asarray(np.round(scores, DIGITS), np.float64)
 
     def save_parts(self, folder: Path) -> None:
         self.learned()
@@ -100,7 +100,8 @@ def log_costs(rows: Floats, draws: Draws) -> Floats:
     loads = output_traffic * np.exp2(value["output_volume"])
     loads = has_kernel * (loads + kernel_traffic * np.exp2(value["kernel_volume"]))
     short_rows = row_cost * (np.exp2(-value["output_minor"]) - 1)
-    return np.log(waste * (1 + fill / steps) + per_volume * (each + loads) + short_rows)
+    work = waste * (1 + fill / steps)
+    return np.asarray(np.log(work + per_volume * (each + loads) + short_rows), np.float64)
 
 
 def _rows(data: LearningSet) -> Floats:

@@ -26,11 +26,11 @@ def easy_layouts(name: str, seed: int = 0, nodes: int = 6, configs: int = 48) ->
     settings = np.full((4, 18), -1, np.int8)
     settings[:, :2] = [(0, 1), (1, 0), (2, 1), (3, 2)]
     codes = np.unique(draw.integers(0, 4, (4 * configs, nodes)), axis=0)
-    codes = draw.permutation(codes)[:configs].astype(np.uint8)
-    costs = 1e6 + 1e4 * codes.sum(axis=1) + 1e6 * (codes[:, 0] == 3)
+    chosen = draw.permutation(codes)[:configs].astype(np.uint8)
+    costs = 1e6 + 1e4 * chosen.sum(axis=1) + 1e6 * (chosen[:, 0] == 3)
     table = NodeTable(features, opcodes, edges, np.array([0, size]))
-    layouts = LayoutConfigs(np.flatnonzero(is_convolution), settings, codes)
-    runs = np.arange(len(codes), dtype=np.int32)
+    layouts = LayoutConfigs(np.flatnonzero(is_convolution), settings, chosen)
+    runs = np.arange(len(chosen), dtype=np.int32)
     return ConfigGraph(name, table, layouts, runs, costs.astype(np.int64))
 
 
