@@ -13,7 +13,7 @@ from graph_net.formats.graphnet.write import write_sample
 from graph_net.testing.models import case_graph
 from real_files import SLICES
 
-SHIPPED = ("corpus", "dataset", "records")
+SHIPPED = ("corpus", "dataset", "records", "tests")
 """Folders of a checkout, where a reader pastes."""
 SCHEDULES = SLICES / "metaschedule/a100_resnet34_database_tuning_record.json.gz"
 COMMANDS_BEFORE = {

@@ -19,7 +19,10 @@ SOME_REFUSED = 3
 
 def import_samples(
     directories: Annotated[
-        list[Path], typer.Argument(help="Sample directories, or directories that hold some.")
+        list[Path],
+        typer.Argument(
+            help="Sample directories, or TpuGraphs' files, or directories that hold some."
+        ),
     ],
     output: opt.OutputPack,
     jobs: opt.Jobs = 0,
@@ -28,7 +31,7 @@ def import_samples(
     """Read GraphNet samples into a pack, by parsing alone (`ingest` adds measurements).
 
     Their source is never executed. A sample with calls under vmap is traced, on tensors without
-    values in a confined process.
+    values in a confined process. Of TpuGraphs' files (.npz, .pb) graphs of level hlo are taken.
     Samples that the pack has already are not read again, so a stopped import resumes.
     Exit code: 0 all read, 3 some refused (the others are in the pack), 1 none read.
     """

@@ -13,7 +13,7 @@ from graph_net.cli.common import err
 from graph_net.cli.evaluate import CACHE_HELP, DATA_HELP, SPLIT_HELP
 from graph_net.cli.learn import FEATURES_HELP
 
-NAME_HELP = "architectures, metrics, size, transfer, residual or few_shot."
+NAME_HELP = "architectures, metrics, size, transfer, residual, few_shot or layouts."
 
 
 def run_study(
@@ -39,8 +39,9 @@ def run_study(
     architectures: which model, with which loss. metrics: which metric predicts what a search takes.
     size: more tasks, or more programs of each. transfer: what another platform's programs tell.
     residual: a local model on top of a pre-trained one. few_shot: how many programs of a new task
-    must be measured. Trainings run in processes of their own; one that dies is named and costs
-    itself alone. Killed, the same command goes on.
+    must be measured. layouts: which model ranks layouts of TpuGraphs' files, with which loss and
+    join (--split within_task or files). Trainings run in processes of their own; one that dies is
+    named and costs itself alone. Killed, the same command goes on.
     """
     from graph_net.api.study import study
 

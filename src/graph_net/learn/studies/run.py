@@ -13,6 +13,7 @@ from graph_net.isolate.pool import Pool
 from graph_net.learn.studies.architectures import Architectures
 from graph_net.learn.studies.data_size import DataSize
 from graph_net.learn.studies.few_shot_curves import FewShotCurves, LocalResidual
+from graph_net.learn.studies.layout_models import LayoutModels
 from graph_net.learn.studies.metric_choice import MetricChoice
 from graph_net.learn.studies.platform_transfer import PlatformTransfer
 from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData
@@ -26,6 +27,7 @@ STUDIES: dict[str, type[Study]] = {
     study.name: study
     for study in (
         Architectures, MetricChoice, DataSize, PlatformTransfer, LocalResidual, FewShotCurves,
+        LayoutModels,
     )
 }  # fmt: skip
 LIMITS = Limits(3600, None)
