@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_files import SLICES, find_real_files
 
 from graph_net.search.history import SearchHistory
 from graph_net.search.replay import encode_parameters, replay_t4
+from real_files import SLICES, find_real_files
 
 
 def test_a_file_of_kernel_tuner_is_a_space() -> None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from search.some_spaces import bowl
 
 from graph_net.learn.model_registry import model_from_text
 from graph_net.search.history import SearchHistory
@@ -14,6 +13,7 @@ from graph_net.search.measurer import ReplayMeasurer, SearchError
 from graph_net.search.models import FROM_MODEL, WAYS, make_proposer
 from graph_net.search.proposer import RandomProposer
 from graph_net.search.search import Search, SearchPlan
+from search.some_spaces import bowl
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "in_context"])

@@ -99,11 +99,11 @@ class ListedSpace:
 
 
 class DrawnSpace:
-    """A space whose programs are drawn and mutated."""
+    """A space whose programs are drawn and mutated; without one, programs are only described."""
 
     def __init__(
         self,
-        space: Space,
+        space: Space | None,
         columns: Sequence[str],
         encode: Callable[[Sequence[str]], Sequence[Features]],
         task: LearningTask,
@@ -115,6 +115,8 @@ class DrawnSpace:
 
     def draw(self, count: int, chance: Chance, known: SearchHistory) -> list[str]:
         """Return random programs; fewer where the space runs dry."""
+        if self.space is None:
+            return []
         found: dict[str, None] = {}
         for schedule in self.space.sample(count + known.programs, chance.randrange(1 << 30)):
             if schedule not in known:
@@ -123,6 +125,8 @@ class DrawnSpace:
 
     def neighbours(self, schedule: str, chance: Chance) -> list[str]:
         """Return distinct mutations."""
+        if self.space is None:
+            return []
         seeds = (chance.randrange(1, 1 << 30) for _ in range(self.mutations))
         found = (self.space.mutate(schedule, seed) for seed in seeds)
         return list(dict.fromkeys(text for text in found if text is not None))
