@@ -16,7 +16,7 @@ from graph_net.compilers.tvm import import_to_relax, tvm_target
 from graph_net.compilers.tvm_database import FILES, database_digest
 from graph_net.graph import Graph
 from graph_net.isolate import Limits, call
-from graph_net.isolate.workdir import remove_tree
+from graph_net.isolate.workdir import remove_tree, temporary_directory
 from graph_net.programs.spaces import Workload
 from graph_net.results import Config
 from graph_net.search.measurer import SearchError
@@ -97,16 +97,17 @@ def _database(chosen: list[tuple[dict[str, Any], str, float]]) -> list[str]:
 
     from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
 
-    paths = [Path(name).absolute() for name in FILES]
-    database = JSONDatabase(*map(str, paths))
-    for tree, schedule, seconds in chosen:
-        space = MetaScheduleSpace(Workload(**tree))
-        replayed = space.schedule(schedule)
-        workload = database.commit_workload(space.module)
-        database.commit_tuning_record(
-            TuningRecord(replayed.trace, workload, [seconds], space.tvm_target)
-        )
-    return [read_bytes(path, MOST_TEXT).decode() for path in paths]
+    with temporary_directory() as folder:
+        paths = [folder / name for name in FILES]
+        database = JSONDatabase(*map(str, paths))
+        for tree, schedule, seconds in chosen:
+            space = MetaScheduleSpace(Workload(**tree))
+            replayed = space.schedule(schedule)
+            workload = database.commit_workload(space.module)
+            database.commit_tuning_record(
+                TuningRecord(replayed.trace, workload, [seconds], space.tvm_target)
+            )
+        return [read_bytes(path, MOST_TEXT).decode() for path in paths]
 
 
 def graph_key(graph: Graph, cores: int) -> str:
