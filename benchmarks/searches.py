@@ -1,12 +1,12 @@
-"""Searches with a model, replayed on spaces that were measured before: how many measurements each way
-takes until a program is within 2 % of the best.
+"""Searches with a model, replayed: how many measurements until a program is within 2 % of the best.
 
     python -m benchmarks.searches h200 -o docs/studies
     python -m benchmarks.searches kernel_tuner --data KERNEL_TUNER_FILES -o docs/studies
 
-``h200``: a blend learned from the training networks of dataset/programs/h200 searches the tasks of its
-held-out networks and the exhaustively measured spaces. ``kernel_tuner``: a convolution on four GPUs, from
-scratch, and from a model of one other GPU. Every search is in ``--work`` and is not done again.
+``h200``: a blend learned from the training networks of dataset/programs/h200 searches the tasks of
+its held-out networks and the exhaustively measured spaces. ``kernel_tuner``: a convolution on four
+GPUs, from scratch, and from a model of one other GPU. Every search is in ``--work`` and is not done
+again.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def kernel_tuner_table(found: Found, tasks: Mapping[str, ReplayedTask]) -> str:
 
 
 def run_h200(dataset: Path, results: Results) -> Found:
-    """Search the tasks of held-out networks, and the exhaustive spaces, with a model of the rest."""
+    """Search tasks of held-out networks, and the exhaustive spaces, with a model of the rest."""
     measured = read_set(dataset / "h200")
     split = ChosenSplit.parse("network")
     train, test = split_set(measured, splits_at(dataset / "h200"), split)

@@ -49,7 +49,7 @@ def test_neighbours_differ_in_one_parameter() -> None:
 
     space = bowl().space
     mine = json.loads(space.schedules[50])
-    for text in space.neighbours(space.schedules[50], Random(0)):
+    for text in space.neighbours(space.schedules[50], Random(0)):  # noqa: S311
         other = json.loads(text)
         assert sum(other[name] != mine[name] for name in mine) == 1
 

@@ -1,4 +1,4 @@
-"""Tune a graph: search for fast programs of its tasks, and return a Config that runs it with them."""
+"""Tune a graph: search for fast programs of its tasks; the result is a Config that uses them."""
 
 from __future__ import annotations
 

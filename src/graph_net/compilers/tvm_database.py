@@ -1,4 +1,4 @@
-"""A MetaSchedule database on disk, as ``graph-net tune`` writes it and the ``tvm`` compiler reads it."""
+"""A MetaSchedule database: ``graph-net tune`` writes it, the compiler ``tvm`` builds with it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A Gaussian process over a space's features: a length scale for each, found by likelihood.
 
 The covariance is half the mean over features of one of each, half one of all together (Matérn 5/2,
-standardised features): what a parameter does on its own is learned from few points, and what several
-do together where there are more. Everything is dense, for tens to hundreds of points.
+standardised features): what a parameter does on its own is learned from few points, and what
+several do together where there are more. Everything is dense, for tens to hundreds of points.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def condition(settings: Floats, points: Floats, values: Floats) -> GaussianProce
     """Return the process with settings that were found before."""
     noise = float(np.exp(settings[-1])) + JITTER
     covariance = _covariance(points, points, np.exp(settings[:-1]))
-    inverse = np.linalg.inv(covariance + noise * np.eye(len(points)))
+    inverse = np.asarray(np.linalg.inv(covariance + noise * np.eye(len(points))), np.float64)
     mean, weights, variance = _solve(inverse, values)
     return GaussianProcess(points, settings, inverse, weights, mean, variance)
 

@@ -68,7 +68,7 @@ class SearchHistory:
         return tuple(self._curve)
 
     def measurements_to(self, seconds: float) -> int | None:
-        """Return after how many measurements the incumbent took at most ``seconds``; None: never."""
+        """Return after how many measurements the best took at most ``seconds``; None: never."""
         for count, best in enumerate(self._curve, 1):
             if best <= seconds:
                 return count

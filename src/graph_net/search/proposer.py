@@ -1,8 +1,8 @@
 """Proposer: which programs a search measures next; at random, or by models.
 
-``ModelProposer`` drafts with a cheap model and verifies with a good one. In a space that is drawn it
-evolves a population first; a listed space is scored whole. A part of every batch is random, so that
-a model that is wrong about a region does not shut it out.
+``ModelProposer`` drafts with a cheap model and verifies with a good one. In a space that is drawn
+it evolves a population first; a listed space is scored whole. A part of every batch is random, so
+that a model that is wrong about a region does not shut it out.
 """
 
 from __future__ import annotations

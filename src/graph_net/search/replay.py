@@ -1,4 +1,4 @@
-"""Spaces that were measured before, to replay searches on: records of a data set, Kernel Tuner's files."""
+"""Spaces to replay searches on: measured programs of a data set, files of Kernel Tuner."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """SearchSpace: the programs a search chooses from, as texts and as numbers.
 
-``ListedSpace`` has all of its programs at hand, such as a space of which every program was measured.
+``ListedSpace`` has all of its programs at hand, as where every program was measured.
 ``DrawnSpace`` draws and mutates the programs of a ``programs.spaces.Space``.
 """
 

@@ -1,7 +1,7 @@
 """Tuning a graph: rounds over its tasks, every program in a journal, until the trials are spent.
 
-Killed at any moment and started again, it goes on where it was: the journal holds every program that
-was measured, in the format of a collection, so `graph-net ingest` reads it too.
+Killed at any moment and started again, it goes on where it was: the journal holds every program
+that was measured, in the format of a collection, so ``graph-net ingest`` reads it too.
 """
 
 from __future__ import annotations
