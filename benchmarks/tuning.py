@@ -4,11 +4,11 @@
     python -m benchmarks.tuning --model build/cpu-blend --trials 64 --tasks 10
     python -m benchmarks.tuning --model build/cpu-blend --trials 200 --networks
 
-Tasks are of the networks that ``cpu`` holds out, so the model has not seen them. Both arms build and
+Tasks are of networks that ``cpu`` holds out, so the model has not seen them. Both arms build and
 time programs in the same forked, placed trials of ``graph_net.search.tvm``; ``default`` is
 MetaSchedule's own evolutionary search from scratch with its own XGBoost model: what it asks to have
-measured is measured there. Every measurement is in ``--work``: killed, the same command goes on. A
-ratio is the default's measurements over those after which ours is as fast as the default's best; where
+measured is measured there. Measurements are kept in ``--work``: killed, the same command goes on. A
+ratio is the measurements of the default over those after which ours is as fast as its best; where
 ours never is, it is below 1. Run it on a quiet machine.
 """
 
