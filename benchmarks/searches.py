@@ -15,7 +15,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 
@@ -95,7 +95,7 @@ class Results:
         if key not in self.done:
             self.done[key] = compute()
             with LineJournal(self.path) as journal:
-                journal.append(canonical({"cell": key, "curve": self.done[key]}).encode())
+                journal.append(json.dumps({"cell": key, "curve": self.done[key]}).encode())
             print(key, needed(self.done[key]), flush=True)
         return self.done[key]
 
@@ -113,32 +113,21 @@ def run_kernel_tuner(data: Path, results: Results) -> tuple[Found, dict[str, Rep
         model.fit(tasks[gpu].space.data)
         return model
 
-    found: Found = []
-    for seed in SEEDS:
-        for gpu in GPUS:
-            cell = Cell(gpu, "scratch", "", seed)
-            task = tasks[gpu]
-            found.append(
-                (cell, results.get(cell, lambda c=cell, t=task: search(t, c, None, SCRATCH_TRIALS)))
-            )  # type: ignore[misc]
-    for seed in SEEDS:
-        for gpu in GPUS:
-            for source in GPUS:
-                if source != gpu:
-                    cell = Cell(gpu, "transfer", source, seed)
-                    task = tasks[gpu]
-                    found.append(
-                        (
-                            cell,
-                            results.get(
-                                cell,
-                                lambda c=cell, t=task: search(
-                                    t, c, other(c.source, c.seed), TRANSFER_TRIALS
-                                ),
-                            ),
-                        )
-                    )  # type: ignore[misc]
-    return found, tasks
+    cells = [Cell(gpu, "scratch", "", seed) for seed in SEEDS for gpu in GPUS]
+    cells += [
+        Cell(gpu, "transfer", source, seed)
+        for seed in SEEDS
+        for gpu in GPUS
+        for source in GPUS
+        if source != gpu
+    ]
+
+    def compute(cell: Cell) -> Curve:
+        model = other(cell.source, cell.seed) if cell.source else None
+        trials = TRANSFER_TRIALS if cell.source else SCRATCH_TRIALS
+        return search(tasks[cell.space], cell, model, trials)
+
+    return [(cell, results.get(cell, partial(compute, cell))) for cell in cells], tasks
 
 
 def kernel_tuner_table(found: Found, tasks: Mapping[str, ReplayedTask]) -> str:
@@ -167,18 +156,17 @@ def run_h200(dataset: Path, results: Results) -> Found:
     _check_apart(train.data, test.data, whole.data)
     found: Found = []
     for seed in SEEDS:
-        model = cache(lambda seed=seed: _blend(train.data, seed))
+        model = cache(partial(_blend, train.data, seed))
         for way in H200_WAYS:
             for kind, task in tasks:
                 cell = Cell(f"{kind} {task.name}", way, "blend" * (way != "random"), seed)
-                curve = results.get(
-                    cell,
-                    lambda t=task, c=cell, m=model: search(  # type: ignore[misc]
-                        t, c, m() if c.source else None, H200_TRIALS
-                    ),
-                )
-                found.append((cell, curve))
+                compute = partial(_search_h200, task, cell, model)
+                found.append((cell, results.get(cell, compute)))
     return found
+
+
+def _search_h200(task: ReplayedTask, cell: Cell, model: Callable[[], CostModel]) -> Curve:
+    return search(task, cell, model() if cell.source else None, H200_TRIALS)
 
 
 def _blend(data: LearningSet, seed: int) -> CostModel:
