@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graph_net.api.roofline import roofline as roofline
     from graph_net.api.serve import serve as serve
     from graph_net.api.subgraphs import subgraphs as subgraphs
+    from graph_net.api.tune import tune as tune
     from graph_net.api.validate import validate as validate
     from graph_net.compare import Comparison as Comparison
     from graph_net.graph import Graph as Graph
@@ -63,6 +64,7 @@ _PLACES = {
     "roofline": "graph_net.api.roofline",
     "serve": "graph_net.api.serve",
     "subgraphs": "graph_net.api.subgraphs",
+    "tune": "graph_net.api.tune",
     "validate": "graph_net.api.validate",
 }
 """Where each public name is defined."""

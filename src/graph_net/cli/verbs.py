@@ -140,6 +140,10 @@ VERBS = {
         "Evaluate a cost model: TenSet's metrics, with intervals, on programs it has not learned "
         "from.",
     ),
+    "tune": (
+        "tune:tune_graph",
+        "Tune a graph: search its tasks for fast programs, and print the compiler to bench.",
+    ),
     "study": (
         "study:run_study",
         "Answer a question about learning: a table and a picture from many small trainings.",
@@ -153,7 +157,7 @@ PANELS = {
     "Measure": "bench compilers roofline reference verify ingest sync query",
     "Score": "score compare plot report serve coreset",
     "Programs": "programs",
-    "Learning": "learn evaluate study",
+    "Learning": "learn evaluate study tune",
     "Debug": "bisect repro doctor",
 }
 """The verbs by purpose, in the order of the help."""

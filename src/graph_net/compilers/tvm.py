@@ -6,6 +6,7 @@ import os
 import platform
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -15,7 +16,9 @@ from graph_net.compilers.export import Function, export_program, form_path, pure
 from graph_net.compilers.indices import plain_indices
 from graph_net.compilers.option import Json, Option
 from graph_net.compilers.silence import silent
+from graph_net.compilers.tvm_database import build_with, database_digest
 from graph_net.compilers.unsupported import find_unsupported
+from graph_net.isolate import Needs
 from graph_net.printable import error_line
 from graph_net.store.atomic import caching
 
@@ -23,7 +26,8 @@ from graph_net.store.atomic import caching
 class Tvm(Compiler):
     """Relax for LLVM; with ``trials`` above 0 MetaSchedule first tunes with that many programs.
 
-    Untuned TVM runs naive loops, so tuned and untuned are different configurations.
+    Untuned TVM runs naive loops, so tuned and untuned are different configurations. ``database`` is
+    a folder that ``graph-net tune`` wrote, ``digest`` the hash of what it held then.
     """
 
     name = "tvm"
@@ -32,14 +36,34 @@ class Tvm(Compiler):
     defaults: ClassVar[Mapping[str, Json | Option]] = {
         "trials": Option(0, least=0, most=1 << 20),
         "seed": Option(0, least=0, most=(1 << 31) - 1),
+        "database": Option(""),
+        "digest": Option(""),
     }
+
+    def __init__(self, options: Mapping[str, Json] | None = None) -> None:
+        super().__init__(options)
+        for key in ("database", "digest"):
+            if not self.options[key]:  # as configurations were before there were databases
+                del self.options[key]
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """Allow reading the database."""
+        return Needs(reads=(Path(self._database),)) if self._database else Needs()
+
+    @property
+    def _database(self) -> str:
+        return str(self.options.get("database", ""))
 
     def compile(self, job: Job) -> Runner:
         """Import, tune if asked for, and build a library that the directory keeps."""
         # Read when the first parallel loop starts the pool.
         os.environ["TVM_NUM_THREADS"] = str(job.threads)
         program = pure_function_of(job)
-        library = form_path(job, f"trials{self.options['trials']}-{self.options['seed']}.so")
+        tuned = f"trials{self.options['trials']}-{self.options['seed']}"
+        if self._database:
+            tuned = f"database-{database_digest(Path(self._database))}"
+        library = form_path(job, f"{tuned}.so")
         if not library.exists():
             module, _ = import_to_relax(export_program(job, program))
             with silent():
@@ -52,6 +76,9 @@ class Tvm(Compiler):
         import tvm
 
         target = tvm_target(job.threads)
+        if self._database:
+            digest = str(self.options.get("digest", ""))
+            return build_with(module, target, Path(self._database), digest)
         if not self.options["trials"]:
             return tvm.compile(module, target)
         from graph_net.compilers.tvm_tuning import tune_module

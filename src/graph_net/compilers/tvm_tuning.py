@@ -20,8 +20,13 @@ BUILD_SECONDS = 30
 RUN_SECONDS = 10
 
 
-def tune_module(module: Any, target: Any, work: Path, trials: int, seed: int) -> Any:
-    """Return the module built with the best schedule found for each of its tasks."""
+def tune_module(
+    module: Any, target: Any, work: Path, trials: int, seed: int, cost_model: Any = None
+) -> Any:
+    """Return the module built with the best schedule found for each of its tasks.
+
+    ``cost_model`` is MetaSchedule's name of one or a ``PyCostModel``; None is its default.
+    """
     import tvm
     from tvm import relax
     from tvm.s_tir.meta_schedule.relax_integration import tune_relax
@@ -38,7 +43,7 @@ def tune_module(module: Any, target: Any, work: Path, trials: int, seed: int) ->
         num_trials_per_iter=min(trials, 16),
         builder=_builder(work),
         runner=_runner(),
-        cost_model="xgb" if find_spec("xgboost") else "random",
+        cost_model=cost_model or ("xgb" if find_spec("xgboost") else "random"),
         seed=seed or 1,
     )
     with target, database, tvm.transform.PassContext(opt_level=3):

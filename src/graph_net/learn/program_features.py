@@ -167,6 +167,11 @@ def _steps() -> ScheduleEncoder:
     )
 
 
+def encode_traces(schedules: Sequence[str]) -> Rows:
+    """Return the rows of MetaSchedule's traces, a row per primitive; their task is not needed."""
+    return _trimmed(schedules, primitives.TraceEncoder().encode)
+
+
 def _trimmed(schedules: Sequence[str], encode: Callable[[Sequence[str]], Features]) -> Rows:
     """Return sequences without their padding; where one is damaged, the others one by one."""
     try:

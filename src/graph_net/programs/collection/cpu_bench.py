@@ -79,9 +79,9 @@ class CpuBench:
 
                 load_intrinsics()  # once, here: every process of a turn is forked with it
                 loaded = True
-            yield from self._measure(TurnProcess(turn, samples, self.jobs))
+            yield from self.measure(TurnProcess(turn, samples, self.jobs))
 
-    def _measure(self, process: TurnProcess) -> Generator[Event]:
+    def measure(self, process: TurnProcess) -> Generator[Event]:
         """Start a turn's process, and keep what it says, which is all that it can leave here."""
         folder = self.work / "trials"
         remove_tree(folder)
@@ -168,18 +168,19 @@ class TurnProcess:
             serve_trials(trials, self.jobs, folder / "lanes", writes)
         except Exception as error:
             death = raised(type(error).__name__, text_of(error), MOST_BYTES)
-            _tell(writes, {"event": "failed", "why": f"{workload.name}: {death}"})
+            tell_parent(writes, {"event": "failed", "why": f"{workload.name}: {death}"})
 
     def _trials(self, space: Space, writes: int) -> list[Trial]:
         """Draw what is not drawn yet, and say so; return what is to be measured."""
         drawn, lines = self.samples.draw(space, self.turn.end)
-        _tell(writes, {"event": "samples"}, lines)
+        tell_parent(writes, {"event": "samples"}, lines)
         space.ready()
         task = self.turn.task.named(space.target)
         return [Trial(space, task, program) for program in self.turn.pending(drawn)]
 
 
-def _tell(pipe: int, tree: dict[str, Any], blob: bytes = b"") -> None:
+def tell_parent(pipe: int, tree: dict[str, Any], blob: bytes = b"") -> None:
+    """Send a message from a turn's process to the one that collects."""
     os.set_blocking(pipe, True)  # the lanes leave it as they need it
     data = memoryview(encode(tree, blob))
     while data:

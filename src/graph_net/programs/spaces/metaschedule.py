@@ -58,6 +58,11 @@ class MetaScheduleSpace(Space):
             raise SpaceError(f"not a target of TVM: {target[:200]}") from error
         self.target = str(self._target)
 
+    @property
+    def tvm_target(self) -> Any:
+        """TVM's own object of the target."""
+        return self._target
+
     @cached_property
     def module(self) -> Any:
         """The function, not scheduled."""
@@ -140,7 +145,7 @@ class MetaScheduleSpace(Space):
                     return None
             except Exception:  # TVM's errors have no common class but this one
                 return None
-        return canonical(_plain(schedule.trace.simplified(False).as_json()))
+        return trace_text(schedule)
 
     def schedule(self, schedule: str) -> Any:
         """Return TVM's Schedule of a trace; SpaceError where the trace is none of this function."""
@@ -257,6 +262,11 @@ def _script(module: Any) -> str:
 def cores() -> int:
     """Return the cores this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def trace_text(schedule: Any) -> str:
+    """Return the trace of TVM's Schedule as a schedule of this space: canonical JSON."""
+    return canonical(_plain(schedule.trace.simplified(False).as_json()))
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,127 @@
+"""A Gaussian process over a space's features: a length scale for each, found by likelihood.
+
+The covariance is half the mean over features of one of each, half one of all together (Matérn 5/2,
+standardised features): what a parameter does on its own is learned from few points, and what
+several do together where there are more. Everything is dense, for tens to hundreds of points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graph_net.learn.metrics import Floats
+
+SINGLE = 0.5
+"""The share of the variance that features explain each on its own."""
+MEAN_SCALE, SPREAD = -0.7, 1.0
+"""Of the log of an inverse length scale, before anything is seen."""
+LOG_NOISE, NOISE_SPREAD = float(np.log(1e-3)), 2.0
+LOWEST, HIGHEST = -4.0, 2.5
+STEPS = 30
+"""Of the descent, in each of which every setting goes at a pace of its own (Rprop)."""
+JITTER = 1e-8
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """A process that was fitted to values at points."""
+
+    points: Floats
+    settings: Floats
+    """Logarithms: of the inverse length scale of each feature, then of the noise."""
+    inverse: Floats
+    """Of the covariance of the points, in units of ``variance``."""
+    weights: Floats
+    mean: float
+    variance: float
+
+    def predict(self, asked: Floats) -> tuple[Floats, Floats]:
+        """Return the mean and the deviation at each point asked for."""
+        covariance = _covariance(asked, self.points, np.exp(self.settings[:-1]))
+        left = 1 - np.einsum("ij,ij->i", covariance @ self.inverse, covariance)
+        deviation = np.sqrt(self.variance * np.maximum(left, 1e-9))
+        return self.mean + covariance @ self.weights, deviation
+
+
+def fit_process(points: Floats, values: Floats, steps: int = STEPS) -> GaussianProcess:
+    """Return the process whose length scales and noise explain the values best."""
+    squares = (points[:, None] - points[None]) ** 2
+    settings = np.append(np.full(points.shape[1], MEAN_SCALE), LOG_NOISE)
+    best, least = settings, np.inf
+    pace, last = np.full(settings.size, 0.2), np.zeros(settings.size)
+    for _ in range(steps):
+        loss, slope = _loss(settings, values, squares)
+        if loss < least:
+            least, best = loss, settings
+        agree = np.sign(slope) * np.sign(last)
+        pace = np.clip(pace * np.where(agree > 0, 1.3, np.where(agree < 0, 0.5, 1.0)), 1e-3, 0.8)
+        last = np.where(agree < 0, 0.0, slope)
+        settings = settings - pace * np.sign(last)
+        settings[:-1] = np.clip(settings[:-1], LOWEST, HIGHEST)
+        settings[-1] = np.clip(settings[-1], np.log(1e-6), 0.0)
+    return condition(best, points, values)
+
+
+def condition(settings: Floats, points: Floats, values: Floats) -> GaussianProcess:
+    """Return the process with settings that were found before."""
+    noise = float(np.exp(settings[-1])) + JITTER
+    covariance = _covariance(points, points, np.exp(settings[:-1]))
+    inverse = np.asarray(np.linalg.inv(covariance + noise * np.eye(len(points))), np.float64)
+    mean, weights, variance = _solve(inverse, values)
+    return GaussianProcess(points, settings, inverse, weights, mean, variance)
+
+
+def _solve(inverse: Floats, values: Floats) -> tuple[float, Floats, float]:
+    """Return the likeliest mean, the weights of the points, and the likeliest variance."""
+    ones = inverse.sum(axis=1)
+    mean = float(ones @ values / ones.sum())
+    weights = inverse @ (values - mean)
+    return mean, weights, max(float((values - mean) @ weights) / len(values), TINY)
+
+
+def _loss(settings: Floats, values: Floats, squares: Floats) -> tuple[float, Floats]:
+    """Return the negative log posterior of settings, and its slope."""
+    count, precisions = len(values), np.exp(2 * settings[:-1])
+    noise = float(np.exp(settings[-1]))
+    single, by_single = _matern(squares * precisions)
+    joint, by_joint = _matern(squares @ precisions)
+    covariance = SINGLE * single.mean(axis=2) + (1 - SINGLE) * joint
+    covariance[np.diag_indices(count)] += noise + JITTER
+    inverse = np.linalg.inv(covariance)
+    _, weights, variance = _solve(inverse, values)
+    loss = 0.5 * count * np.log(variance) + 0.5 * np.linalg.slogdet(covariance)[1]
+    outer = 0.5 * (inverse - np.outer(weights, weights) / variance)
+    inner = SINGLE * by_single / precisions.size + (1 - SINGLE) * by_joint[:, :, None]
+    inner *= outer[:, :, None]
+    inner *= squares
+    slope = np.append(2 * precisions * inner.sum(axis=(0, 1)), np.trace(outer) * noise)
+    widths = np.append(np.full(precisions.size, SPREAD), NOISE_SPREAD)
+    centre = np.append(np.full(precisions.size, MEAN_SCALE), LOG_NOISE)
+    away = (settings - centre) / widths
+    return float(loss + 0.5 * away @ away), slope + away / widths
+
+
+def _covariance(one: Floats, other: Floats, scales: Floats) -> Floats:
+    first, second = one * scales, other * scales
+    single = sum(_of_feature(first[:, place], second[:, place]) for place in range(scales.size))
+    sums = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1)
+    joint = _matern(np.maximum(sums - 2 * first @ second.T, 0.0))[0]
+    return np.asarray(SINGLE * single / scales.size + (1 - SINGLE) * joint, np.float64)
+
+
+def _of_feature(one: Floats, other: Floats) -> Floats:
+    """Return the covariance by one feature, which has few values in a space of configurations."""
+    values, rows = np.unique(one, return_inverse=True)
+    others, columns = np.unique(other, return_inverse=True)
+    table, _ = _matern((values[:, None] - others) ** 2)
+    return np.asarray(table[:, columns][rows], np.float64)
+
+
+def _matern(squares: Floats) -> tuple[Floats, Floats]:
+    """Return the covariance at squared distances, and its slope by them."""
+    root = np.sqrt(5 * np.maximum(squares, TINY))
+    decay = np.exp(-root)
+    return (1 + root + root**2 / 3) * decay, -5 / 6 * (1 + root) * decay

@@ -1,0 +1,77 @@
+"""How cost models take part in a search, by name.
+
+random          no model
+scratch         a Gaussian process of what was measured, by expected improvement
+online          trees learned from what was measured in this task alone, anew for each batch
+pretrained      a model of other tasks, in its own order
+residual        the same, with local trees on what it misses
+process         the same, with a local Gaussian process on what it misses
+transfer        expected improvement that starts from the model and learns what it misses
+in_context      a model that ranks by what was measured, without training
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graph_net.learn.adapting import Adapts, ResidualProcess, ResidualTrees, TaskTrees
+from graph_net.learn.cost_model import CostModel
+from graph_net.learn.in_context import InContext
+from graph_net.learn.learning_set import Features, LearningSet
+from graph_net.learn.metrics import Floats, Ints
+from graph_net.search.improvement import ExpectedImprovement
+from graph_net.search.measurer import SearchError
+from graph_net.search.proposer import ModelProposer, Proposer, RandomProposer
+
+FROM_SCRATCH = ("random", "scratch", "online")
+FROM_MODEL = ("pretrained", "residual", "process", "transfer", "in_context")
+WAYS = (*FROM_SCRATCH, *FROM_MODEL)
+EPSILON = 0.05
+FIRST = 8
+"""Random programs before trees of this task alone are asked."""
+
+
+@dataclass
+class RememberedScores:
+    """The scores of a model that has learned, computed once for a space."""
+
+    model: CostModel
+    _kept: tuple[Features, Floats] | None = field(default=None, repr=False)
+
+    def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
+        """Return the model's scores; measurements are not looked at."""
+        if self._kept is None or self._kept[0] is not data.rows:
+            self._kept = (data.rows, self.model.predict(data))
+        return self._kept[1]
+
+
+def make_proposer(
+    way: str, model: CostModel | None = None, seed: int = 0, epsilon: float = EPSILON
+) -> Proposer:
+    """Return the proposer of a way by its name; ``model`` has learned from other tasks."""
+    if way not in WAYS:
+        raise SearchError(f"unknown way to search {way!r}; available: {', '.join(WAYS)}")
+    if way == "random":
+        return RandomProposer()
+    if way == "scratch":
+        return ModelProposer(ExpectedImprovement(seed=seed), epsilon=0.0)
+    if way == "online":
+        return ModelProposer(TaskTrees(seed), epsilon=epsilon, first=FIRST)
+    if model is None:
+        raise SearchError(f"a search {way!r} starts from a model that has learned: give one")
+    first = RememberedScores(model)
+    if way == "transfer":
+        return ModelProposer(ExpectedImprovement(first, design=4, seed=seed), epsilon=0.0)
+    if way == "pretrained":
+        return ModelProposer(first, epsilon=0.0)
+    return ModelProposer(_verifier(way, first), draft=first, epsilon=epsilon)
+
+
+def _verifier(way: str, first: RememberedScores) -> Adapts:
+    if way == "residual":
+        return ResidualTrees(first)
+    if way == "process":
+        return ResidualProcess(first)
+    if isinstance(first.model, InContext):
+        return first.model
+    raise SearchError(f"{first.model.name} does not rank in context: give an in_context model")

@@ -1,0 +1,102 @@
+"""Spaces to replay searches on: measured programs of a data set, files of Kernel Tuner."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from graph_net.learn.chosen_programs import stream_schedules
+from graph_net.learn.learning_set import Features, LearningTask, tabular_set
+from graph_net.learn.measured_set import MeasuredSet
+from graph_net.learn.record_folders import record_folders
+from graph_net.programs.formats.t4 import read_t4
+from graph_net.results import Program
+from graph_net.search.measurer import ReplayMeasurer, SearchError
+from graph_net.search.search_space import ListedSpace
+
+
+@dataclass(frozen=True)
+class ReplayedTask:
+    """A task whose programs, all or many of them, were measured."""
+
+    name: str
+    space: ListedSpace
+    measurer: ReplayMeasurer
+
+
+def replay_set(measured: MeasuredSet, source: Path) -> list[ReplayedTask]:
+    """Return the tasks of a set that was read from ``source``, with the schedules of programs."""
+    texts = {
+        (task, program): schedule
+        for path in record_folders(source).values()
+        for task, programs, schedules in stream_schedules(path)
+        for program, schedule in zip(programs, schedules, strict=True)
+    }
+    tasks = []
+    for number, (task, rows) in enumerate(
+        zip(measured.data.tasks, measured.data.programs.rows(), strict=True)
+    ):
+        schedules = tuple(texts[task.name, int(measured.programs[row])] for row in rows)
+        space = ListedSpace(schedules, measured.data.select([number]))
+        costs = dict(zip(schedules, measured.data.programs.costs[rows].tolist(), strict=True))
+        tasks.append(ReplayedTask(task.name, space, ReplayMeasurer(costs)))
+    return tasks
+
+
+def replay_t4(path: Path, device: str = "") -> ReplayedTask:
+    """Return the task of a Kernel Tuner file, its configurations as numbers."""
+    costs: dict[str, float] = {}
+    for _, program in read_t4(path):
+        if isinstance(program, Program):
+            costs[program.schedule] = fmean(program.costs) if program.costs else math.inf
+    if not costs:
+        raise SearchError(f"{path} holds no programs of Kernel Tuner")
+    schedules = sorted(costs)
+    names, rows = encode_parameters([json.loads(schedule) for schedule in schedules])
+    task = LearningTask(device or path.name, "kernel_tuner", device)
+    ordered = [costs[schedule] for schedule in schedules]
+    data = tabular_set(names, rows, ordered, np.zeros(len(rows), np.int64), [task])
+    return ReplayedTask(task.name, ListedSpace(tuple(schedules), data), ReplayMeasurer(costs))
+
+
+def encode_parameters(configs: Sequence[Mapping[str, Any]]) -> tuple[list[str], Features]:
+    """Return the parameters that vary as numbers, with their names.
+
+    A number is its logarithm, and where it varies the largest power of two that divides it: GPUs
+    work in powers of two. Sizes of blocks and of tiles are multiplied too, as Kernel Tuner names
+    them: threads of a block, and points that one thread computes. A text is its number in order.
+    """
+    columns: dict[str, list[float]] = {}
+    for name in sorted(configs[0]):
+        values = [config[name] for config in configs]
+        if len(set(map(str, values))) < 2:
+            continue
+        if all(isinstance(value, int) and value > 0 for value in values):
+            columns[name] = [math.log2(value) for value in values]
+            columns[f"{name} divisor"] = [math.log2(value & -value) for value in values]
+        elif all(isinstance(value, int | float) for value in values):
+            columns[name] = [float(value) for value in values]
+        else:
+            order = {text: float(place) for place, text in enumerate(sorted(set(map(str, values))))}
+            columns[name] = [order[str(value)] for value in values]
+    for word in ("block_size", "tile_size"):
+        parts = [column for name, column in columns.items() if _is_part(name, word)]
+        if len(parts) > 1:
+            columns[f"{word} product"] = np.sum(parts, axis=0).tolist()
+    names, kept = [], []
+    for name, column in columns.items():
+        if np.ptp(column) > 0 and column not in kept:
+            names.append(name)
+            kept.append(column)
+    return names, np.array(kept, np.float32).T
+
+
+def _is_part(name: str, word: str) -> bool:
+    return name.startswith(word) and not name.endswith("divisor")

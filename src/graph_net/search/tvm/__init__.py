@@ -1,0 +1,1 @@
+"""Tuning whole graphs with TVM: tasks from Relax, programs measured in forked, confined trials."""

@@ -1,0 +1,122 @@
+"""A round of tuning: one confined process that makes a task's space, proposes and measures.
+
+Programs come through a pipe and are written by the process that tunes, as in a collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from graph_net.isolate import Limits, Needs, Sandbox, enter
+from graph_net.isolate.deaths import raised
+from graph_net.isolate.messages import text_of
+from graph_net.learn.learning_set import Features, LearnError, LearningTask
+from graph_net.learn.program_features import (
+    METASCHEDULE,
+    PRIMITIVES,
+    encode_traces,
+    encoder_of,
+)
+from graph_net.programs.collection.cpu_bench import MOST_BYTES, CpuBench, TurnProcess, tell_parent
+from graph_net.programs.collection.plan import PendingProgram, Turn, Wanted
+from graph_net.programs.collection.task import CollectedTask
+from graph_net.programs.collection.trial import Trial, serve_trials
+from graph_net.programs.spaces import Space, space_of
+from graph_net.results import Program
+from graph_net.search.history import SearchHistory
+from graph_net.search.proposer import Proposer
+from graph_net.search.search_space import DrawnSpace
+
+MUTATIONS = 4
+"""Of each parent in a generation: replaying one takes TVM milliseconds."""
+SPACE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class NumberedTrial(Trial):
+    """A trial whose schedule may be measured several times in a round."""
+
+    number: int = 0
+
+    @property
+    def key(self) -> str:
+        """The hash of the schedule, and which measurement it is."""
+        return f"{super().key}-{self.number}"
+
+
+@dataclass
+class TuningRound(TurnProcess):
+    """Proposes programs of one task, or takes given ones, and runs their trials."""
+
+    task: CollectedTask
+    proposer: Proposer
+    history: SearchHistory
+    count: int
+    jobs: int
+    seed: int
+    given: Sequence[str] = ()
+    """Programs to measure, in this order, instead of what the proposer would choose."""
+
+    def __post_init__(self) -> None:
+        self.turn = Turn(self.task, 0, Wanted(self.count, turn=max(self.count, 1)), {})
+
+    @property
+    def most_seconds(self) -> int:
+        """How long it may take where every trial takes as long as it may."""
+        return super().most_seconds + int(SPACE_SECONDS)
+
+    def live(self, folder: Path, writes: int) -> None:
+        """Run the round, with ``folder`` alone to write to."""
+        needs = Needs(reads=(Path("/proc"),))
+        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, needs), writes)
+        workload = self.task.workload
+        try:
+            space = space_of(workload)
+            chosen = list(self.given) or self._propose(space)
+            space.ready()
+            named = self.task.named(space.target)
+            trials = [
+                NumberedTrial(space, named, PendingProgram(workload, text), number=number)
+                for number, text in enumerate(chosen)
+            ]
+            serve_trials(trials, self.jobs, folder / "lanes", writes)
+        except Exception as error:
+            death = raised(type(error).__name__, text_of(error), MOST_BYTES)
+            tell_parent(writes, {"event": "failed", "why": f"{workload.name}: {death}"})
+
+    def _propose(self, space: Space) -> list[str]:
+        drawn = searched_space(space, self.task)
+        chance = Random(f"{self.seed}:{len(self.history)}")  # noqa: S311 - no secret
+        return self.proposer.propose(drawn, self.history, self.count, chance)
+
+
+def searched_space(space: Space, task: CollectedTask) -> DrawnSpace:
+    """Return a MetaSchedule space as a search takes it, in the features of ``primitives``."""
+    columns = encoder_of(PRIMITIVES, METASCHEDULE).columns
+    described = LearningTask(task.named(space.target).hash, task.workload.name)
+    return DrawnSpace(space, columns, encode_rows, described, MUTATIONS)
+
+
+def encode_rows(schedules: Sequence[str]) -> list[Features]:
+    """Return the features of traces; raise LearnError where one has none."""
+    rows = [row for row in encode_traces(schedules) if row is not None]
+    if len(rows) != len(schedules):
+        raise LearnError("a schedule that was just drawn has no features")
+    return rows
+
+
+def run_round(work: Path, jobs: int, process: TuningRound) -> tuple[list[Program], list[str]]:
+    """Return the programs that a round measured, and what went wrong with the round itself."""
+    from graph_net.compilers.tvm_ready import load_intrinsics
+
+    load_intrinsics()  # once, here: every round is forked with it
+    programs, problems = [], []
+    for event in CpuBench(work, jobs).measure(process):
+        if isinstance(event, Program):
+            programs.append(event)
+        elif event is not None:
+            problems.append(event.text)
+    return programs, problems

@@ -1,0 +1,79 @@
+"""Tuning a small graph with TVM, end to end, in as few trials as show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import graph_net as gn
+from graph_net.compilers.compiler import CompilerError
+from graph_net.compilers.registry import create
+from graph_net.search.measurer import SearchError
+from graph_net.search.tvm.session import JOURNAL
+
+pytest.importorskip("tvm")
+
+
+@pytest.fixture(scope="module")
+def graph() -> gn.Graph:
+    return gn.capture(nn.Linear(32, 16), (torch.randn(8, 32),))
+
+
+@pytest.fixture(scope="module")
+def tuned(graph: gn.Graph, tmp_path_factory: pytest.TempPathFactory) -> tuple[object, Path]:
+    """A tuning that was stopped in the middle of a line, and then went on."""
+    work = tmp_path_factory.mktemp("tune")
+    gn.tune(graph, trials=4, batch=2, work=work, progress=False)
+    (journal,) = work.glob(f"*/{JOURNAL}")
+    before = journal.read_bytes()
+    journal.write_bytes(before + b'{"task": {"work')
+    again = gn.tune(graph, trials=6, batch=2, work=work, progress=False)
+    assert journal.read_bytes().startswith(before)
+    return again, journal
+
+
+def test_goes_on_after_a_kill_and_measures_nothing_twice(tuned: tuple[object, Path]) -> None:
+    result, journal = tuned
+    lines = journal.read_bytes().splitlines()
+    assert len(lines) == len(set(lines)) == result.trials <= 6  # type: ignore[attr-defined]
+
+
+def test_tells_what_was_gained_with_an_interval(tuned: tuple[object, Path]) -> None:
+    final = tuned[0].final  # type: ignore[attr-defined]
+    assert final.speedup.low <= final.speedup.value <= final.speedup.high
+
+
+def test_the_result_is_a_config_that_bench_measures(
+    tuned: tuple[object, Path], graph: gn.Graph
+) -> None:
+    config = tuned[0].config  # type: ignore[attr-defined]
+    records = gn.bench([graph], config, seconds=0.2, threads=1, jobs=1, progress=False)
+    (record,) = records
+    assert record.failure is None
+    assert record.config.options["digest"] == config.options["digest"]
+
+
+def test_a_database_that_was_changed_is_refused(tuned: tuple[object, Path]) -> None:
+    config = tuned[0].config  # type: ignore[attr-defined]
+    changed = {**config.options, "digest": "0" * 16}
+    from graph_net.compilers.tvm_database import build_with
+
+    with pytest.raises(CompilerError, match="tune again"):
+        build_with(None, None, Path(str(changed["database"])), str(changed["digest"]))
+
+
+def test_without_a_database_the_configuration_is_as_it_was() -> None:
+    assert create("tvm").options == {"trials": 0, "seed": 0}
+
+
+def test_a_graph_needs_a_trial_for_each_task(graph: gn.Graph, tmp_path: Path) -> None:
+    with pytest.raises(SearchError, match="fewer than"):
+        gn.tune(graph, trials=1, work=tmp_path, progress=False)
+
+
+def test_other_compilers_are_not_tuned(graph: gn.Graph) -> None:
+    with pytest.raises(SearchError, match="available: tvm"):
+        gn.tune(graph, "inductor")
