@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from graph_net.corpus.config_graphs import open_config_graph
 from graph_net.corpus.open_sample import open_sample
 from graph_net.corpus.pack import NoGraph, Pack, PackError, is_pack
 from graph_net.corpus.shipped import MINI, MINI_ALONE, corpus_at_hand
@@ -18,7 +19,8 @@ from graph_net.store.files import read_bytes, read_text
 def load(path: str | Path) -> Graph:
     """Return a graph of the corpus by its name, of a pack (``PACK:NAME``), or of a file.
 
-    A file is a graph's own ``.json`` or ``.bin``, or a sample directory. Nothing is executed.
+    A file is a graph's own ``.json`` or ``.bin``, TpuGraphs' ``.npz`` or ``.pb`` (``FILE:NAME`` for
+    one of several), or a sample directory. Nothing is executed.
     """
     return open_graph(str(path))[1]
 
@@ -43,6 +45,8 @@ def open_graph_in(path: Path, name: str) -> tuple[str, Graph]:
     """Return a graph of a pack or directory by name; a sample or a file is the graph itself."""
     if path.suffix in _FILES and not path.is_dir():
         return path.stem, _FILES[path.suffix](path)
+    if path.suffix in _TPUGRAPHS and not path.is_dir():
+        return open_config_graph(path, name)
     if (path / "model.py").is_file():
         return path.resolve().name, open_sample(path)
     if is_pack(path):
@@ -62,6 +66,7 @@ _FILES = {
     ".json": lambda path: from_json(read_text(path, DEFAULT_LIMITS.bytes)),
     ".bin": lambda path: from_bytes(read_bytes(path, DEFAULT_LIMITS.bytes)),
 }
+_TPUGRAPHS = (".npz", ".pb")
 
 
 def _from_corpus(name: str) -> tuple[str, Graph]:

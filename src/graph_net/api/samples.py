@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graph_net.api.graphs import safe_path
+from graph_net.configs.files import ConfigFile, find_files
+from graph_net.corpus.config_graphs import config_rows
 from graph_net.corpus.import_samples import ImportCounts, read_directories
 from graph_net.corpus.pack import Pack, PackError, PackWriter
 from graph_net.corpus.query import select
@@ -23,7 +25,10 @@ _UNUSABLE_NAME = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMP
 def import_samples(
     directories: Sequence[Path], output: Path, jobs: int = 0, progress: Display | bool = True
 ) -> ImportCounts:
-    """Read samples into a pack; those that it has are not read again."""
+    """Read samples, or TpuGraphs' files, into a pack; those that it has are not read again."""
+    files = find_files(directories)
+    if files:
+        return _import_config_files(files, output, progress)
     samples = _named_samples(directories)
     outcome = ImportCounts()
     with PackWriter(output) as writer:
@@ -38,6 +43,29 @@ def import_samples(
                 else:
                     outcome.refuse(result.name, result.reason)
                 advance()
+    outcome.pack_bytes = sum(part.stat().st_size for part in output.glob("part-*"))
+    return outcome
+
+
+def _import_config_files(
+    files: Sequence[ConfigFile], output: Path, progress: Display | bool
+) -> ImportCounts:
+    outcome = ImportCounts()
+    with (
+        PackWriter(output) as writer,
+        display_of(progress).progress("reading", len(files)) as advance,
+    ):
+        for file in files:
+            outcome.sample_bytes += file.path.stat().st_size
+            for result in config_rows(file, writer.names):
+                if result.row is not None:
+                    writer.add_row(result.row)
+                    outcome.read += 1
+                elif result.reason:
+                    outcome.refuse(result.name, result.reason)
+                else:
+                    outcome.skipped += 1
+            advance()
     outcome.pack_bytes = sum(part.stat().st_size for part in output.glob("part-*"))
     return outcome
 

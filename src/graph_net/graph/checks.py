@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from graph_net.graph.errors import GraphError, LimitExceeded
 from graph_net.graph.expr import FUNCTIONS, Expr
+from graph_net.graph.hlo_targets import check_hlo_target
 from graph_net.graph.limits import DEFAULT_LIMITS, GraphLimits
 from graph_net.graph.paddle_targets import ATTRIBUTES as PADDLE_ATTRIBUTES
 from graph_net.graph.paddle_targets import check_paddle_target
@@ -69,6 +70,7 @@ class _Checker:
         self.symbols = frozenset(symbol.name for symbol in graph.symbols)
         self.aten = graph.level.value == "aten"
         self.paddle = graph.level.value == "paddle"
+        self.hlo = graph.level.value == "hlo"
         self.names: set[str] = set()
         # Nodes share specs: each is checked once, or a small file could cost hours.
         self.checked: set[int] = set()
@@ -118,6 +120,8 @@ class _Checker:
         _check_name(name, self.names)
         if self.paddle:
             check_paddle_target(node.target, name)
+        elif self.hlo:
+            check_hlo_target(node.target, name)
         else:
             check_target(node.target, name)
         if self.aten and not is_aten_level(node.target):

@@ -20,6 +20,7 @@ class Level(Enum):
     TORCH = "torch"
     ATEN = "aten"
     PADDLE = "paddle"
+    HLO = "hlo"
 
 
 class Role(Enum):

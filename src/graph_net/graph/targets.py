@@ -118,6 +118,8 @@ def check_target(target: str, node: str | None = None, line: int | None = None) 
         )
     elif target.startswith("paddle."):
         why = f"{target[:120]} belongs to graphs of level paddle, which graph_net.paddle.run runs"
+    elif target.startswith("hlo."):
+        why = f"{target[:120]} belongs to graphs of level hlo, which are read and not run"
     elif is_overload(target):
         why = (
             f"{target[:120]} is not on the list of operators that a graph may call; if the call "

@@ -43,7 +43,7 @@ class Work:
 
 def work_of(graph: Graph) -> Work:
     """Return the least work of a graph, without computing anything."""
-    if graph.level is Level.PADDLE:
+    if graph.level in (Level.PADDLE, Level.HLO):
         return Work(0, reason="work is counted for torch graphs only")
     from graph_net.graph.flops import count_run
 

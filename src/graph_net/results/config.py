@@ -17,7 +17,7 @@ class ConfigKind(StrEnum):
     COMPILER = "compiler"
     """A compiler for a whole graph; the options are the compiler's."""
     SCHEDULE = "schedule"
-    """A program of a task; the name is that of the space, ``schedule`` its only option."""
+    """A program of a task; the name is that of the format, ``schedule`` its only option."""
     TILE = "tile"
     """A tile size of a kernel."""
     LAYOUT = "layout"

@@ -1,5 +1,7 @@
 """Program: one point of a task's search space, and what measuring it gave.
 
+The point is a schedule; of TpuGraphs' files, a layout for each node or a tile size.
+
 A program is a measurement too, made of the Config, Samples, Failure and Device of a Record. A
 tuner's log knows neither eager nor outputs, so these are absent, and so is all else that it does
 not say.
@@ -21,6 +23,8 @@ NEVER = 1e9
 """Seconds. Tuners write 1e9 or 1e10 for a program that has no time: no cost is that long."""
 SCHEDULE = "schedule"
 """The option of a program's configuration that holds the schedule."""
+KINDS = {"tpugraphs_layout": ConfigKind.LAYOUT, "tpugraphs_tile": ConfigKind.TILE}
+"""By format, what the programs of a task are configured by; all others by schedules."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,11 @@ class Task:
         """Equal for the same workload and target in the same format."""
         return digest(self.format, self.workload, self.target)
 
+    @property
+    def kind(self) -> ConfigKind:
+        """What its programs are configured by."""
+        return KINDS.get(self.format, ConfigKind.SCHEDULE)
+
 
 @dataclass(frozen=True)
 class Program:
@@ -50,7 +59,7 @@ class Program:
 
     task: Task
     config: Config
-    """Of kind ``schedule``: the format of the task, its version, and the schedule."""
+    """Of the task's kind: the format of the task, its version, and the schedule."""
     samples: Samples | None = None
     """The seconds of every repeat; None for a failure."""
     failure: Failure | None = None
@@ -64,9 +73,9 @@ class Program:
 
     def __post_init__(self) -> None:
         config = self.config
-        if config.kind is not ConfigKind.SCHEDULE or config.name != self.task.format:
+        if config.kind is not self.task.kind or config.name != self.task.format:
             raise RecordError(
-                f"the configuration of a program is a schedule of its task's format, "
+                f"the configuration of a program is a {self.task.kind} of its task's format, "
                 f"{self.task.format}, not a {config.kind} of {config.name}"
             )
         schedule = config.options.get(SCHEDULE)
@@ -94,7 +103,7 @@ class Program:
         device: Device | None = None,
     ) -> Program:
         """Return the program that a line of a tuner's log describes."""
-        config = Config(ConfigKind.SCHEDULE, task.format, version, {SCHEDULE: schedule})
+        config = Config(task.kind, task.format, version, {SCHEDULE: schedule})
         samples = Samples(costs) if costs else None
         return cls(task, config, samples, failure, device, seconds, measured, extra)
 

@@ -18,6 +18,7 @@ from graph_net.programs.formats.metaschedule import (
     write_workloads,
 )
 from graph_net.programs.formats.t4 import read_t4, write_t4
+from graph_net.programs.formats.tpugraphs import read_tpugraphs
 from graph_net.results import Program
 from graph_net.store.lines import DEFAULT_LIMITS, Damage, Place, ReadError, ReadLimits
 
@@ -39,6 +40,7 @@ __all__ = [
     "read_metaschedule",
     "read_programs",
     "read_t4",
+    "read_tpugraphs",
     "read_workloads",
     "workload_file",
     "write_ansor",
@@ -64,6 +66,8 @@ def read_programs(
             return read_t4(path, kernel, limits)
         case Format.COLLECTED:
             return read_collected(path, limits)
+        case Format.TPUGRAPHS:
+            return read_tpugraphs(path)
     raise ReadError(f"{path} holds {kind}, which are no programs")
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from graph_net.configs.files import is_tpugraphs
 from graph_net.programs.formats.autotvm import is_pickle
 from graph_net.programs.formats.values import from_text
 from graph_net.store.lines import (
@@ -34,10 +35,13 @@ class Format(StrEnum):
     WORKLOADS = "MetaSchedule workloads"
     T4 = "Kernel Tuner T4"
     COLLECTED = "collected programs"
+    TPUGRAPHS = "TpuGraphs runs"
 
 
 def detect(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Format:
     """Return the format of a file; raises ReadError, naming those there are, where it is none."""
+    if is_tpugraphs(path):
+        return Format.TPUGRAPHS
     try:
         with open_stream(path) as file:
             head = file.read(HEAD)

@@ -19,7 +19,8 @@ from graph_net.programs.formats.columns import Coded, ProgramColumns
 from graph_net.programs.formats.text_numbers import GAP, fill_numbers
 from graph_net.programs.store.decimals import decimals
 from graph_net.programs.store.layout import Layout
-from graph_net.results import digest
+from graph_net.results import ConfigKind, digest
+from graph_net.results.program import KINDS
 
 Value = TypeVar("Value")
 LAYOUT = 2
@@ -68,8 +69,12 @@ _COSTS = f"""CASE WHEN costs_raw IS NOT NULL THEN costs_raw WHEN repeats = 0 THE
 _SCHEDULE = """CASE WHEN template IS NULL OR len(numbers) = 0 THEN template ELSE array_to_string(
     [piece[1] || coalesce(piece[2]::VARCHAR, '')
      FOR piece IN list_zip(string_split(template, chr(1)), numbers)], '') END"""
+_WHEN = " ".join(f"WHEN format = '{name}' THEN '{kind}'" for name, kind in KINDS.items())
+KIND = f"CASE {_WHEN} ELSE '{ConfigKind.SCHEDULE}' END"
+"""Of a program's configuration."""
 COLUMNS = {
     **{name: name for name in SHARED if name not in ("extra", "fingerprint", "template")},
+    "kind": KIND,
     "line": "line",
     "program": "program",
     "costs": _COSTS,

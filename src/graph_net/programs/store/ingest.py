@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from graph_net.configs.config_programs import TPU_V3
 from graph_net.isolate import INHERITED, Ending, Limits, Pool, Raised
 from graph_net.programs.formats import Format, ReadError, read_blocks
 from graph_net.programs.formats.collected import device_of
@@ -26,12 +27,14 @@ def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added
     """Add the programs of a file; None where they were there."""
     if kind is Format.COLLECTED and not labels.device:
         labels = replace(labels, device=device_of(path))
+    if kind is Format.TPUGRAPHS and not labels.device:
+        labels = replace(labels, device=TPU_V3.name)
     store = ProgramStore(directory)
     part = store.part(path)
     if store.has(part, labels):
         return None
     found: Iterable[Found] = read_blocks(path, kind, labels.kernel, ROW_GROUP)
-    if kind is not Format.COLLECTED:
+    if kind not in (Format.COLLECTED, Format.TPUGRAPHS):
         return store.add_part(part, path, found, labels)
     return store.add_part(part, path, _noting(found, directory, path), labels)
 

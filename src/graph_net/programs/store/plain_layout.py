@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from graph_net.programs.store.columns import COLUMNS
+from graph_net.programs.store.columns import COLUMNS, KIND
 from graph_net.programs.store.layout import Layout
 
 PARAMETERS = {
@@ -80,6 +80,7 @@ _COMPUTED = {
     "device_name": "device",
     "cost": "list_avg(costs)",
     "extra": _EXTRA,
+    "kind": KIND,
 }
 PLAIN = Layout(
     "programs-plain",

@@ -1,0 +1,1 @@
+"""Configurations of whole graphs: layouts and tiles, as TpuGraphs has them."""

@@ -1,0 +1,103 @@
+"""TpuGraphs' files on disk: which there are, what they are called, and their graphs one by one.
+
+A name is the path below ``npz/``: ``layout/xla/default/train/unet3d``. Folders tell the collection
+and the split; a file that lies elsewhere has neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from graph_net.configs.config_graph import ConfigGraph
+from graph_net.configs.read_npz import LIMITS, read_npz
+from graph_net.configs.read_pb import read_pb
+from graph_net.formats.tpugraphs.npz import open_npz
+from graph_net.store.files import open_regular
+from graph_net.store.lines import ZIP, ReadError
+
+COLLECTIONS = (
+    "layout:xla:default", "layout:xla:random", "layout:nlp:default", "layout:nlp:random",
+    "tile:xla",
+)  # fmt: skip
+SPLITS = ("train", "valid", "test")
+SUFFIXES = (".npz", ".pb")
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A file, with what its folders say of it."""
+
+    path: Path
+    collection: str = ""
+    split: str = ""
+
+    @property
+    def name(self) -> str:
+        """The path below the data set's root, without the suffix."""
+        folders = [*self.collection.split(":"), self.split] if self.collection else []
+        return "/".join([*folders, self.path.stem])
+
+
+def config_file(path: Path) -> ConfigFile:
+    """Return what the folders of a file tell."""
+    folders = path.resolve().parts[-5:-1]
+    for collection in COLLECTIONS:
+        words = tuple(collection.split(":"))
+        if folders[-1:] and folders[-1] in SPLITS and folders[-1 - len(words) : -1] == words:
+            return ConfigFile(path, collection, folders[-1])
+    return ConfigFile(path)
+
+
+def find_files(
+    paths: Sequence[Path], collection: str = "", split: str = ""
+) -> list[ConfigFile]:
+    """Return TpuGraphs' files among files and in folders, sorted; of a collection if asked."""
+    found: dict[Path, ConfigFile] = {}
+    for path in paths:
+        inside = sorted(p for s in SUFFIXES for p in path.rglob(f"*{s}")) if path.is_dir() else [path]
+        for one in inside:
+            file = config_file(one)
+            if file.collection.startswith(collection) and split in ("", file.split):
+                found[one] = file
+    return list(found.values())
+
+
+def read_graphs(file: ConfigFile | Path) -> Iterator[ConfigGraph]:
+    """Yield the graphs of a file: one of an npz, several of a protobuf of kernels."""
+    file = config_file(file) if isinstance(file, Path) else file
+    if _starts_as_zip(file.path):
+        yield read_npz(file.path, file.name, file.collection, file.split)
+        return
+    for graph in read_pb(file.path):
+        yield replace(graph, split=file.split)
+
+
+def stream_graphs(files: Sequence[ConfigFile]) -> Iterator[ConfigGraph]:
+    """Yield the graphs of many files; one at a time is in memory."""
+    for file in files:
+        yield from read_graphs(file)
+
+
+def is_tpugraphs(path: Path) -> bool:
+    """Return whether a file is TpuGraphs' by its bytes: an npz with its arrays, or a protobuf."""
+    if _starts_as_zip(path):
+        try:
+            with open_npz(path, LIMITS) as npz:
+                return {"node_opcode", "edge_index", "config_runtime"} <= npz.names
+        except ReadError:
+            return False
+    return path.suffix == ".pb" and _starts_as_message(path)
+
+
+def _starts_as_zip(path: Path) -> bool:
+    with open_regular(path) as file:
+        return file.read(4) == ZIP
+
+
+def _starts_as_message(path: Path) -> bool:
+    """Return whether the first byte is that of field 1 holding a message."""
+    with open_regular(path) as file:
+        return file.read(1) == b"\x0a"
+

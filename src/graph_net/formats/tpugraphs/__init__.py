@@ -1,0 +1,1 @@
+"""TpuGraphs' files, npz and protobuf, read as data without TensorFlow."""

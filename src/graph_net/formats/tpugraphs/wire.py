@@ -1,0 +1,136 @@
+"""The wire format of protocol buffers, read with limits: enough to read HLO and tuning data.
+
+A message is parsed one level at a time, so that depth costs nothing until somebody descends; no
+value is copied before it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graph_net.store.lines import ReadError
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+MOST_FIELDS = 1 << 22
+"""Fields of one message: TpuGraphs' largest graph has some 50,000 instructions."""
+MOST_TEXT = 1 << 16
+"""Bytes of a name."""
+
+
+def read_varint(data: memoryview, place: int) -> tuple[int, int]:
+    """Return an unsigned number of at most 64 bits and where it ends."""
+    value = shift = 0
+    while True:
+        if place >= len(data):
+            raise ReadError("the message ends within a number")
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & (1 << 64) - 1, place
+        shift += 7
+        if shift > 63:
+            raise ReadError("a number has more than 64 bits")
+
+
+def to_signed(value: int) -> int:
+    """Return the int64 that an unsigned number of 64 bits stands for."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+@dataclass(frozen=True)
+class WireMessage:
+    """The fields of a message by number, in order: numbers, or bytes that are not looked into."""
+
+    fields: dict[int, list[int | memoryview]]
+
+    @staticmethod
+    def parse(data: bytes | memoryview) -> WireMessage:
+        """Return the fields of a message; raise ReadError where it is damaged."""
+        view, place, count = memoryview(data), 0, 0
+        fields: dict[int, list[int | memoryview]] = {}
+        while place < len(view):
+            tag, place = read_varint(view, place)
+            value, place = _value(view, place, tag & 7)
+            if not 0 < tag >> 3 < 1 << 29:
+                raise ReadError(f"{tag >> 3} is not the number of a field")
+            fields.setdefault(tag >> 3, []).append(value)
+            count += 1
+            if count > MOST_FIELDS:
+                raise ReadError(f"a message has more than {MOST_FIELDS} fields")
+        return WireMessage(fields)
+
+    def has(self, number: int) -> bool:
+        """Return whether a field is there."""
+        return number in self.fields
+
+    def integer(self, number: int) -> int:
+        """Return an int64, 0 where the field is absent; the last one counts."""
+        value = self.fields.get(number, [0])[-1]
+        if not isinstance(value, int):
+            raise ReadError(f"field {number} is not a number")
+        return to_signed(value)
+
+    def unsigned(self, number: int) -> int:
+        """Return a uint64, 0 where the field is absent."""
+        return self.integer(number) % (1 << 64)
+
+    def integers(self, number: int) -> tuple[int, ...]:
+        """Return a repeated int64, packed or not."""
+        found: list[int] = []
+        for value in self.fields.get(number, ()):
+            if isinstance(value, int):
+                found.append(to_signed(value))
+            else:
+                found += _packed(value)
+        return tuple(found)
+
+    def text(self, number: int) -> str:
+        """Return a string, empty where the field is absent."""
+        value = self.fields.get(number, [memoryview(b"")])[-1]
+        if isinstance(value, int) or len(value) > MOST_TEXT:
+            raise ReadError(f"field {number} is not a text of at most {MOST_TEXT} bytes")
+        try:
+            return bytes(value).decode()
+        except UnicodeDecodeError as error:
+            raise ReadError(f"field {number} is not UTF-8") from error
+
+    def message(self, number: int) -> WireMessage:
+        """Return a message within, an empty one where the field is absent; parts are merged."""
+        parts = list(self.raw(number))
+        return WireMessage.parse(parts[0] if len(parts) == 1 else b"".join(parts))
+
+    def messages(self, number: int) -> Iterator[WireMessage]:
+        """Yield the messages of a repeated field."""
+        for data in self.raw(number):
+            yield WireMessage.parse(data)
+
+    def raw(self, number: int) -> Iterator[memoryview]:
+        """Yield the bytes of the messages of a field, not parsed."""
+        for value in self.fields.get(number, ()):
+            if isinstance(value, int):
+                raise ReadError(f"field {number} is a number where a message should be")
+            yield value
+
+
+def _value(view: memoryview, place: int, kind: int) -> tuple[int | memoryview, int]:
+    if kind == VARINT:
+        return read_varint(view, place)
+    if kind == BYTES:
+        size, place = read_varint(view, place)
+    elif kind in (FIXED64, FIXED32):
+        size = 8 if kind == FIXED64 else 4
+    else:
+        raise ReadError(f"wire type {kind} is not read here")
+    if size > len(view) - place:
+        raise ReadError(f"a field of {size} bytes, of which {len(view) - place} are there")
+    return view[place : place + size], place + size
+
+
+def _packed(data: memoryview) -> list[int]:
+    found, place = [], 0
+    while place < len(data):
+        value, place = read_varint(data, place)
+        found.append(to_signed(value))
+    return found
