@@ -123,6 +123,10 @@ VERBS = {
         "programs:programs_app",
         "Programs: schedules of tasks, measured here; what they look like.",
     ),
+    "configs": (
+        "configs:configs_app",
+        "Configurations of whole graphs: their layouts, measured here.",
+    ),
     "learn": (
         "learn:learn_model",
         "Learn a cost model from measured programs; its scores are of what the split holds out.",
@@ -144,7 +148,7 @@ PANELS = {
     ),
     "Measure": "bench compilers roofline reference verify ingest query",
     "Score": "score compare plot report coreset",
-    "Programs": "programs",
+    "Programs": "programs configs",
     "Learning": "learn evaluate study",
     "Debug": "bisect repro doctor",
 }
