@@ -67,9 +67,7 @@ def _first(choices: Sequence[Setting]) -> Setting:
 def random_layout(sites: Sequence[Site], rng: random.Random) -> Layout:
     """Return a layout that sets some of the sites at random."""
     share = rng.choice(SHARES)
-    return tuple(
-        rng.choice(site.choices) if rng.random() < share else DEFAULT for site in sites
-    )
+    return tuple(rng.choice(site.choices) if rng.random() < share else DEFAULT for site in sites)
 
 
 def child_layout(sites: Sequence[Site], parents: Sequence[Layout], rng: random.Random) -> Layout:
@@ -99,9 +97,7 @@ def draw_layouts(
     misses = 0
     known = {*seen, default_layout(sites)}
     while len(found) < count and misses < TRIES:
-        layout = (
-            child_layout(sites, parents[:KEPT], rng) if parents else random_layout(sites, rng)
-        )
+        layout = child_layout(sites, parents[:KEPT], rng) if parents else random_layout(sites, rng)
         if layout in known:
             misses += 1
             continue

@@ -77,10 +77,13 @@ class LayoutBench:
         self.measuring: Lane[TurnItem] = Lane(
             timer(self.settings), 1, Limits(MEASURE_SECONDS, None), self.sandbox
         )
+        self._named: dict[int, Task] = {}
         self._left_out: set[int] = set()
         self._rewritten: dict[int, _Turn] = {}
         self._pieces: deque[tuple[_Turn, TurnItem]] = deque()
-        self._coming = ((n, task) for n in range(self.wanted.turns) for task in range(len(self.tasks)))
+        self._coming = (
+            (n, task) for n in range(self.wanted.turns) for task in range(len(self.tasks))
+        )
         self._held: tuple[int, int] | None = None
         self._under_way: set[int] = set()
 
@@ -91,7 +94,10 @@ class LayoutBench:
 
     def named(self, task: int) -> Task:
         """Return a task as its programs have it."""
-        return self.tasks[task].named(self.target, self.wanted, self.sites[task])
+        if task not in self._named:
+            known = self.tasks[task].named(self.target, self.wanted, self.sites[task])
+            self._named[task] = known
+        return self._named[task]
 
     def run(self) -> Iterator[Program]:
         """Measure what is missing until the time is up; yield results as they are written."""
@@ -180,21 +186,19 @@ class LayoutBench:
             schedules = tuple(layout.schedule for layout in turn.layouts)
             graphs = tuple(turn.ready[schedule].graph for schedule in schedules)
             seed = int(digest(*schedules)[:8], 16)
-            self.measuring.give(
-                TurnItem(turn.task, schedules, graphs, self.wanted.repeats, seed)
-            )
+            self.measuring.give(TurnItem(turn.task, schedules, graphs, self.wanted.repeats, seed))
 
     def _take_measured(self, turn: _Turn, done: Finished[TurnItem]) -> Iterator[Program]:
-        """Yield the results of a turn; after a death that of the layout it was on, the rest stays."""
-        answer = done.answer or {}
-        if done.death is None and "results" in answer:
+        """Yield the results of a turn; after a death, of the layout that it was on."""
+        answer = _results(done.answers)
+        if answer:
             for layout, result in zip(turn.layouts, answer["results"], strict=True):
                 yield from self._result(turn, layout, result, answer, done.seconds)
             turn.layouts.clear()
             return
         reached = [one["at"] for one in done.answers if isinstance(one, dict) and "at" in one]
         at = reached[-1] if reached else -1
-        why = str(done.death or answer.get("poisoned") or "no answer")
+        why = str(done.death or "no answer")
         if not 0 <= at < len(turn.layouts):
             self._leave_out(turn, why)
             return
@@ -241,3 +245,11 @@ class LayoutBench:
         program = replace(program, device=self.device)
         if self.journal.add(program):
             yield program
+
+
+def _results(answers: Sequence[Any]) -> dict[str, Any]:
+    """Return the answer with the times of a turn; empty where there is none."""
+    for answer in answers:
+        if isinstance(answer, dict) and "results" in answer:
+            return answer
+    return {}

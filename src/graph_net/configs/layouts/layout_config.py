@@ -35,7 +35,7 @@ def layout_text(layout: Layout) -> str:
 
 
 def read_layout(text: str, sites: Sequence[Site]) -> Layout:
-    """Return the layout that a text stands for; raise LayoutError where it is none of these sites."""
+    """Return the layout of a text; raise LayoutError where it is none of these sites."""
     if len(text) > MOST_TEXT:
         raise LayoutError(f"a layout of {len(text):,} characters; {MOST_TEXT:,} are read")
     try:

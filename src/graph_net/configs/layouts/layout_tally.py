@@ -54,7 +54,9 @@ class LayoutTally:
         graphs = len(self.ratios)
         rate = self.total / max(taken, 1e-9)
         failed = self.total - self.measured
-        return f"{taken:.0f} s: {self.total} layouts of {graphs} graphs, {failed} failed, {rate:.1f}/s"
+        return (
+            f"{taken:.0f} s: {self.total} layouts of {graphs} graphs, {failed} failed, {rate:.1f}/s"
+        )
 
     def table(self) -> str:
         """Return everything, as lines of text."""

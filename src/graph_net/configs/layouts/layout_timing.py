@@ -114,19 +114,22 @@ class CudaRounds:
         import torch
 
         self.flush = torch.empty(FLUSH // 4, dtype=torch.int32, device="cuda")
+        self.stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
     def ready(self, call: Call) -> Call:
         """Return a replay of the function's kernels."""
         import torch
 
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            call()
-        torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            outputs = call()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(self.stream):
+            call()  # what a first call allocates is not part of the recording
+            torch.cuda.synchronize()
+            graph.capture_begin()
+            try:
+                outputs = call()
+            finally:
+                graph.capture_end()
 
         def replay(keep: Any = outputs) -> None:  # the outputs' memory belongs to the recording
             graph.replay()
@@ -155,7 +158,10 @@ class CudaRounds:
             self.flush.zero_()
         for _ in range(repeats):
             for arm in order.sample(range(len(arms)), len(arms)):
-                pair = [torch.cuda.Event(enable_timing=True) for _ in "ab"]  # type: ignore[no-untyped-call]
+                pair: list[Any] = [
+                    torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+                    for _ in "ab"
+                ]
                 self.flush.zero_()
                 pair[0].record()
                 arms[arm]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,11 +18,12 @@ from graph_net.configs.layouts.layout_config import read_layout
 from graph_net.configs.layouts.rewrite import LayoutRewriter, quiet
 from graph_net.configs.layouts.sites import LayoutError
 from graph_net.graph import from_bytes, to_bytes
-from graph_net.isolate.worker import Retire
 from graph_net.measure.placement import Placement, place_threads
 from graph_net.results import Failure, Json, Stage, Symptom
 
 QUICK_TRIES = 4
+POISONED = 3
+"""Exit status of a process whose GPU has failed."""
 RESERVED = 2
 """Arms of the original in each turn: its own times, and a control against them."""
 
@@ -52,7 +54,7 @@ class TurnItem:
 
 @dataclass
 class Rewritten:
-    """The answer for one layout: the graph's bytes and what is known of it, or why there is none."""
+    """The answer for one layout: the graph's bytes and what is known of it, or a failure."""
 
     facts: dict[str, Json] = field(default_factory=dict)
     graph: bytes = b""
@@ -135,7 +137,7 @@ def timer(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterato
                 turn = TurnTimer(open_arms(item.graph), clock or CpuRounds(place))
                 yield from turn.run(item)
             del turn
-            _free(torch, settings.device)
+            _free(settings.device)
 
         return measure
 
@@ -154,13 +156,17 @@ def _require_quick(arms: Any, most_seconds: float) -> None:
     raise LayoutError(f"the original takes {took:.3f} s; {most_seconds:g} s are allowed")
 
 
-def _free(torch: Any, device: str) -> None:
-    if device != "cpu":
-        try:
-            torch.cuda.synchronize()
-            torch.cuda.empty_cache()
-        except Exception as error:
-            raise Retire({"poisoned": str(error)[:200]}) from error
+def _free(device: str) -> None:
+    """Return memory to the GPU; end this process where it can use the GPU no more."""
+    if device == "cpu":
+        return
+    import torch
+
+    try:
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+    except Exception:
+        os._exit(POISONED)  # another process takes its place; what it answered is there
 
 
 class TurnTimer:
@@ -192,7 +198,10 @@ class TurnTimer:
             error = self.arms.check(call)
             calls.append(self.clock.ready(call))
         except Exception as problem:
-            return {"failure": asdict(failure_of(problem))}
+            failure = failure_of(problem)
+            if failure.symptom is Symptom.EXCEPTION:
+                _free(self.arms.device)
+            return {"failure": asdict(failure)}
         return {"arm": len(calls) - 1, "error": error}
 
 

@@ -22,7 +22,9 @@ from graph_net.configs.layouts.orders import (
     Order,
     channels_last_order,
     contiguous_order,
+    has_order,
     inverse,
+    order_of,
     same_layout,
     strides_of,
 )
@@ -34,8 +36,8 @@ from graph_net.graph.runtime import SymbolTable, spec_of
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Ref, TorchConstant, Value, map_refs, refs
 
-VIEWS = {"aten.view.default": "aten.reshape.default", "aten._unsafe_view.default": ""}
-VIEWS = dict.fromkeys(VIEWS, "aten.reshape.default")
+VIEWS = dict.fromkeys(("aten.view.default", "aten._unsafe_view.default"), "aten.reshape.default")
+"""What a view becomes where strides do not allow it."""
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
 """By rank, the name of the memory format with channels most minor."""
 
@@ -205,9 +207,7 @@ class _Walk:
         """Return what is returned for a value: with the strides that the original has there."""
         now = self.renamed.get(ref.name, ref)
         tensor = self.values[now.name]
-        if ref.name not in strides or same_layout(
-            tensor.shape, tensor.stride(), strides[ref.name]
-        ):
+        if ref.name not in strides or same_layout(tensor.shape, tensor.stride(), strides[ref.name]):
             return now
         order = dense_order(tensor.shape, strides[ref.name])
         if order is None:
@@ -217,8 +217,6 @@ class _Walk:
 
 def dense_order(sizes: Any, strides: tuple[int, ...]) -> Order | None:
     """Return the order in which a tensor of these strides is dense; None if in none."""
-    from graph_net.configs.layouts.orders import has_order, order_of
-
     order = order_of(sizes, strides)
     return order if has_order(order, sizes, strides) else None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import product
 
 from graph_net.configs.layouts.orders import (
@@ -82,7 +83,7 @@ class Site:
     """The argument that is its input; -1: it has none to choose."""
     kernel: int = -1
 
-    @property
+    @cached_property
     def choices(self) -> tuple[Setting, ...]:
         """The settings that a search draws from; the first leaves the node as it is."""
         outputs = self._orders(self.output_rank)
