@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graph_net.configs.layouts.draws import SearchKind, draw_layouts, uniform_layouts
-from graph_net.configs.layouts.layout_config import layout_text, read_layout
+from graph_net.configs.layouts.layout_config import FORMAT, layout_text, read_layout
 from graph_net.configs.layouts.layout_journal import GraphOutcomes
 from graph_net.configs.layouts.sites import Site
 from graph_net.results import Json, Subject, Task, canonical, digest
@@ -56,10 +56,9 @@ class LayoutTask:
             "model": subject.model,
             "compiler": wanted.compiler,
             "config_nodes": [site.node for site in sites],
+            "kinds": "".join(site.kind[0] for site in sites),
             "weights": {subject.name: 1},
         }
-        from graph_net.configs.layouts.layout_config import FORMAT
-
         workload = f"{subject.id}-{wanted.compiler}"
         return Task(FORMAT, workload, subject.name, target, canonical(details))
 
