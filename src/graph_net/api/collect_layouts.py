@@ -63,6 +63,7 @@ def collect_layouts(
     *,
     device: str = "cpu",
     jobs: int = 0,
+    threads: int = 0,
     budget: str | float | None = None,
     progress: Display | bool = True,
 ) -> CollectedLayouts:
@@ -79,7 +80,9 @@ def collect_layouts(
     graphs, tally = sort_graphs(choose_layout_graphs(choice)), LayoutTally()
     with (
         hold_lock(work),
-        open_layout_bench(graphs, wanted, work / JOURNAL, _known(device), jobs, until) as bench,
+        open_layout_bench(
+            graphs, wanted, work / JOURNAL, _known(device), jobs, until, threads
+        ) as bench,
     ):
         total = wanted.per_graph * len(graphs.tasks)
         with display.progress("layouts", total) as advance:

@@ -44,6 +44,7 @@ def collect_layouts(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes that rewrite; 0: all cores but two.")
     ] = 0,
+    threads: Annotated[int, typer.Option(help="Threads of a run; 0: one per core.", min=0)] = 0,
     seed: Annotated[int, typer.Option(help="What layouts are drawn with.")] = 0,
     budget: Annotated[
         str, typer.Option(help="Start nothing new after this long: 30m, 2h, ….")
@@ -72,7 +73,9 @@ def collect_layouts(
         total = count_phrase(sum(found.values()), "graph")
         err.print(f"{plan}: {total} ({kinds}); run `python {plan.name}` there")
         return
-    done = api.collect_layouts(work, choice, wanted, device=device, jobs=jobs, budget=budget)
+    done = api.collect_layouts(
+        work, choice, wanted, device=device, jobs=jobs, threads=threads, budget=budget
+    )
     for why in done.left_out:
         err.print(printable(f"left out: {why}"), soft_wrap=True, markup=False)
     for line in done.tally.table().splitlines():

@@ -127,6 +127,10 @@ VERBS = {
         "configs:configs_app",
         "Configurations of whole graphs: their layouts, measured here.",
     ),
+    "layout": (
+        "layout:find_layout",
+        "Find the layout under which a graph runs fastest here, and prove its gain.",
+    ),
     "learn": (
         "learn:learn_model",
         "Learn a cost model from measured programs; its scores are of what the split holds out.",
@@ -148,7 +152,7 @@ PANELS = {
     ),
     "Measure": "bench compilers roofline reference verify ingest query",
     "Score": "score compare plot report coreset",
-    "Programs": "programs configs",
+    "Programs": "programs configs layout",
     "Learning": "learn evaluate study",
     "Debug": "bisect repro doctor",
 }

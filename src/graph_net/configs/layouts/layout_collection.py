@@ -72,6 +72,7 @@ def open_layout_bench(
     device: str = "cpu",
     jobs: int = 0,
     until: float = math.inf,
+    threads: int = 0,
 ) -> Iterator[LayoutBench]:
     """Yield the bench that collects layouts on this machine; raise ValueError where it cannot.
 
@@ -79,7 +80,7 @@ def open_layout_bench(
     """
     import torch  # noqa: F401  # once, here, rather than in each process that is forked
 
-    described = describe_confined(device)
+    described = describe_confined(device, threads)
     with temporary_directory("layouts-") as folder:
         settings = WorkerSettings(
             tuple(task.graph for task in graphs.tasks),
@@ -98,9 +99,10 @@ def open_layout_bench(
         yield bench
 
 
-def describe_confined(device: str) -> Device:
+def describe_confined(device: str, threads: int = 0) -> Device:
     """Return this machine's device, asked in a process of its own: a forked one could not use it
     once this process had.
     """
-    tree = call(lambda: plain(describe(device)), Limits(120, None), Sandbox(device=device))
+    limits, sandbox = Limits(120, None), Sandbox(device=device)
+    tree = call(lambda: plain(describe(device, threads or None)), limits, sandbox)
     return Device(**tree)

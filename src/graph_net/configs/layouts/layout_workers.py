@@ -20,6 +20,7 @@ from graph_net.configs.layouts.sites import LayoutError
 from graph_net.graph import from_bytes, to_bytes
 from graph_net.measure.placement import Placement, place_threads
 from graph_net.results import Failure, Json, Stage, Symptom
+from graph_net.results.canonical import plain
 
 QUICK_TRIES = 4
 POISONED = 3
@@ -140,6 +141,47 @@ def timer(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterato
             _free(settings.device)
 
         return measure
+
+    return make
+
+
+def prover(
+    settings: WorkerSettings, seconds: float
+) -> Callable[[], Callable[[TurnItem], dict[str, Any]]]:
+    """Return what times one layout against the original, as a compiler is timed against eager."""
+
+    def make() -> Callable[[TurnItem], dict[str, Any]]:
+        import torch
+
+        from graph_net.configs.layouts.layout_arms import GraphArms
+        from graph_net.configs.layouts.layout_timing import CpuRounds, CudaRounds
+        from graph_net.measure.protocol import Protocol
+        from graph_net.measure.timing import CpuClock, CudaClock, time_arms
+
+        on_cpu = settings.device == "cpu"
+        placement = Placement(settings.threads)
+        torch.set_num_threads(settings.threads if on_cpu else 1)
+
+        def prove(item: TurnItem) -> dict[str, Any]:
+            graph = from_bytes(settings.graphs[item.graph])
+            arms = GraphArms(
+                graph, settings.device, settings.compiler, settings.threads, settings.workdir
+            )
+            rounds = CpuRounds() if on_cpu else CudaRounds()
+            with place_threads(placement, settings.device, {}) as place, torch.inference_mode():
+                candidate = arms.function(from_bytes(item.rewritten[0]), "layout")
+                arms.check(candidate)
+                timing, _ = time_arms(
+                    rounds.ready(arms.function(graph)),
+                    rounds.ready(candidate),
+                    Protocol(seconds=seconds),
+                    CpuClock() if on_cpu else CudaClock(),
+                    place=place,
+                )
+            tree: dict[str, Any] = plain(timing)
+            return tree
+
+        return prove
 
     return make
 
