@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from graph_net.api.bisect import bisect as bisect
     from graph_net.api.capture import capture as capture
     from graph_net.api.compare import compare as compare
+    from graph_net.api.configs import featurise as featurise
+    from graph_net.api.configs import read_configs as read_configs
     from graph_net.api.corpus import Corpus as Corpus
     from graph_net.api.corpus import corpus as corpus
     from graph_net.api.graphs import load as load
@@ -51,10 +53,12 @@ _PLACES = {
     "compare": "graph_net.api.compare",
     "corpus": "graph_net.api.corpus",
     "evaluate": "graph_net.api.learn",
+    "featurise": "graph_net.api.configs",
     "layout": "graph_net.api.layout",
     "learn": "graph_net.api.learn",
     "load": "graph_net.api.graphs",
     "programs": "graph_net.api.programs",
+    "read_configs": "graph_net.api.configs",
     "read_sample": "graph_net.api.graphs",
     "repro": "graph_net.api.repro",
     "roofline": "graph_net.api.roofline",

@@ -68,10 +68,11 @@ def learn(
 ) -> LearnedModel:
     """Learn from measured programs, and score the model on what the split holds out.
 
-    ``data`` is a directory of records, a data set of several platforms, or the name of a platform
-    of GraphNet's own. ``model`` is a name with options (``"lightgbm[rounds=300]"``) or a model of
-    your own. ``output`` is a new folder to save it to, with its card. ``validation`` is a part of
-    the training tasks that decides when to stop, for models that take long to train.
+    ``data`` is a directory of records, a data set of several platforms, the name of a platform of
+    GraphNet's own, or TpuGraphs' files (one, or a folder). ``model`` is a name with options
+    (``"lightgbm[rounds=300]"``) or a model of your own. ``output`` is a new folder to save it to,
+    with its card. ``validation`` is a part of the training tasks that decides when to stop, for
+    models that take long to train.
     """
     from graph_net.learn.cost_model import check_new
     from graph_net.learn.evaluation import evaluate_model
@@ -147,10 +148,10 @@ def model_of(model: str | CostModel, seed: int = 0) -> CostModel:
 
 
 def data_path(data: str | Path) -> Path:
-    """Return a directory, or a platform of the shipped data set by its name."""
+    """Return a file or directory, or a platform of the shipped data set by its name."""
     from graph_net.api.programs import programs
 
-    return Path(data) if Path(data).is_dir() else programs(data).path
+    return Path(data) if Path(data).exists() else programs(data).path
 
 
 def describe_set(what: str, measured: MeasuredSet) -> str:
@@ -172,9 +173,14 @@ def split_sides(
     tell: Callable[[str], None],
 ) -> tuple[MeasuredSet, MeasuredSet | None]:
     """Return what to learn from and what to judge on; all and None without a split."""
+    from graph_net.learn.config_split import split_configs
+    from graph_net.learn.read_configs import has_configs, read_configs
     from graph_net.learn.read_set import read_set
     from graph_net.learn.set_split import NONE, ChosenSplit, split_set, splits_at
 
+    if has_configs(source):
+        configs = read_configs(source, features, per_task=per_task, tell=tell)
+        return (configs, None) if split == NONE else split_configs(configs, split)
     chosen = None if split == NONE else ChosenSplit.parse(split)
     folder = None if cache is None else Path(cache)
     measured = read_set(source, features, per_task=per_task, cache=folder, tell=tell)
@@ -208,13 +214,19 @@ def _note(
 
 def _known(note: TrainingNote | None, split: str, measured: MeasuredSet) -> list[str]:
     """Return a doubt where tasks were learned from, unless that is the split's question."""
-    from graph_net.learn.set_split import NONE, ChosenSplit
+    from graph_net.learn.set_split import NONE
 
     same = note is not None and split == note.split != NONE
-    if note is None or (same and ChosenSplit.parse(split).keeps_graphs):
+    if note is None or (same and (split == "within_task" or _keeps_graphs(measured, split))):
         return []
     known, tasks = note.count_known(measured.data.tasks), len(measured.data.tasks)
     return [f"{known:,} of {tasks:,} tasks compute what it has learned from"] if known else []
+
+
+def _keeps_graphs(measured: MeasuredSet, split: str) -> bool:
+    from graph_net.learn.set_split import ChosenSplit
+
+    return not measured.data.ranks_configs and ChosenSplit.parse(split).keeps_graphs
 
 
 def _warn(display: Display, doubts: Sequence[str]) -> None:

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from graph_net.learn.evaluation import Evaluation, MetricScore, ModelComparison
     from graph_net.learn.paired import PairedDifference
 
-DATA_HELP = "A directory of records, a data set of several platforms, or a shipped platform: h200."
-SPLIT_HELP = "network, task, within_task, operators, platform:NAME[+task], or none."
+DATA_HELP = (
+    "A directory of records, a data set of several platforms, a shipped platform (h200), or "
+    "TpuGraphs' files."
+)
+SPLIT_HELP = (
+    "network, task, within_task, operators, platform:NAME[+task], or none; of TpuGraphs' files "
+    "within_task, task, files, leave:NAME."
+)
 CACHE_HELP = "Where features that TVM computes are kept."
 NUMBERS = ("model", "95 %", "random", "best", "ceiling")
 

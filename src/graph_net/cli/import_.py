@@ -19,7 +19,7 @@ SOME_REFUSED = 3
 
 def import_samples(
     directories: Annotated[
-        list[Path], typer.Argument(help="Sample directories, or directories that hold some.")
+        list[Path], typer.Argument(help="Sample directories, or TpuGraphs' files, or directories that hold some.")
     ],
     output: opt.OutputPack,
     jobs: opt.Jobs = 0,
@@ -27,7 +27,7 @@ def import_samples(
 ) -> None:
     """Read GraphNet samples into a pack, by parsing alone (`ingest` adds measurements).
 
-    Their source is never executed. A sample with calls under vmap is traced, on tensors without
+    Their source is never executed. Of TpuGraphs' files (.npz, .pb) the graphs are taken, at level hlo. A sample with calls under vmap is traced, on tensors without
     values in a confined process.
     Samples that the pack has already are not read again, so a stopped import resumes.
     Exit code: 0 all read, 3 some refused (the others are in the pack), 1 none read.

@@ -16,7 +16,8 @@ def ingest_files(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Records as a bundle leaves them, or a tuner's: Ansor, AutoTVM, MetaSchedule, T4."
+            help="Records as a bundle leaves them, a tuner's (Ansor, AutoTVM, MetaSchedule, T4), or "
+            "TpuGraphs' npz and pb."
         ),
     ],
     records: Annotated[Path, typer.Option("--output", "-o", help="Where the records go.")] = Path(

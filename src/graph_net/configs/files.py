@@ -50,13 +50,13 @@ def config_file(path: Path) -> ConfigFile:
     return ConfigFile(path)
 
 
-def find_files(
-    paths: Sequence[Path], collection: str = "", split: str = ""
-) -> list[ConfigFile]:
+def find_files(paths: Sequence[Path], collection: str = "", split: str = "") -> list[ConfigFile]:
     """Return TpuGraphs' files among files and in folders, sorted; of a collection if asked."""
     found: dict[Path, ConfigFile] = {}
     for path in paths:
-        inside = sorted(p for s in SUFFIXES for p in path.rglob(f"*{s}")) if path.is_dir() else [path]
+        inside = (
+            sorted(p for s in SUFFIXES for p in path.rglob(f"*{s}")) if path.is_dir() else [path]
+        )
         for one in inside:
             file = config_file(one)
             if file.collection.startswith(collection) and split in ("", file.split):
@@ -100,4 +100,3 @@ def _starts_as_message(path: Path) -> bool:
     """Return whether the first byte is that of field 1 holding a message."""
     with open_regular(path) as file:
         return file.read(1) == b"\x0a"
-

@@ -88,3 +88,29 @@ def merge_rows(rows: Iterable[bytes]) -> tuple[NDArray[np.int32], list[int]]:
             first.append(number)
         places.append(place)
     return np.array(places, np.int32), first
+
+
+def tensor_numbers(configs: LayoutConfigs, columns: Ints | None = None) -> NDArray[np.int32]:
+    """Return the order of each tensor of each node as a number; the same in every file.
+
+    ``columns`` chooses tensors, ``3 * node + tensor`` by the node's place; all by default.
+    """
+    index, table = configs.tensor_orders
+    numbers = np.array([order_number(order) for order in table.tolist()], np.int32)
+    wanted = np.arange(3 * len(configs.nodes)) if columns is None else columns
+    found = np.empty((len(configs), len(wanted)), np.int32)
+    for place, column in enumerate(wanted.tolist()):
+        found[:, place] = numbers[index[configs.codes[:, column // 3], column % 3]]
+    return found
+
+
+def distinct_tensors(configs: LayoutConfigs) -> Ints:
+    """Return the tensors whose orders vary, one of those that always vary together."""
+    index, _ = configs.tensor_orders
+    known: dict[bytes, int] = {}
+    for column in range(3 * len(configs.nodes)):
+        orders = index[configs.codes[:, column // 3], column % 3]
+        if (orders != orders[0]).any():
+            pattern = np.unique(orders, return_inverse=True)[1].astype(np.uint16).tobytes()
+            known.setdefault(pattern, column)
+    return np.array(sorted(known.values()), np.int64)

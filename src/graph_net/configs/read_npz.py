@@ -45,9 +45,7 @@ def _nodes(npz: NpzReader, is_layout: bool) -> NodeTable:
     if edges.size and not 0 <= edges.min() <= edges.max() < MOST_NODES:
         raise ReadError("an edge leads out of the graph")
     splits = npz.read("node_splits")[0] if is_layout else np.zeros(0, np.int64)
-    return NodeTable(
-        npz.read("node_feat"), npz.read("node_opcode"), edges.astype(np.int32), splits
-    )
+    return NodeTable(npz.read("node_feat"), npz.read("node_opcode"), edges.astype(np.int32), splits)
 
 
 def _layouts(npz: NpzReader, name: str, nodes: NodeTable) -> ConfigGraph:

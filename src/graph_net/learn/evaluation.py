@@ -7,7 +7,7 @@ measurement of every program would get, which no model can be expected to exceed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from graph_net.learn.ranked_tasks import (
     RankedTasks,
     RepeatedCosts,
     TaskRatio,
+    config_metrics_of,
     metrics_of,
     rank_at_random,
     rank_by_measuring_again,
@@ -117,7 +118,7 @@ def evaluate_scores(
         len(data),
         measured.repeated.costs.size,
         effective_tasks(programs, weights),
-        tuple(_scored(programs, model, others, weights, seed)),
+        tuple(_scored(programs, model, others, _metrics(data, weights), seed)),
         tuple(_by_kind(programs, model, others, kinds.tolist(), seed)),
         _networks(programs, model, weights),
     )
@@ -151,14 +152,26 @@ class _Others:
         )
 
 
+Metrics = Callable[[TaskCosts, RankedTasks], dict[str, TaskRatio]]
+
+
+def _metrics(data: LearningSet, weights: Weights) -> Metrics:
+    """Return what a set is judged by: τ and slowdown first where it has configurations."""
+
+    def every(programs: TaskCosts, ranked: RankedTasks) -> dict[str, TaskRatio]:
+        first = config_metrics_of(programs, ranked) if data.ranks_configs else {}
+        return first | metrics_of(programs, ranked, weights)
+
+    return every
+
+
 def _scored(
-    programs: TaskCosts, model: RankedTasks, others: _Others, weights: Weights, seed: int
+    programs: TaskCosts, model: RankedTasks, others: _Others, metrics: Metrics, seed: int
 ) -> Iterator[MetricScore]:
     random, best, *again = (
-        metrics_of(programs, ranked, weights)
-        for ranked in (others.random, others.best, *others.again)
+        metrics(programs, ranked) for ranked in (others.random, others.best, *others.again)
     )
-    for name, metric in metrics_of(programs, model, weights).items():
+    for name, metric in metrics(programs, model).items():
         ceilings = [one[name].value for one in again]
         yield _with_interval(name, metric, random[name].value, best[name].value, ceilings, seed)
 

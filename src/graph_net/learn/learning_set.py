@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +45,9 @@ class LearningSet:
     starts: Ints
     programs: TaskCosts
     tasks: tuple[LearningTask, ...]
+
+    ranks_configs: ClassVar[bool] = False
+    """Whether it is judged as TpuGraphs judges: by τ, OPA and slowdown."""
 
     def __post_init__(self) -> None:
         count = self.programs.costs.size

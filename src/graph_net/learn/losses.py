@@ -29,6 +29,12 @@ def pairwise(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     return nn.softplus(-difference)[faster].sum() / faster.sum().clamp(min=1)
 
 
+def hinge(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """Return the pairwise hinge loss: the mean over pairs of max(0, 1 - (faster's - slower's))."""
+    difference, faster = _pairs(scores, labels, mask)
+    return torch.relu(1 - difference)[faster].sum() / faster.sum().clamp(min=1)
+
+
 def lambda_rank(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     """Return LambdaRank's loss: each pair counts by what exchanging the two changes in NDCG."""
     difference, faster = _pairs(scores, labels, mask)
@@ -55,6 +61,7 @@ def list_mle(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 LOSSES: dict[str, Loss] = {
     "mse": mse,
     "pairwise": pairwise,
+    "hinge": hinge,
     "lambdarank": lambda_rank,
     "listmle": list_mle,
 }

@@ -59,7 +59,7 @@ class _Neural(CostModel):
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
         """Train; of all epochs keep the one that picks best from ``held_out``, if it is given."""
-        with _few_threads(data):
+        with few_threads(data.rows.size):
             self._fit(data, held_out)
 
     def _fit(self, data: LearningSet, held_out: LearningSet | None) -> None:
@@ -106,7 +106,7 @@ class _Neural(CostModel):
         self.learned().check_columns(data)
         self._module.eval()
         parts = []
-        with _few_threads(data), torch.inference_mode():
+        with few_threads(data.rows.size), torch.inference_mode():
             for start in range(0, len(data), SCORED_AT_ONCE):
                 programs = np.arange(start, min(start + SCORED_AT_ONCE, len(data)))
                 parts.append(self._module(*self._rows(data, programs)).cpu().numpy())
@@ -182,10 +182,10 @@ class _Neural(CostModel):
 
 
 @contextmanager
-def _few_threads(data: LearningSet) -> Iterator[None]:
-    """Compute on one thread where there is little to compute."""
+def few_threads(numbers: int) -> Iterator[None]:
+    """Compute on one thread where there is little to compute: so many numbers."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1 if data.rows.size < SMALL else before)
+    torch.set_num_threads(1 if numbers < SMALL else before)
     try:
         yield
     finally:

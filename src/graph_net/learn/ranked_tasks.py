@@ -16,6 +16,14 @@ from graph_net.learn.metrics import (
     r_squared_by_task,
     random_best_over_picked,
 )
+from graph_net.learn.rank_metrics import (
+    SLOWDOWNS,
+    TILE_K,
+    opa_by_task,
+    random_slowdown,
+    slowdown_by_task,
+    tau_by_task,
+)
 
 KS = (1, 5)
 """How many of the first programs are looked at."""
@@ -35,6 +43,8 @@ class RankedTasks:
     """The part of each task's pairs that is ordered as the costs are."""
     labels: Floats | None
     """What is predicted for each program; None for a ranking that only ranks."""
+    scores: Floats | None = None
+    """The scores, where configurations are judged by τ and slowdown; NaN for chance."""
 
 
 def slowest_by_task(programs: TaskCosts) -> Floats:
@@ -52,6 +62,7 @@ def rank_by_scores(programs: TaskCosts, scores: Floats, labels: Floats | None) -
         {k: best_over_picked(programs, scores, k) for k in KS},
         pairwise_by_task(programs, scores),
         labels,
+        scores,
     )
 
 
@@ -163,6 +174,20 @@ def metrics_of(programs: TaskCosts, ranked: RankedTasks, weights: Weights) -> di
     if ranked.labels is not None:
         found |= _errors(programs, ranked.labels, sizes)
     return found
+
+
+def config_metrics_of(programs: TaskCosts, ranked: RankedTasks) -> dict[str, TaskRatio]:
+    """Return the metrics of configurations, as TpuGraphs has them; of chance in expectation."""
+    ones, scores = np.ones(programs.count), ranked.scores
+    if scores is None:
+        tau, opa = np.zeros(programs.count), np.full(programs.count, 0.5)
+        slow = {k: random_slowdown(programs, k) for k in SLOWDOWNS}
+    else:
+        tau, opa = tau_by_task(programs, scores), opa_by_task(programs, scores)
+        slow = {k: slowdown_by_task(programs, scores, k) for k in SLOWDOWNS}
+    found = {"Kendall τ": _mean(tau, ones), "OPA": _mean(opa, ones)}
+    found |= {f"slowdown@{k}": _mean(values, ones) for k, values in slow.items()}
+    return found | {"tile score (1 - slowdown@5)": _mean(1 - slow[TILE_K], ones)}
 
 
 def _errors(programs: TaskCosts, labels: Floats, sizes: Floats) -> dict[str, TaskRatio]:

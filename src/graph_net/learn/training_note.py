@@ -14,6 +14,7 @@ from graph_net.learn.cost_model import CostModel
 from graph_net.learn.evaluation import Evaluation, MetricScore
 from graph_net.learn.label_scale import LabelScale
 from graph_net.learn.learning_set import LearnError, LearningTask
+from graph_net.learn.read_configs import configs_digest, has_configs
 from graph_net.learn.record_folders import record_folders
 from graph_net.printable import printable
 from graph_net.programs.dataset.dataset import files
@@ -62,6 +63,8 @@ def hash_graphs(tasks: Iterable[LearningTask]) -> tuple[str, ...]:
 
 def data_digest(source: Path) -> str:
     """Return a hash of the tables of programs and tasks of a source, by content."""
+    if has_configs(source):
+        return configs_digest(source)
     state = sha256()
     for name, folder in sorted(record_folders(source).items()):
         for table, parts in files(folder).items():

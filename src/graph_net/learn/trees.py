@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graph_net.compilers.option import Option
+from graph_net.learn.cost_levels import normal_scores
 from graph_net.learn.cost_model import CostModel, Domain
 from graph_net.learn.learning_set import Features, LearnError, LearningSet
 from graph_net.learn.metrics import Floats, Ints
@@ -59,6 +60,7 @@ class _Trees(CostModel):
 
     options: ClassVar[dict[str, Option]] = {
         "objective": Option(REGRESSION, (REGRESSION, CROSS_ENTROPY, RANKING)),
+        "targets": Option("labels", ("labels", "ranks")),
         "rounds": Option(600, least=1, most=100_000),
         "rate": Option(0.05, least=1e-4, most=1.0),
         "leaves": Option(63, least=2, most=4096),
@@ -69,6 +71,7 @@ class _Trees(CostModel):
         "threads": Option(0, least=0, most=1024),
     }
     """``weight_best``: a program counts label ** weight_best + 0.1 in a regression; 0 is all equal.
+    ``targets``: a regression learns the log label, or the rank within a task.
     """
     part: ClassVar[str]
 
@@ -86,7 +89,10 @@ class _Trees(CostModel):
             return _Table(rows, _grades(labels), None, [group.size for group in groups])
         power = self.number("weight_best")
         weights = np.maximum(labels, LEAST_LABEL) ** power + LEAST_WEIGHT if power else None
-        targets = labels if self._learns_labels else log_labels(data)[order]
+        if self.settings["targets"] == "ranks" and not self._learns_labels:
+            targets = np.concatenate([-normal_scores(data.programs.costs[rows]) for rows in groups])
+        else:
+            targets = labels if self._learns_labels else log_labels(data)[order]
         return _Table(rows, targets, weights, None)
 
     def predict(self, data: LearningSet) -> Floats:

@@ -157,9 +157,7 @@ class HloModule:
             if count > MOST_INSTRUCTIONS:
                 raise ReadError(f"a module of more than {MOST_INSTRUCTIONS} instructions")
             inside = tuple(map(HloInstruction.read, one.messages(2)))
-            computations.append(
-                HloComputation(one.integer(5), one.text(1), one.integer(6), inside)
-            )
+            computations.append(HloComputation(one.integer(5), one.text(1), one.integer(6), inside))
         return HloModule(message.text(1), tuple(computations))
 
     def instructions(self) -> Iterator[tuple[HloComputation, HloInstruction]]:

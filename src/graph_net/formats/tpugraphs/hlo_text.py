@@ -11,7 +11,8 @@ from graph_net.graph.values import DictValue, Ref, Value
 
 _SHORT = {
     "bool": "pred", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128",
-    **{f"{word}{bits}": f"{word[0]}{bits}" for word in ("float", "uint") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"f{bits}" for bits in (16, 32, 64)},
+    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
     **{f"int{bits}": f"s{bits}" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 

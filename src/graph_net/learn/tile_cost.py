@@ -1,0 +1,131 @@
+"""An analytical model of tiles: work with its padding, a pipeline that fills, steps that cost.
+
+    cost = waste · (1 + fill / steps) + overhead · steps / volume + traffic + rows
+
+Its six constants are not fitted to seconds but drawn at random and weighted by what they pick from
+the training kernels: few kernels have been measured, and what counts is the pick. The score is the
+weighted mean over all draws, so no single lucky draw decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph_net.compilers.option import Option
+from graph_net.configs.tile_features import COLUMNS
+from graph_net.learn.cost_model import CostModel, Domain, load_json_part, save_json_part
+from graph_net.learn.learning_set import LearnError, LearningSet
+from graph_net.learn.metrics import Floats, Ints
+
+PART = "constants.json"
+NAMES = ("fill", "overhead", "kernel_overhead", "output_traffic", "kernel_traffic", "rows")
+LOWS = np.log([0.1, 1.0, 10.0, 0.1, 0.1, 0.001])
+HIGHS = np.log([4.0, 60.0, 4000.0, 30.0, 30.0, 0.3])
+KEPT = 512
+"""Draws that are kept, those of the greatest weight."""
+MOST_TASKS, MOST_PROGRAMS = 256, 1024
+"""Kernels that draws are weighted by, and programs of each."""
+DIGITS = 9
+"""Decimals of a score: what differs by less is a tie."""
+Draws = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WeightedDraws:
+    """Constants in the order of ``NAMES``, one draw after another, and the weight of each draw."""
+
+    constants: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.constants) != len(NAMES) * len(self.weights) or not self.weights:
+            raise ValueError(f"a draw has {len(NAMES)} constants")
+        if min(self.constants) <= 0 or min(self.weights) < 0:
+            raise ValueError("constants are positive, weights not negative")
+
+    @property
+    def draws(self) -> Draws:
+        """One draw per row."""
+        return np.array(self.constants).reshape(-1, len(NAMES))
+
+
+class TileCost(CostModel):
+    """Scores are weighted means of the negative log cost."""
+
+    name = "tile_cost"
+    options: ClassVar[dict[str, Option]] = {
+        "draws": Option(4000, least=16, most=100_000),
+        "temperature": Option(0.02, least=1e-4, most=10.0),
+    }
+
+    def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
+        generator = np.random.default_rng(self.seed)
+        count = int(self.number("draws"))
+        draws = np.exp(LOWS + (HIGHS - LOWS) * generator.random((count, len(NAMES))))
+        regret = _regrets(data, draws, generator)
+        weights = np.exp(-(regret - regret.min()) / self.number("temperature"))
+        best = np.sort(np.argsort(-weights, kind="stable")[:KEPT])
+        chosen = weights[best] / weights[best].sum()
+        self.fitted = WeightedDraws(tuple(draws[best].ravel().tolist()), tuple(chosen.tolist()))
+        self.domain = Domain.of(data)
+
+    def predict(self, data: LearningSet) -> Floats:
+        self.learned().check_columns(data)
+        weights = np.array(self.fitted.weights)
+        scores = -log_costs(_rows(data), self.fitted.draws) @ weights
+        return np.round(scores, DIGITS)
+
+    def save_parts(self, folder: Path) -> None:
+        self.learned()
+        save_json_part(self.fitted, folder / PART)
+
+    def load_parts(self, folder: Path) -> None:
+        self.fitted = load_json_part(WeightedDraws, folder / PART)
+
+
+def log_costs(rows: Floats, draws: Draws) -> Floats:
+    """Return the log cost of each tile (rows of ``tile_features``) under each draw."""
+    value = {name: rows[:, place][:, None] for place, name in enumerate(COLUMNS)}
+    fill, overhead, kernel_overhead, output_traffic, kernel_traffic, row_cost = draws.T
+    steps = np.exp2(value["steps"])
+    waste = np.exp2(value["kernel_waste"] + value["output_waste"])
+    per_volume = steps / np.exp2(value["kernel_extent"] + value["output_extent"])
+    has_kernel = value["has_kernel"]
+    each = overhead * (1 - has_kernel) + kernel_overhead * has_kernel
+    loads = output_traffic * np.exp2(value["output_volume"])
+    loads = has_kernel * (loads + kernel_traffic * np.exp2(value["kernel_volume"]))
+    short_rows = row_cost * (np.exp2(-value["output_minor"]) - 1)
+    return np.log(waste * (1 + fill / steps) + per_volume * (each + loads) + short_rows)
+
+
+def _rows(data: LearningSet) -> Floats:
+    try:
+        places = [data.columns.index(name) for name in COLUMNS]
+    except ValueError as error:
+        raise LearnError("tile_cost takes the hand features of tiles") from error
+    return data.rows[:, places].astype(np.float64)
+
+
+def _regrets(data: LearningSet, draws: Draws, generator: np.random.Generator) -> Floats:
+    """Return the mean over tasks of slowdown@1 + slowdown@5, each at most 1, of each draw."""
+    rows, tasks = _rows(data), list(data.programs.rows())
+    chosen = generator.permutation(len(tasks))[:MOST_TASKS].tolist()
+    total = np.zeros(len(draws))
+    for task in chosen:
+        programs = _some(tasks[task], generator)
+        costs = data.programs.costs[programs]
+        order = np.argsort(
+            np.round(log_costs(rows[programs], draws), DIGITS), axis=0, kind="stable"
+        )
+        for k in (1, 5):
+            total += np.minimum(costs[order[:k]].min(axis=0) / costs.min() - 1, 1.0)
+    return total / len(chosen)
+
+
+def _some(programs: Ints, generator: np.random.Generator) -> Ints:
+    return np.sort(generator.permutation(programs)[:MOST_PROGRAMS])
