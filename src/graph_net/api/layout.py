@@ -104,7 +104,7 @@ def layout(
         with display_of(progress).progress("layouts", search.steps) as advance:
             result = LayoutResult(name, len(sites), predictor.name, search.run(advance))
     if output is not None and result.graph is not None:
-        _write(Path(output), result)
+        write_layout(Path(output), result)
     return result
 
 
@@ -130,7 +130,7 @@ def _predictor(learn_from: str | Path | None, target: str, graph: str) -> Layout
     return BytesMoved() if learn_from is None else learn_trees(Path(learn_from), target, graph)
 
 
-def _write(path: Path, result: LayoutResult) -> None:
+def write_layout(path: Path, result: LayoutResult) -> None:
     """Write the rewritten graph, its layout and gain in its provenance."""
     from graph_net.graph import to_bytes, to_json
     from graph_net.store.atomic import open_atomic

@@ -19,11 +19,6 @@ configs_app = typer.Typer(
 )
 
 
-@configs_app.callback()
-def _chapter() -> None:
-    """Configurations of whole graphs: their layouts, measured here."""
-
-
 @configs_app.command("collect", cls=Verb)
 def collect_layouts(
     work: Annotated[
@@ -80,3 +75,37 @@ def collect_layouts(
         err.print(printable(f"left out: {why}"), soft_wrap=True, markup=False)
     for line in done.tally.table().splitlines():
         out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@configs_app.command("publish", cls=Verb)
+def publish_layouts(
+    journals: Annotated[
+        list[str],
+        typer.Argument(help="PLATFORM=JOURNAL of `configs collect` or of a bundle, one or more."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
+    graphs: Annotated[
+        str, typer.Option(help="The pack that the graphs came from; empty: the shipped corpus.")
+    ] = "",
+) -> None:
+    """Write collected layouts as a data set: plain columns, npz files, splits and a card.
+
+    Each platform becomes a directory with one Parquet row per measurement, and npz files in
+    TpuGraphs' own form beside them. Graphs are split by their ids and by family.
+    """
+    from graph_net.api.publish_layouts import publish_layouts as publish
+
+    named = dict(_named(text) for text in journals)
+    for one in publish(named, output, graphs):
+        out.print(
+            f"{one.platform}: {count_phrase(one.results, 'result')} of "
+            f"{count_phrase(one.graphs, 'graph')}, {one.failed} failed, {one.twice} measured twice",
+            highlight=False,
+        )
+
+
+def _named(text: str) -> tuple[str, Path]:
+    platform, equals, journal = text.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{text}: write PLATFORM=JOURNAL, such as h200=layouts.jsonl.gz")
+    return platform, Path(journal)

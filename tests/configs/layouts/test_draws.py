@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.configs.layouts.layout_graphs import images_graph
+
 from graph_net.configs.layouts.draws import SearchKind, draw_layouts, uniform_layouts
 from graph_net.configs.layouts.layout_config import default_layout, layout_text, read_layout
 from graph_net.configs.layouts.layout_journal import GraphOutcomes
@@ -13,8 +15,6 @@ from graph_net.configs.layouts.plan import (
     pending_layouts,
 )
 from graph_net.configs.layouts.sites import find_sites
-
-from tests.configs.layouts.layout_graphs import images_graph
 
 SITES = find_sites(images_graph())
 WANTED = LayoutsWanted(per_graph=12, turn=4, repeated=0)
@@ -36,9 +36,7 @@ def test_draws_are_distinct_and_the_same_for_a_seed() -> None:
 def test_children_have_the_settings_of_their_parents_but_for_few() -> None:
     parents = uniform_layouts(SITES)
     child = draw_layouts(SITES, 1, set(), parents, 3)[0]
-    own = [
-        setting in {parent[place] for parent in parents} for place, setting in enumerate(child)
-    ]
+    own = [setting in {parent[place] for parent in parents} for place, setting in enumerate(child)]
     assert own.count(False) <= len(SITES) // 2
 
 

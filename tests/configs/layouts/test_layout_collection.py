@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.configs.layouts.layout_graphs import images_graph, sequence_graph
 
 from graph_net.configs.layouts import layout_collection
 from graph_net.configs.layouts.layout_arms import GraphArms, WrongResult, failure_of
@@ -28,8 +29,6 @@ from graph_net.graph import Graph, to_bytes
 from graph_net.programs.formats import Damage
 from graph_net.programs.formats.collected import read_collected
 from graph_net.results import ConfigKind, Program, Stage, Symptom
-
-from tests.configs.layouts.layout_graphs import images_graph, sequence_graph
 
 WANTED = LayoutsWanted(per_graph=4, turn=2, repeated=2, repeats=3)
 

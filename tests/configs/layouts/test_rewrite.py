@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.configs.layouts.layout_graphs import images_graph, real_values, sequence_graph
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graph_net.configs.layouts.copies import COPYING, CopyKind
@@ -27,8 +28,6 @@ from graph_net.graph import Graph, Node, Ref, TensorSpec, from_bytes, to_bytes
 from graph_net.graph.execute import run
 from graph_net.graph.outputs import flat_outputs
 from graph_net.results import ConfigKind
-
-from tests.configs.layouts.layout_graphs import images_graph, real_values, sequence_graph
 
 REWRITERS = [LayoutRewriter(images_graph()), LayoutRewriter(sequence_graph())]
 IMAGES, SEQUENCE = REWRITERS
