@@ -19,10 +19,7 @@ SOME_REFUSED = 3
 
 def import_samples(
     directories: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Sample directories, or TpuGraphs' files, or directories that hold some."
-        ),
+        list[Path], typer.Argument(help="Sample directories, or TpuGraphs' files, or directories that hold some.")
     ],
     output: opt.OutputPack,
     jobs: opt.Jobs = 0,

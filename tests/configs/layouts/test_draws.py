@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.configs.layouts.layout_graphs import images_graph
-
+from configs.layouts.layout_graphs import images_graph
 from graph_net.configs.layouts.draws import SearchKind, draw_layouts, uniform_layouts
 from graph_net.configs.layouts.layout_config import default_layout, layout_text, read_layout
 from graph_net.configs.layouts.layout_journal import GraphOutcomes

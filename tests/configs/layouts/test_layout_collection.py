@@ -8,14 +8,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tests.configs.layouts.layout_graphs import images_graph, sequence_graph
 
+from configs.layouts.layout_graphs import images_graph, sequence_graph
 from graph_net.configs.layouts import layout_collection
 from graph_net.configs.layouts.layout_arms import GraphArms, WrongResult, failure_of
 from graph_net.configs.layouts.layout_bundle import read_layout_plan, write_layout_bundle
@@ -34,10 +33,9 @@ WANTED = LayoutsWanted(per_graph=4, turn=2, repeated=2, repeats=3)
 
 
 @pytest.fixture(autouse=True)
-def _any_speed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _any_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """No graph is too slow, however busy this machine is."""
     monkeypatch.setattr(layout_collection, "MOST_SECONDS", {})
-    yield
 
 
 def _task(graph: Graph) -> LayoutTask:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.configs.layouts.layout_graphs import images_graph, sequence_graph
 
 import graph_net as gn
+from configs.layouts.layout_graphs import images_graph, sequence_graph
 from graph_net.api.layout import LayoutResult
 from graph_net.configs.layouts.layout_arms import relative_error
 from graph_net.configs.layouts.layout_search import ProvenLayout, SearchOutcome, SearchSettings

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.configs.layouts.layout_graphs import images_graph, sequence_graph
 
+from configs.layouts.layout_graphs import images_graph, sequence_graph
 from graph_net.api.publish_layouts import publish_layouts
 from graph_net.configs.config_graph import LayoutConfigs
 from graph_net.configs.layouts.draws import draw_layouts
@@ -26,7 +26,7 @@ from graph_net.configs.read_npz import read_npz
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.subjects import subject_of
 from graph_net.graph import to_bytes
-from graph_net.results import Device, Failure, Program, Stage, Symptom, canonical
+from graph_net.results import Device, Failure, Json, Program, Stage, Symptom, canonical
 
 DEVICE = Device("cpu", "test", 2, 2, 1 << 30, "Linux", "3.11", {})
 TARGET = "cpu: test"
@@ -36,7 +36,7 @@ TARGET = "cpu: test"
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A journal of made-up times: a layout is slower by every byte it copies."""
     folder = tmp_path_factory.mktemp("layouts")
-    kept, draw = LayoutJournal(folder / "layouts.jsonl.gz"), random.Random(0)
+    kept, draw = LayoutJournal(folder / "layouts.jsonl.gz"), random.Random(0)  # noqa: S311
     with PackWriter(folder / "pack") as pack:
         for graph in (images_graph(), sequence_graph()):
             name = f"test/{graph.provenance.model}"
@@ -46,7 +46,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
             named = task.named(TARGET, LayoutsWanted(), sites)
             for number, layout in enumerate(draw_layouts(sites, 60, set(), [], 1)):
                 copied = draw.randrange(1 << 20)
-                extra = {
+                extra: dict[str, Json] = {
                     "control": [1e-3, 1.1e-3, 1e-3], "second": [1e-3, 1e-3, 1e-3], "error": 0.0,
                     "copies": {"explicit": [1, copied]}, "turn": number // 20,
                     "search": "genetic" if number // 20 % 2 else "random",
@@ -61,7 +61,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
                         measured=1.0,
                         extra=canonical(extra),
                         device=DEVICE,
-                    )  # fmt: skip
+                    )
                 )
             wrong = Failure(Stage.VERIFY, Symptom.NUMERIC, "output 0 differs")
             lost = canonical({"turn": 0, "search": "random", "copies": {}})

@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.configs.layouts.layout_graphs import images_graph, real_values, sequence_graph
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from configs.layouts.layout_graphs import images_graph, real_values, sequence_graph
 from graph_net.configs.layouts.copies import COPYING, CopyKind
 from graph_net.configs.layouts.draws import uniform_layouts
 from graph_net.configs.layouts.layout_arms import relative_error
@@ -89,7 +89,7 @@ def test_a_parameter_is_given_in_its_order_and_not_copied() -> None:
 def test_an_activation_is_copied_into_the_order_asked_for() -> None:
     made = _apply(IMAGES, "conv", Setting(input=(1, 3, 2, 0)))
     copies = [copy for copy in made.copies.copies if copy.kind is CopyKind.EXPLICIT]
-    assert [copy.bytes for copy in copies][0] == 2 * 3 * 8 * 8 * 4
+    assert copies[0].bytes == 2 * 3 * 8 * 8 * 4
     names = [node.target for node in made.graph.nodes][:2]
     assert names == ["aten.clone.default", "aten.conv2d.default"]
 
@@ -179,7 +179,7 @@ def _with(graph: Graph, nodes: tuple[Node, ...]) -> Graph:
 class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.count = 0
+        self.count: int = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         self.count += str(func) in COPYING
@@ -194,4 +194,4 @@ def _copying_calls(graph: Graph) -> int:
     inputs, module = make_inputs(graph), to_fx(graph)
     with torch.no_grad(), _Counter() as counter:
         module(*inputs)
-    return counter.count
+    return int(counter.count)

@@ -11,6 +11,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -41,7 +42,11 @@ class RoundClock(Protocol):
     """Times rounds on one kind of device."""
 
     def ready(self, call: Call) -> Call:
-        """Return what is timed of a function."""
+        """Return what is timed of a function that has been called ``beside`` once."""
+        ...
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """Return where a function is called before it is timed."""
         ...
 
     def rounds(self, arms: Sequence[Call], repeats: int, order: random.Random) -> RoundTimes:
@@ -58,6 +63,10 @@ class CpuRounds:
     def ready(self, call: Call) -> Call:
         """Return the function itself."""
         return call
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """Return a context that does nothing."""
+        return nullcontext()
 
     def rounds(self, arms: Sequence[Call], repeats: int, order: random.Random) -> RoundTimes:
         """Return the least disturbed of a few tries."""
@@ -115,6 +124,7 @@ class CudaRounds:
 
         self.flush = torch.empty(FLUSH // 4, dtype=torch.int32, device="cuda")
         self.stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        self.pool = torch.cuda.graph_pool_handle()
 
     def ready(self, call: Call) -> Call:
         """Return a replay of the function's kernels."""
@@ -123,18 +133,24 @@ class CudaRounds:
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         with torch.cuda.stream(self.stream):
-            call()  # what a first call allocates is not part of the recording
-            torch.cuda.synchronize()
-            graph.capture_begin()
+            # One pool for all: they run one after the other, and nobody reads what they return.
+            graph.capture_begin(pool=self.pool)
             try:
-                outputs = call()
+                call()
             finally:
                 graph.capture_end()
 
-        def replay(keep: Any = outputs) -> None:  # the outputs' memory belongs to the recording
+        def replay(keep: Call = call) -> None:  # the inputs that are read in each replay
             graph.replay()
 
         return replay
+
+    def beside(self) -> AbstractContextManager[Any]:
+        """Return the stream that functions are recorded on: what first calls allocate is there."""
+        import torch
+
+        torch.cuda.synchronize()
+        return torch.cuda.stream(self.stream)
 
     def rounds(self, arms: Sequence[Call], repeats: int, order: random.Random) -> RoundTimes:
         """Return the seconds of each replay in each round, queued again if the GPU waited."""
