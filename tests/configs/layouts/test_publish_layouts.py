@@ -137,10 +137,10 @@ def test_trees_learn_what_makes_layouts_slow(journal: Path) -> None:
     kinds = "".join(site.kind[0] for site in sites)
     text = layout_text(draw_layouts(sites, 1, set(), [], 5)[0])
     copies = [{"explicit": [1, size]} for size in (100, 1_000_000)]
-    few, many = trees.scores([text, text], kinds, copies)
+    few, many = trees.scores([text, text], kinds, copies, 1e-3)
     assert few < many
-    assert BytesMoved().scores([text, text], kinds, copies) == [100.0, 1_000_000.0]
-    assert len(feature_row(text, kinds, copies[0])) == len(COLUMNS)
+    assert BytesMoved().scores([text, text], kinds, copies, 1e-3) == [100.0, 1_000_000.0]
+    assert len(feature_row(text, kinds, copies[0], 1e-3)) == len(COLUMNS)
 
 
 def test_trees_need_enough_layouts_of_the_device(journal: Path) -> None:

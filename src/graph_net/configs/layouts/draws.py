@@ -15,7 +15,7 @@ MUTATION = 0.05
 TOURNAMENT = 4
 KEPT = 24
 """Layouts that parents are drawn from."""
-TRIES = 32
+TRIES = 256
 """Draws without a new layout after which a graph has no more."""
 
 

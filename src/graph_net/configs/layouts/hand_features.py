@@ -19,7 +19,7 @@ LETTERS = {kind[0]: kind for kind in SiteKind}
 _TENSORS = ("output", "input", "kernel")
 _CHOICES = ("contiguous", "other")
 COLUMNS = (
-    *(f"{kind}_{what}" for kind in CopyKind for what in ("count", "bytes", "share")),
+    *(f"{kind}_{what}" for kind in CopyKind for what in ("count", "bytes", "share", "load")),
     *(f"{k}_{t}_{c}" for k in SiteKind for t in _TENSORS for c in _CHOICES),
     *(f"{kind}_sites" for kind in SiteKind),
     "set_share",
@@ -27,17 +27,24 @@ COLUMNS = (
 """The names of the numbers."""
 
 
-def feature_row(schedule: str, kinds: str, copies: Mapping[str, Sequence[int]]) -> list[float]:
-    """Return the numbers of a layout; ``copies`` has number and bytes by kind of copy."""
+def feature_row(
+    schedule: str, kinds: str, copies: Mapping[str, Sequence[int]], seconds: float
+) -> list[float]:
+    """Return the numbers of a layout.
+
+    ``copies`` has number and bytes by kind of copy, ``seconds`` is the time of the original: what
+    copies cost depends on what else there is to do.
+    """
     rows = json.loads(schedule)
     total = max(1, len(rows))
-    return [*_of_copies(copies, total), *_of_orders(rows, kinds)]
+    return [*_of_copies(copies, total, seconds), *_of_orders(rows, kinds)]
 
 
-def _of_copies(copies: Mapping[str, Sequence[int]], total: int) -> Iterator[float]:
+def _of_copies(copies: Mapping[str, Sequence[int]], total: int, seconds: float) -> Iterator[float]:
     for kind in CopyKind:
         count, size = copies.get(str(kind), (0, 0))
         yield from (math.log2(1 + count), math.log2(1 + size / 1024), count / total)
+        yield size / 2**30 / seconds
 
 
 def _of_orders(rows: Sequence[Sequence[int]], kinds: str) -> Iterator[float]:

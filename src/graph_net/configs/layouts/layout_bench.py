@@ -36,11 +36,12 @@ from graph_net.isolate.lane import Lane
 from graph_net.results import Device, Failure, Program, Stage, Symptom, Task, canonical, digest
 from graph_net.results.death import failure_from
 
-REWRITE_SECONDS, MEASURE_SECONDS = 240, 240
+SECONDS, COMPILE_SECONDS = 240, 900
+"""For some layouts to be rewritten, or a turn to be measured; with a compiler."""
 AHEAD = 3
 """Turns that are rewritten ahead of measuring."""
 PIECE = 5
-"""Layouts that one process rewrites at a time."""
+"""Layouts that one process rewrites at a time; compilers take one."""
 
 
 @dataclass
@@ -71,12 +72,11 @@ class LayoutBench:
 
     def __post_init__(self) -> None:
         self.target = f"{self.device.kind}: {self.device.name}"
+        limits = Limits(SECONDS if self.is_eager else COMPILE_SECONDS, None)
         self.rewriting: Lane[TurnItem] = Lane(
-            rewriter(self.settings), self.jobs, Limits(REWRITE_SECONDS, None), self.sandbox
+            rewriter(self.settings), self.jobs, limits, self.sandbox
         )
-        self.measuring: Lane[TurnItem] = Lane(
-            timer(self.settings), 1, Limits(MEASURE_SECONDS, None), self.sandbox
-        )
+        self.measuring: Lane[TurnItem] = Lane(timer(self.settings), 1, limits, self.sandbox)
         self._named: dict[int, Task] = {}
         self._left_out: set[int] = set()
         self._rewritten: dict[int, _Turn] = {}
@@ -90,7 +90,12 @@ class LayoutBench:
     @property
     def overlaps(self) -> bool:
         """Whether graphs are rewritten while others are measured."""
-        return self.settings.device != "cpu" and self.settings.compiler == "eager"
+        return self.settings.device != "cpu" and self.is_eager
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether nothing is compiled."""
+        return self.settings.compiler == "eager"
 
     def named(self, task: int) -> Task:
         """Return a task as its programs have it."""
@@ -154,9 +159,10 @@ class LayoutBench:
                 break
             active.append(turn)
             schedules = [layout.schedule for layout in turn.layouts]
-            for start in range(0, len(schedules), PIECE):
+            piece = PIECE if self.is_eager else 1
+            for start in range(0, len(schedules), piece):
                 turn.waiting += 1
-                item = TurnItem(turn.task, tuple(schedules[start : start + PIECE]))
+                item = TurnItem(turn.task, tuple(schedules[start : start + piece]))
                 self._pieces.append((turn, item))
         while self._pieces and self.rewriting.free:
             turn, item = self._pieces.popleft()

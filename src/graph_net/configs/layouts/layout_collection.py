@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph_net.compilers import create
 from graph_net.configs.layouts.layout_bench import LayoutBench
 from graph_net.configs.layouts.layout_journal import LayoutJournal
 from graph_net.configs.layouts.layout_workers import WorkerSettings
@@ -90,9 +91,12 @@ def open_layout_bench(
             folder,
             MOST_SECONDS.get(described.kind, math.inf),
         )
+        compiler = create(wanted.compiler)
+        compiler.prepare(device)
+        sandbox = Sandbox(folder, device=device).needing(compiler.needs)
         bench = LayoutBench(
             graphs.tasks, graphs.sites, described, wanted, LayoutJournal(journal), settings,
-            Sandbox(folder, device=device), jobs or max(1, (os.cpu_count() or 3) - 2), until,
+            sandbox, jobs or max(1, (os.cpu_count() or 3) - 2), until,
         )  # fmt: skip
         if others := bench.journal.targets - {bench.target}:
             raise ValueError(f"{journal} has layouts of {others.pop()}: name another file")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, Protocol
 
 from graph_net.configs.layouts.hand_features import feature_row, label_of, moved_bytes
@@ -31,8 +32,13 @@ class LayoutPredictor(Protocol):
         """How it is called."""
         ...
 
-    def scores(self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies]) -> list[float]:
-        """Return a number for each layout, less for one that should be faster."""
+    def scores(
+        self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies], seconds: float
+    ) -> list[float]:
+        """Return a number for each layout, less for one that should be faster.
+
+        ``seconds`` is the time of the original.
+        """
         ...
 
 
@@ -41,7 +47,9 @@ class BytesMoved:
 
     name = "bytes moved"
 
-    def scores(self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies]) -> list[float]:
+    def scores(
+        self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies], seconds: float
+    ) -> list[float]:
         """Return the bytes of each layout."""
         return [moved_bytes(one) for one in copies]
 
@@ -59,13 +67,14 @@ class LearnedTrees:
         """How it is called, and what it has learned from."""
         return f"LightGBM on {self.layouts:,} layouts of {self.graphs} graphs"
 
-    def scores(self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies]) -> list[float]:
+    def scores(
+        self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies], seconds: float
+    ) -> list[float]:
         """Return the predicted log-ratio of each layout."""
         import numpy as np
 
-        rows = [
-            feature_row(one, kinds, known) for one, known in zip(schedules, copies, strict=True)
-        ]
+        pairs = zip(schedules, copies, strict=True)
+        rows = [feature_row(one, kinds, known, seconds) for one, known in pairs]
         return [float(value) for value in self.booster.predict(np.array(rows))]
 
 
@@ -85,7 +94,8 @@ def learn_trees(journal: Path, target: str = "", without: str = "") -> LearnedTr
         if target and program.task.target != target:
             continue
         extra = json.loads(program.extra)
-        rows.append(feature_row(program.schedule, details["kinds"], extra["copies"]))
+        seconds = median(extra["control"])
+        rows.append(feature_row(program.schedule, details["kinds"], extra["copies"], seconds))
         labels.append(label_of(program.costs, extra))
         graphs.add(details["graph"])
     if len(rows) < FEWEST:

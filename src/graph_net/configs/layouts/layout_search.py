@@ -93,12 +93,15 @@ class LayoutSearch:
     jobs: int = 1
     settings: SearchSettings = SearchSettings()
     predictor: LayoutPredictor = field(default_factory=BytesMoved)
+    seconds: float = 1.0
+    """Of the original, measured last."""
 
     def run(self, advance: Callable[[], None] = lambda: None) -> SearchOutcome:
         """Return what was found; ``advance`` is called after each step of ``steps``."""
         known: dict[str, Rewritten] = {}
         ratios: dict[str, float] = {}
         layouts: dict[str, Layout] = {}
+        self._measure([], known)
         for generation in range(self.settings.generations):
             best = sorted(ratios, key=lambda one: ratios[one])
             drawn = self._draw(generation, [layouts[one] for one in best], set(layouts.values()))
@@ -147,7 +150,7 @@ class LayoutSearch:
         schedules = list(rewritten)
         kinds = "".join(site.kind[0] for site in self.sites)
         copies: list[Any] = [rewritten[one].facts for one in schedules]
-        scores = self.predictor.scores(schedules, kinds, copies)
+        scores = self.predictor.scores(schedules, kinds, copies, self.seconds)
         ranked = [one for _, one in sorted(zip(scores, schedules, strict=True))]
         usual = [] if generation else [layout_text(one) for one in uniform_layouts(self.sites)]
         chosen = [one for one in usual if one in rewritten] + ranked[: self.settings.top]
@@ -155,8 +158,6 @@ class LayoutSearch:
 
     def _measure(self, schedules: list[str], known: dict[str, Rewritten]) -> dict[str, float]:
         """Return the time of each layout over the original's, measured together."""
-        if not schedules:
-            return {}
         graphs = tuple(known[one].graph for one in schedules)
         item = TurnItem(0, tuple(schedules), graphs, self.settings.repeats, self.settings.seed)
         lane: Lane[TurnItem] = Lane(timer(self.workers), 1, Limits(SECONDS, None), self.sandbox)
@@ -164,7 +165,7 @@ class LayoutSearch:
         answer = done.answer
         if done.death is not None or "results" not in answer:
             raise LayoutError(f"the original and its layouts cannot be measured: {done.death}")
-        control = median(answer["control"])
+        self.seconds = control = median(answer["control"])
         return {
             schedule: median(result["costs"]) / control
             for schedule, result in zip(schedules, answer["results"], strict=True)
