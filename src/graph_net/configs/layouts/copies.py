@@ -44,7 +44,7 @@ class CopyKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Copy:
+class LayoutCopy:
     """One copy: who makes it, at which node, and the bytes it writes."""
 
     kind: CopyKind
@@ -56,7 +56,7 @@ class Copy:
 class CopyCount:
     """All copies of a layout."""
 
-    copies: tuple[Copy, ...] = ()
+    copies: tuple[LayoutCopy, ...] = ()
 
     def count(self, kind: CopyKind) -> int:
         """Return how many copies are of a kind."""
@@ -83,13 +83,13 @@ class CopyWatcher:
 
     node: str = ""
     explicit: bool = False
-    copies: list[Copy] = field(default_factory=list)
+    copies: list[LayoutCopy] = field(default_factory=list)
 
     def add(self, kind: CopyKind, tensor: torch.Tensor) -> None:
         """Note a copy of a tensor."""
         size = tensor.numel() * tensor.element_size()
         if size:
-            self.copies.append(Copy(kind, self.node, size))
+            self.copies.append(LayoutCopy(kind, self.node, size))
 
     def see(self, name: str, args: tuple[Any, ...], result: Any) -> None:
         """Note what a call of an operator copies."""

@@ -174,6 +174,8 @@ class LayoutBench:
             turn = self._rewritten.pop(id(done.item))
             answers = parse_rewritten(done.answers, len(done.item.schedules))
             turn.ready.update(zip(done.item.schedules, answers, strict=True))
+            if turn.task not in self._left_out and answers and answers[0].unusable:
+                self._leave_out(turn, answers[0].unusable)
             turn.waiting -= 1
             if not turn.waiting:
                 active.remove(turn)

@@ -62,6 +62,8 @@ class Rewritten:
     facts: dict[str, Json] = field(default_factory=dict)
     graph: bytes = b""
     failure: Failure | None = None
+    unusable: str = ""
+    """Why the graph itself has no layouts, where that is known only from walking it."""
 
 
 def rewriter(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterator[Any]]]:
@@ -74,7 +76,12 @@ def rewriter(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iter
 
         def rewrite(item: TurnItem) -> Iterator[Any]:
             with quiet():
-                opened = open_graph(item.graph)
+                try:
+                    opened = open_graph(item.graph)
+                    _ = opened.original
+                except LayoutError as error:
+                    yield {"unusable": str(error)[:300]}
+                    return
                 for schedule in item.schedules:
                     yield from _rewrite(opened, schedule, settings)
 
@@ -270,6 +277,10 @@ def parse_rewritten(answers: Sequence[Any], count: int) -> list[Rewritten]:
     """Return what a process answered for each layout; those it did not reach are failures."""
     found: list[Rewritten] = []
     for answer in answers:
+        if isinstance(answer, dict) and "unusable" in answer:
+            why = str(answer["unusable"])
+            gone = Failure(Stage.LOAD, Symptom.UNSUPPORTED, why)
+            return [Rewritten(failure=gone, unusable=why) for _ in range(count)]
         if isinstance(answer, bytes):
             found[-1].graph = answer
         elif "failure" in answer:
