@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graph_net.api.corpus import corpus as corpus
     from graph_net.api.graphs import load as load
     from graph_net.api.graphs import read_sample as read_sample
+    from graph_net.api.layout import layout as layout
     from graph_net.api.learn import evaluate as evaluate
     from graph_net.api.learn import learn as learn
     from graph_net.api.programs import ProgramSet as ProgramSet
@@ -55,6 +56,7 @@ _PLACES = {
     "corpus": "graph_net.api.corpus",
     "evaluate": "graph_net.api.learn",
     "featurise": "graph_net.api.configs",
+    "layout": "graph_net.api.layout",
     "learn": "graph_net.api.learn",
     "load": "graph_net.api.graphs",
     "programs": "graph_net.api.programs",

@@ -16,7 +16,7 @@ from graph_net.corpus.pack import PackWriter
 
 NAMES = """
 Comparison Corpus Graph ProgramSet Record Records Roofline Scoreboard __version__ bench bisect
-capture compare corpus evaluate featurise learn load programs read_configs read_sample repro
+capture compare corpus evaluate featurise layout learn load programs read_configs read_sample repro
 roofline serve subgraphs tune validate
 """.split()
 HEAVY = {"torch", "numpy", "pandas", "pyarrow", "duckdb", "rich", "typer"}

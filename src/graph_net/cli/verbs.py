@@ -131,6 +131,14 @@ VERBS = {
         "programs:programs_app",
         "Programs: schedules of tasks, measured here; what they look like.",
     ),
+    "configs": (
+        "configs:configs_app",
+        "Configurations of whole graphs: their layouts, measured here.",
+    ),
+    "layout": (
+        "layout:find_layout",
+        "Find the layout under which a graph runs fastest here, and prove its gain.",
+    ),
     "learn": (
         "learn:learn_model",
         "Learn a cost model from measured programs; its scores are of what the split holds out.",
@@ -156,7 +164,7 @@ PANELS = {
     ),
     "Measure": "bench compilers roofline reference verify ingest sync query",
     "Score": "score compare plot report serve coreset",
-    "Programs": "programs",
+    "Programs": "programs configs layout",
     "Learning": "learn evaluate study tune",
     "Debug": "bisect repro doctor",
 }

@@ -23,7 +23,11 @@ NEVER = 1e9
 """Seconds. Tuners write 1e9 or 1e10 for a program that has no time: no cost is that long."""
 SCHEDULE = "schedule"
 """The option of a program's configuration that holds the schedule."""
-KINDS = {"tpugraphs_layout": ConfigKind.LAYOUT, "tpugraphs_tile": ConfigKind.TILE}
+KINDS = {
+    "tpugraphs_layout": ConfigKind.LAYOUT,
+    "tpugraphs_tile": ConfigKind.TILE,
+    "eager_layout": ConfigKind.LAYOUT,
+}
 """By format, what the programs of a task are configured by; all others by schedules."""
 
 

@@ -18,9 +18,9 @@ from graph_net.measure.placement import Placement
 from graph_net.measure.protocol import MeasureLimits
 from graph_net.measure.server import Server
 from graph_net.measure.task import WorkerContext
+from graph_net.measure.undisturbed import time_undisturbed
 from graph_net.programs.collection.outcome import make_program
 from graph_net.programs.collection.plan import PendingProgram, schedule_key
-from graph_net.programs.collection.undisturbed import time_undisturbed
 from graph_net.programs.spaces import Space, SpaceError, repeats_of
 from graph_net.results import (
     Failure,

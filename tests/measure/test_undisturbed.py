@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from graph_net.measure.device import Disturbances
-from graph_net.programs.collection.undisturbed import TimedRuns, disturbance, time_undisturbed
+from graph_net.measure.undisturbed import TimedRuns, disturbance, time_undisturbed
 from graph_net.results import Json
 
 SECOND = 1.0

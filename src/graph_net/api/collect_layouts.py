@@ -1,0 +1,147 @@
+"""Draw layouts of graphs, measure each beside the original, and store them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graph_net.api.options import parse_seconds
+from graph_net.display.display import Display, display_of
+
+if TYPE_CHECKING:
+    from graph_net.configs.layouts.layout_tally import LayoutTally
+    from graph_net.configs.layouts.plan import LayoutsWanted, LayoutTask
+    from graph_net.corpus.pack import Pack
+
+DEVICES = ("cpu", "cuda")
+WHERE = "symbols = 0 AND nodes BETWEEN 15 AND 400 AND tensor_bytes < 4e8 AND name NOT LIKE '%@%'"
+"""Graphs that are measured quickly; @ marks variants."""
+PER_FAMILY = 2
+JOURNAL = "layouts.jsonl"
+
+
+@dataclass(frozen=True)
+class GraphChoice:
+    """Which graphs layouts are collected of."""
+
+    pack: str = ""
+    """A pack; empty: the shipped corpus."""
+    where: str = WHERE
+    """A condition on the graphs, in SQL."""
+    count: int = 60
+
+
+@dataclass(frozen=True)
+class CollectedLayouts:
+    """What was measured now, and the graphs that were left out."""
+
+    tally: LayoutTally
+    graphs: int
+    left_out: tuple[str, ...]
+
+
+def plan_layouts(
+    bundle: Path, choice: GraphChoice, wanted: LayoutsWanted, device: str = "cuda"
+) -> dict[str, int]:
+    """Write a bundle that collects layouts on another machine; return its graphs by category."""
+    from graph_net.configs.layouts.layout_bundle import write_layout_bundle
+
+    tasks = choose_layout_graphs(choice)
+    write_layout_bundle(bundle, tasks, wanted, _known(device))
+    return dict(Counter(task.subject.category for task in tasks))
+
+
+def collect_layouts(
+    work: Path,
+    choice: GraphChoice,
+    wanted: LayoutsWanted,
+    *,
+    device: str = "cpu",
+    jobs: int = 0,
+    threads: int = 0,
+    budget: str | float | None = None,
+    progress: Display | bool = True,
+) -> CollectedLayouts:
+    """Measure layouts of graphs into the journal of ``work``; what is there is not measured again.
+
+    ``graph-net ingest`` takes the journal in, and ``graph-net configs publish`` publishes it.
+    """
+    from graph_net.configs.layouts.layout_collection import open_layout_bench, sort_graphs
+    from graph_net.configs.layouts.layout_tally import LayoutTally
+    from graph_net.store.lock import hold_lock
+
+    display = display_of(progress)
+    until = time.monotonic() + parse_seconds(budget) if budget else math.inf
+    graphs, tally = sort_graphs(choose_layout_graphs(choice)), LayoutTally()
+    with (
+        hold_lock(work),
+        open_layout_bench(
+            graphs, wanted, work / JOURNAL, _known(device), jobs, until, threads
+        ) as bench,
+    ):
+        total = wanted.per_graph * len(graphs.tasks)
+        with display.progress("layouts", total) as advance:
+            for program in bench.run():
+                tally.add(program)
+                advance(failed=program.failure is not None)
+        left_out = (*graphs.refused, *bench.lost)
+    return CollectedLayouts(tally, len(graphs.tasks), left_out)
+
+
+def _known(device: str) -> str:
+    if device not in DEVICES:
+        raise ValueError(f"unknown device {device!r}; known: {', '.join(DEVICES)}")
+    return device
+
+
+def choose_layout_graphs(choice: GraphChoice) -> list[LayoutTask]:
+    """Return graphs of all categories in turn, few of a family, that have layouts to choose."""
+    from graph_net.configs.layouts.layout_collection import sort_graphs
+    from graph_net.configs.layouts.plan import LayoutTask
+    from graph_net.corpus.query import select
+    from graph_net.corpus.subjects import read_subjects
+    from graph_net.programs.collection.networks import networks
+
+    pack = networks(choice.pack or "corpus")
+    rows = select(pack, choice.where or None)
+    if not rows:
+        raise ValueError(f"no graph of the pack meets {choice.where!r}")
+    chosen: list[LayoutTask] = []
+    for names in _batches(rows):
+        found = [LayoutTask(*pair) for pair in read_subjects(pack, names)]
+        chosen += sort_graphs(found).tasks
+        if len(chosen) >= choice.count:
+            break
+    if not chosen:
+        raise ValueError("none of these graphs has layouts to choose")
+    return chosen[: choice.count]
+
+
+def _batches(rows: Sequence[dict[str, object]]) -> Iterator[list[str]]:
+    """Yield names in a fair order, some at a time: one of each category, then the next."""
+    from graph_net.results import digest
+    from graph_net.score.family import family_of
+
+    by_category: defaultdict[str, list[str]] = defaultdict(list)
+    families: Counter[str] = Counter()
+    structures: set[object] = set()
+    for row in sorted(rows, key=lambda row: digest("layouts", str(row["name"]))):
+        family = family_of(str(row["library"]), str(row["model"]))
+        if families[family] < PER_FAMILY and row["structure"] not in structures:
+            families[family] += 1
+            structures.add(row["structure"])
+            by_category[str(row["category"])].append(str(row["name"]))
+    while any(by_category.values()):
+        yield [names.pop() for names in by_category.values() if names]
+
+
+def read_pack(named: str) -> Pack:
+    """Return the pack that a name stands for."""
+    from graph_net.programs.collection.networks import networks
+
+    return networks(named or "corpus")

@@ -1,0 +1,148 @@
+"""Find the layout under which a graph runs fastest on this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graph_net.api.choose import named_graph
+from graph_net.display.display import Display, display_of
+from graph_net.graph import Graph
+
+if TYPE_CHECKING:
+    from graph_net.configs.layouts.layout_predictor import LayoutPredictor
+    from graph_net.configs.layouts.layout_search import SearchOutcome, SearchSettings
+
+
+@dataclass(frozen=True)
+class LayoutResult:
+    """What a search for layouts found: the rewritten graph and its proven gain, or none."""
+
+    name: str
+    sites: int
+    predictor: str
+    outcome: SearchOutcome
+
+    @property
+    def graph(self) -> Graph | None:
+        """The rewritten graph; None where no layout is faster for sure."""
+        return self.outcome.best.graph if self.outcome.best else None
+
+    @property
+    def speedup(self) -> float:
+        """Original time / that of the rewritten graph; 1 where there is none."""
+        return self.outcome.best.timing.speedup.value if self.outcome.best else 1.0
+
+    def __str__(self) -> str:
+        tried = (
+            f"{self.name}: {self.sites} nodes to choose, {self.outcome.predicted} layouts ranked "
+            f"by {self.predictor}, {len(self.outcome.measured)} measured"
+        )
+        return f"{tried}.\n{self._verdict()}"
+
+    def _verdict(self) -> str:
+        best = self.outcome.best
+        if best is not None:
+            gain = best.timing.speedup
+            copies = ", ".join(f"{count} {kind}" for kind, (count, _) in best.copies.items())
+            return (
+                f"{gain.value:.3f} times as fast ({gain.low:.3f} to {gain.high:.3f}, "
+                f"99 % confidence), timed anew against the original; copies: {copies}."
+            )
+        if not self.outcome.proven:
+            return "No gain: no other layout could be measured."
+        first = self.outcome.proven[0].timing
+        why = f" ({first.reason})" if first.reason else ""
+        return (
+            f"No proven gain: the best is {first.speedup.value:.3f} times as fast "
+            f"({first.speedup.low:.3f} to {first.speedup.high:.3f}), {first.verdict}{why}."
+        )
+
+
+def layout(
+    model: Graph | str | Path,
+    *,
+    device: str = "cpu",
+    output: str | Path | None = None,
+    learn_from: str | Path | None = None,
+    settings: SearchSettings | None = None,
+    jobs: int = 0,
+    threads: int = 0,
+    progress: Display | bool = True,
+) -> LayoutResult:
+    """Search the layouts of a graph and prove the gain of the best on this machine.
+
+    Layouts are ranked without running them: by the bytes they move, or by trees learned from the
+    journal ``learn_from`` of a collection on this device. The few best are measured in rounds with
+    the original; the winner is timed anew against it. ``output`` (.json or .bin) is written where
+    the gain is proven.
+    """
+    from graph_net.configs.layouts.layout_collection import describe_confined, layout_sites
+    from graph_net.configs.layouts.layout_search import LayoutSearch, SearchSettings
+    from graph_net.configs.layouts.layout_workers import WorkerSettings
+    from graph_net.graph import to_bytes
+    from graph_net.isolate import Sandbox
+    from graph_net.isolate.workdir import temporary_directory
+
+    name, graph = named_graph(model)
+    graph = _lowered(graph)
+    data = to_bytes(graph)
+    sites = layout_sites(data)
+    described = describe_confined(device, threads)
+    predictor = _predictor(learn_from, f"{described.kind}: {described.name}", graph.id)
+    with temporary_directory("layout-") as folder:
+        search = LayoutSearch(
+            sites,
+            WorkerSettings((data,), device, "eager", described.threads, folder),
+            Sandbox(folder, device=device),
+            jobs or max(1, (os.cpu_count() or 2) - 1),
+            settings or SearchSettings(),
+            predictor,
+        )
+        with display_of(progress).progress("layouts", search.steps) as advance:
+            result = LayoutResult(name, len(sites), predictor.name, search.run(advance))
+    if output is not None and result.graph is not None:
+        write_layout(Path(output), result)
+    return result
+
+
+def _lowered(graph: Graph) -> Graph:
+    """Return the graph at level aten, lowered in a confined process where it is not."""
+    from graph_net.api.confined import run_confined
+    from graph_net.graph import Level, from_bytes, to_bytes
+
+    if graph.level is not Level.TORCH:
+        return graph
+
+    def lower() -> bytes:
+        from graph_net.rewrite.lower import to_aten
+
+        return to_bytes(to_aten(graph))
+
+    return from_bytes(run_confined(lower))
+
+
+def _predictor(learn_from: str | Path | None, target: str, graph: str) -> LayoutPredictor:
+    from graph_net.configs.layouts.layout_predictor import BytesMoved, learn_trees
+
+    return BytesMoved() if learn_from is None else learn_trees(Path(learn_from), target, graph)
+
+
+def write_layout(path: Path, result: LayoutResult) -> None:
+    """Write the rewritten graph, its layout and gain in its provenance."""
+    from graph_net.graph import to_bytes, to_json
+    from graph_net.store.atomic import open_atomic
+
+    best = result.outcome.best
+    assert best is not None
+    gain = best.timing.speedup
+    noted = {"layout": best.schedule, "layout_speedup": (gain.value, gain.low, gain.high)}
+    options = {**dict(best.graph.provenance.options), **noted}
+    graph = best.graph.with_provenance(options=tuple(options.items()))
+    if path.suffix not in (".json", ".bin"):
+        raise ValueError(f"{path} is written as .json or .bin")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open_atomic(path) as file:
+        file.write(to_json(graph).encode() if path.suffix == ".json" else to_bytes(graph))

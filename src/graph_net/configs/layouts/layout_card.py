@@ -1,0 +1,109 @@
+"""The card of a data set of layouts: what it holds, how it was made, how to read it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from graph_net.configs.layouts.layout_splits import LayoutSplits
+from graph_net.results import Program
+
+
+def count_by(names: Iterable[str]) -> dict[str, int]:
+    """Return how often each name occurs, without the empty one."""
+    found = Counter(name for name in names if name)
+    return dict(sorted(found.items()))
+
+
+def difference_of_repeats(programs: Sequence[Program]) -> float | None:
+    """Return the median difference in percent between two measurements of a layout.
+
+    Each is taken relative to the original beside it. None where no layout has two.
+    """
+    ratios: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for program in programs:
+        if program.failure is None:
+            control = median(json.loads(program.extra)["control"])
+            ratios[program.task.workload, program.schedule].append(median(program.costs) / control)
+    twice = [pair for pair in ratios.values() if len(pair) > 1]
+    if not twice:
+        return None
+    return 100 * median(abs(math.log(pair[1] / pair[0])) for pair in twice)
+
+
+def layouts_card(found: Sequence[Any], splits: LayoutSplits) -> str:
+    """Return the card; ``found`` are the counts of each platform."""
+    results = sum(one.results for one in found)
+    lines = ["---", "license: mit", "pretty_name: GraphNet layouts", "task_categories:"]
+    lines += ["- tabular-regression", "- graph-ml", "configs:"]
+    for one in found:
+        lines += [f"- config_name: {one.platform}", "  data_files:", "  - split: programs"]
+        lines += [f"    path: {one.platform}/programs-plain.parquet"]
+    head = "\n".join([*lines, "---", ""])
+    rows = "\n".join(_row(one) for one in found)
+    rules = "\n".join(
+        f"- `{rule}`: {text} ({_sizes(splits.sides[rule])})" for rule, text in splits.rules.items()
+    )
+    return f"""{head}
+# Layouts: whole graphs under dimension orders, measured
+
+{results:,} measured layouts of PyTorch graphs: for every convolution, product of matrices, reshape
+and permutation the dimension order (minor to major) of its output, input and kernel; the graph
+rewritten with copies where strides ask for them, checked against the original and timed in rounds
+with it. Made and published by `graph-net configs collect` and `graph-net configs publish`.
+
+| platform | device | results | failed | graphs | measured twice | they differ by |
+|---|---|---|---|---|---|---|
+{rows}
+
+{_details(found)}
+## Two forms
+
+`PLATFORM/programs-plain.parquet` has one row per measurement: `costs` are the seconds of every
+repeat, `schedule` the layout, `extra` the rest as JSON: `control` and `second` are the original's
+seconds in the same rounds, `copies` the number and bytes of copies foretold (explicit, eager's own,
+inside kernels; mixed: a call over two layouts), `error` the largest difference of an output over
+its largest value, `search`, `turn`, and `again` for second measurements. `[[0,431,0],…]` is output,
+input, kernel of each configurable node, dimensions from 1, the most minor first, 0: as it comes.
+
+`npz/layout/PLATFORM/SEARCH/SIDE/GRAPH.npz` is TpuGraphs' own form: a model that reads theirs reads
+these. `random` is a random search, `default` a genetic one, as there. Differences: `config_runtime`
+is the median ratio to the original in the same rounds times the original's median time;
+permutations (`transpose`) are configurable too; an order that is not set is all -1, and one that is
+set names all dimensions. On a GPU times are of recorded kernels (CUDA graph) from cold caches: the
+host's launches are not in them.
+
+## Splits
+
+`splits.json` names the graphs of each side. The folders of the npz files are those of `graph`.
+
+{rules}
+"""
+
+
+def _row(one: Any) -> str:
+    noise = "" if one.noise is None else f"{one.noise:.2f} %"
+    return (
+        f"| `{one.platform}` | {one.device} | {one.results:,} | {one.failed:,} | {one.graphs} "
+        f"| {one.twice} | {noise} |"
+    )
+
+
+def _details(found: Sequence[Any]) -> str:
+    lines = []
+    for one in found:
+        kinds = [one.categories, one.searches, one.compilers]
+        texts = [", ".join(f"{name} {count:,}" for name, count in kind.items()) for kind in kinds]
+        lines.append(
+            f"- `{one.platform}`: graphs by category: {texts[0]}; results by search: {texts[1]}; "
+            f"by compiler: {texts[2]}."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _sizes(sides: Mapping[str, Sequence[str]]) -> str:
+    return ", ".join(f"{side} {len(names)}" for side, names in sides.items())

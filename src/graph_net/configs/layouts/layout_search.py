@@ -1,0 +1,208 @@
+"""Search for the best layout of one graph: predict many, measure a few, prove the winner.
+
+The winner of a measurement is partly lucky, so it is timed again by itself against the original,
+with the original as the control: only that gain is reported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from statistics import median
+from typing import Any
+
+from graph_net.configs.layouts.draws import draw_layouts, uniform_layouts
+from graph_net.configs.layouts.layout_config import Layout, layout_text
+from graph_net.configs.layouts.layout_predictor import BytesMoved, LayoutPredictor
+from graph_net.configs.layouts.layout_workers import (
+    Rewritten,
+    TurnItem,
+    WorkerSettings,
+    parse_rewritten,
+    prover,
+    rewriter,
+    timer,
+)
+from graph_net.configs.layouts.sites import LayoutError, Site
+from graph_net.graph import from_bytes
+from graph_net.graph.graph import Graph
+from graph_net.isolate import Finished, Limits, Sandbox
+from graph_net.isolate.lane import Lane
+from graph_net.results import Timing, Verdict, read_as
+
+SECONDS = 600
+PIECE = 4
+PROVED = 2
+"""Candidates that are timed by themselves, the fastest first, until one is faster for sure."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How long is searched."""
+
+    pool: int = 40
+    """Layouts that are predicted in each generation."""
+    top: int = 6
+    """Of these, how many are measured."""
+    generations: int = 2
+    repeats: int = 8
+    seconds: float = 5.0
+    """For proving the winner."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ProvenLayout:
+    """A layout that was timed by itself against the original."""
+
+    schedule: str
+    graph: Graph
+    copies: dict[str, Any]
+    timing: Timing
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether the gain is beyond noise and margin."""
+        return self.timing.verdict is Verdict.FASTER
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """What a search came to: the candidates that were proved, the best first, and all it tried."""
+
+    proven: tuple[ProvenLayout, ...]
+    predicted: int
+    measured: dict[str, float]
+    """By layout: its time over the original's."""
+
+    @property
+    def best(self) -> ProvenLayout | None:
+        """The layout that is faster for sure, if there is one."""
+        return next((one for one in self.proven if one.is_faster), None)
+
+
+@dataclass
+class LayoutSearch:
+    """Searches one graph's layouts in confined processes."""
+
+    sites: Sequence[Site]
+    workers: WorkerSettings
+    sandbox: Sandbox
+    jobs: int = 1
+    settings: SearchSettings = SearchSettings()
+    predictor: LayoutPredictor = field(default_factory=BytesMoved)
+    seconds: float = 1.0
+    """Of the original, measured last."""
+
+    def run(self, advance: Callable[[], None] = lambda: None) -> SearchOutcome:
+        """Return what was found; ``advance`` is called after each step of ``steps``."""
+        known: dict[str, Rewritten] = {}
+        ratios: dict[str, float] = {}
+        layouts: dict[str, Layout] = {}
+        self._measure([], known)
+        for generation in range(self.settings.generations):
+            best = sorted(ratios, key=lambda one: ratios[one])
+            drawn = self._draw(generation, [layouts[one] for one in best], set(layouts.values()))
+            layouts |= {layout_text(layout): layout for layout in drawn}
+            rewritten = self._rewrite([layout_text(layout) for layout in drawn])
+            known |= rewritten
+            advance()
+            ratios |= self._measure(self._choose(generation, rewritten), known)
+            advance()
+        proven = tuple(self._prove(ratios, known))
+        advance()
+        return SearchOutcome(proven, len(known), ratios)
+
+    @property
+    def steps(self) -> int:
+        """How often a search advances."""
+        return 2 * self.settings.generations + 1
+
+    def _draw(self, generation: int, parents: list[Layout], seen: set[Layout]) -> list[Layout]:
+        first = [] if generation else uniform_layouts(self.sites)
+        count = max(0, self.settings.pool - len(first))
+        seed = self.settings.seed * 1000 + generation
+        return first + draw_layouts(self.sites, count, seen | set(first), parents, seed)
+
+    def _rewrite(self, schedules: list[str]) -> dict[str, Rewritten]:
+        """Return the graphs of layouts that have one; equal graphs once."""
+        lane: Lane[TurnItem] = Lane(
+            rewriter(self.workers), self.jobs, Limits(SECONDS, None), self.sandbox
+        )
+        pieces = [tuple(schedules[n : n + PIECE]) for n in range(0, len(schedules), PIECE)]
+        found: dict[str, Rewritten] = {}
+        for done in answers_of(lane, [TurnItem(0, piece) for piece in pieces]):
+            answers = parse_rewritten(done.answers, len(done.item.schedules))
+            found |= zip(done.item.schedules, answers, strict=True)
+        seen = {self.workers.graphs[0]}
+        kept = {}
+        for schedule in schedules:
+            one = found[schedule]
+            if one.failure is None and one.graph not in seen:
+                seen.add(one.graph)
+                kept[schedule] = one
+        return kept
+
+    def _choose(self, generation: int, rewritten: dict[str, Rewritten]) -> list[str]:
+        """Return the layouts to measure: the best predicted, and at first those of one kind."""
+        schedules = list(rewritten)
+        kinds = "".join(site.kind[0] for site in self.sites)
+        copies: list[Any] = [rewritten[one].facts for one in schedules]
+        scores = self.predictor.scores(schedules, kinds, copies, self.seconds)
+        ranked = [one for _, one in sorted(zip(scores, schedules, strict=True))]
+        usual = [] if generation else [layout_text(one) for one in uniform_layouts(self.sites)]
+        chosen = [one for one in usual if one in rewritten] + ranked[: self.settings.top]
+        return list(dict.fromkeys(chosen))
+
+    def _measure(self, schedules: list[str], known: dict[str, Rewritten]) -> dict[str, float]:
+        """Return the time of each layout over the original's, measured together."""
+        graphs = tuple(known[one].graph for one in schedules)
+        item = TurnItem(0, tuple(schedules), graphs, self.settings.repeats, self.settings.seed)
+        lane: Lane[TurnItem] = Lane(timer(self.workers), 1, Limits(SECONDS, None), self.sandbox)
+        (done,) = answers_of(lane, [item])
+        answer = done.answer
+        if done.death is not None or "results" not in answer:
+            raise LayoutError(f"the original and its layouts cannot be measured: {done.death}")
+        self.seconds = control = median(answer["control"])
+        return {
+            schedule: median(result["costs"]) / control
+            for schedule, result in zip(schedules, answer["results"], strict=True)
+            if "costs" in result
+        }
+
+    def _prove(
+        self, ratios: dict[str, float], known: dict[str, Rewritten]
+    ) -> Iterator[ProvenLayout]:
+        for schedule in sorted(ratios, key=lambda one: ratios[one])[:PROVED]:
+            lane: Lane[TurnItem] = Lane(
+                prover(self.workers, self.settings.seconds),
+                1,
+                Limits(SECONDS, None),
+                self.sandbox,
+            )
+            item = TurnItem(0, (schedule,), (known[schedule].graph,))
+            (done,) = answers_of(lane, [item])
+            if done.death is not None:
+                raise LayoutError(f"the best layout cannot be timed: {done.death}")
+            timing = read_as(Timing, json.dumps(done.answer), "timing")
+            facts = known[schedule]
+            proven = ProvenLayout(schedule, from_bytes(facts.graph), facts.facts, timing)
+            yield proven
+            if proven.is_faster:
+                return
+
+
+def answers_of(lane: Lane[TurnItem], items: Sequence[TurnItem]) -> list[Finished[TurnItem]]:
+    """Return the answers to all items, in whatever order they come; end the lane."""
+    waiting, finished = list(items), list[Finished[TurnItem]]()
+    try:
+        while len(finished) < len(items):
+            while waiting and lane.free:
+                lane.give(waiting.pop(0))
+            wait(lane.descriptors(), timeout=0.5)
+            finished += lane.take_finished()
+    finally:
+        lane.stop()
+    return finished

@@ -1,0 +1,298 @@
+"""What the processes of a collection do: rewrite graphs without data, or time them alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from graph_net.configs.layouts.copies import CopyKind
+from graph_net.configs.layouts.layout_config import read_layout
+from graph_net.configs.layouts.rewrite import LayoutRewriter, quiet
+from graph_net.configs.layouts.sites import LayoutError
+from graph_net.graph import from_bytes, to_bytes
+from graph_net.measure.placement import Placement, place_threads
+from graph_net.results import Failure, Json, Stage, Symptom
+from graph_net.results.canonical import plain
+
+QUICK_TRIES = 4
+MOST_RESERVED = 32 << 30
+"""Bytes of GPU memory that a process keeps for the next turn."""
+POISONED = 3
+"""Exit status of a process whose GPU has failed."""
+RESERVED = 2
+"""Arms of the original in each turn: its own times, and a control against them."""
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """What every process of a collection knows."""
+
+    graphs: tuple[bytes, ...]
+    device: str
+    compiler: str = "eager"
+    threads: int = 1
+    workdir: Path = Path()
+    most_seconds: float = math.inf
+    """A graph whose original takes longer is left out."""
+
+
+@dataclass(frozen=True)
+class TurnItem:
+    """Layouts of one graph, to be rewritten or timed."""
+
+    graph: int
+    schedules: tuple[str, ...]
+    rewritten: tuple[bytes, ...] = ()
+    repeats: int = 10
+    seed: int = 0
+
+
+@dataclass
+class Rewritten:
+    """The answer for one layout: the graph's bytes and what is known of it, or a failure."""
+
+    facts: dict[str, Json] = field(default_factory=dict)
+    graph: bytes = b""
+    failure: Failure | None = None
+    unusable: str = ""
+    """Why the graph itself has no layouts, where that is known only from walking it."""
+
+
+def rewriter(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterator[Any]]]:
+    """Return what rewrites graphs: for each layout the facts, then the bytes."""
+
+    def make() -> Callable[[TurnItem], Iterator[Any]]:
+        @lru_cache(maxsize=2)
+        def open_graph(number: int) -> LayoutRewriter:
+            return LayoutRewriter(from_bytes(settings.graphs[number]), settings.device)
+
+        def rewrite(item: TurnItem) -> Iterator[Any]:
+            with quiet():
+                try:
+                    opened = open_graph(item.graph)
+                    _ = opened.original
+                except LayoutError as error:
+                    yield {"unusable": str(error)[:300]}
+                    return
+                for schedule in item.schedules:
+                    yield from _rewrite(opened, schedule, settings)
+
+        return rewrite
+
+    return make
+
+
+def _rewrite(opened: LayoutRewriter, schedule: str, settings: WorkerSettings) -> Iterator[Any]:
+    try:
+        made = opened.apply(read_layout(schedule, opened.sites))
+        copies = made.copies
+        facts: dict[str, Json] = {
+            str(kind): [copies.count(kind), copies.bytes(kind)] for kind in CopyKind
+        }
+        data = to_bytes(made.graph)
+        if settings.compiler != "eager":
+            _compile_ahead(opened, made.graph, settings)
+    except LayoutError as error:
+        yield {"failure": asdict(Failure(Stage.COMPILE, Symptom.UNSUPPORTED, str(error)[:300]))}
+        return
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"[:300]
+        yield {"failure": asdict(Failure(Stage.COMPILE, Symptom.EXCEPTION, text))}
+        return
+    yield {"facts": facts}
+    yield data
+
+
+def _compile_ahead(opened: LayoutRewriter, graph: Any, settings: WorkerSettings) -> None:
+    """Compile here, beside others, so that the measuring process finds it in the caches."""
+    from graph_net.configs.layouts.layout_arms import GraphArms
+
+    arms = GraphArms(opened.graph, settings.device, "eager", settings.threads, settings.workdir)
+    arms.compiler = settings.compiler
+    arms.function(graph, "layout")
+
+
+def timer(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterator[Any]]]:
+    """Return what times the layouts of a turn beside the original, in a process of its own."""
+
+    def make() -> Callable[[TurnItem], Iterator[Any]]:
+        import torch
+
+        from graph_net.configs.layouts.layout_arms import GraphArms
+        from graph_net.configs.layouts.layout_timing import CpuRounds, CudaRounds
+
+        placement = Placement(settings.threads)
+        torch.set_num_threads(settings.threads if settings.device == "cpu" else 1)
+        clock = CudaRounds() if settings.device != "cpu" else None
+
+        @lru_cache(maxsize=1)
+        def open_arms(number: int) -> GraphArms:
+            graph = from_bytes(settings.graphs[number])
+            arms = GraphArms(
+                graph, settings.device, settings.compiler, settings.threads, settings.workdir
+            )
+            _require_quick(arms, settings.most_seconds)
+            return arms
+
+        def measure(item: TurnItem) -> Iterator[Any]:
+            with place_threads(placement, settings.device, {}) as place, torch.inference_mode():
+                turn = TurnTimer(open_arms(item.graph), clock or CpuRounds(place))
+                yield from turn.run(item)
+            del turn
+            _free(settings.device)
+
+        return measure
+
+    return make
+
+
+def prover(
+    settings: WorkerSettings, seconds: float
+) -> Callable[[], Callable[[TurnItem], dict[str, Any]]]:
+    """Return what times one layout against the original, as a compiler is timed against eager."""
+
+    def make() -> Callable[[TurnItem], dict[str, Any]]:
+        import torch
+
+        from graph_net.configs.layouts.layout_arms import GraphArms
+        from graph_net.configs.layouts.layout_timing import CpuRounds, CudaRounds
+        from graph_net.measure.protocol import Protocol
+        from graph_net.measure.timing import CpuClock, CudaClock, time_arms
+
+        on_cpu = settings.device == "cpu"
+        placement = Placement(settings.threads)
+        torch.set_num_threads(settings.threads if on_cpu else 1)
+
+        def prove(item: TurnItem) -> dict[str, Any]:
+            graph = from_bytes(settings.graphs[item.graph])
+            arms = GraphArms(
+                graph, settings.device, settings.compiler, settings.threads, settings.workdir
+            )
+            rounds = CpuRounds() if on_cpu else CudaRounds()
+            with place_threads(placement, settings.device, {}) as place, torch.inference_mode():
+                candidate = arms.function(from_bytes(item.rewritten[0]), "layout")
+                original = arms.function(graph)
+                with rounds.beside():
+                    arms.check(candidate)
+                    arms.check(original)
+                timing, _ = time_arms(
+                    rounds.ready(original),
+                    rounds.ready(candidate),
+                    Protocol(seconds=seconds),
+                    CpuClock() if on_cpu else CudaClock(),
+                    place=place,
+                )
+            tree: dict[str, Any] = plain(timing)
+            return tree
+
+        return prove
+
+    return make
+
+
+def _require_quick(arms: Any, most_seconds: float) -> None:
+    """Raise LayoutError where even the quickest of a few runs of the original takes too long."""
+    call, took = arms.function(arms.graph), math.inf
+    for _ in range(QUICK_TRIES):
+        begin = time.monotonic()
+        arms.check(call)
+        took = min(took, time.monotonic() - begin)
+        if took <= most_seconds:
+            return
+    raise LayoutError(f"the original takes {took:.3f} s; {most_seconds:g} s are allowed")
+
+
+def _free(device: str) -> None:
+    """Return memory to the GPU; end this process where it can use the GPU no more."""
+    if device == "cpu":
+        return
+    import torch
+
+    try:
+        torch.cuda.synchronize()
+        if torch.cuda.memory_reserved() > MOST_RESERVED:
+            torch.cuda.empty_cache()
+    except Exception:
+        os._exit(POISONED)  # another process takes its place; what it answered is there
+
+
+class TurnTimer:
+    """Builds and checks the functions of a turn, then times them all together."""
+
+    def __init__(self, arms: Any, clock: Any) -> None:
+        self.arms, self.clock = arms, clock
+
+    def run(self, item: TurnItem) -> Iterator[dict[str, Any]]:
+        """Yield a line for each layout as it is reached, then the times of all."""
+        own = self.arms.function(self.arms.graph)
+        with self.clock.beside():
+            self.arms.check(own)
+        original = self.clock.ready(own)
+        calls: list[Any] = [original] * RESERVED
+        known: list[dict[str, Any]] = []
+        for number, data in enumerate(item.rewritten):
+            yield {"at": number}
+            known.append(self._prepare(data, calls))
+        order = random.Random(item.seed)  # noqa: S311 - an order, not a secret
+        yield {"at": len(item.rewritten)}
+        times = self.clock.rounds(calls, item.repeats, order)
+        yield {"results": _with_times(known, times.seconds), "control": times.seconds[0],
+               "second": times.seconds[1], "remarks": dict(times.remarks)}  # fmt: skip
+
+    def _prepare(self, data: bytes, calls: list[Any]) -> dict[str, Any]:
+        """Add a layout's function to those that are timed, or return its failure."""
+        from graph_net.configs.layouts.layout_arms import failure_of
+
+        try:
+            call = self.arms.function(from_bytes(data), "layout")
+            with self.clock.beside():
+                error = self.arms.check(call)
+            calls.append(self.clock.ready(call))
+        except Exception as problem:
+            failure = failure_of(problem)
+            if failure.symptom is Symptom.EXCEPTION:
+                _free(self.arms.device)
+            return {"failure": asdict(failure)}
+        return {"arm": len(calls) - 1, "error": error}
+
+
+def _with_times(
+    known: Sequence[dict[str, Any]], seconds: Sequence[Sequence[float]]
+) -> list[dict[str, Any]]:
+    return [
+        {"costs": list(seconds[one["arm"]]), "error": one["error"]} if "arm" in one else one
+        for one in known
+    ]
+
+
+def parse_rewritten(answers: Sequence[Any], count: int) -> list[Rewritten]:
+    """Return what a process answered for each layout; those it did not reach are failures."""
+    found: list[Rewritten] = []
+    for answer in answers:
+        if isinstance(answer, dict) and "unusable" in answer:
+            why = str(answer["unusable"])
+            gone = Failure(Stage.LOAD, Symptom.UNSUPPORTED, why)
+            return [Rewritten(failure=gone, unusable=why) for _ in range(count)]
+        if isinstance(answer, bytes):
+            found[-1].graph = answer
+        elif "failure" in answer:
+            found.append(Rewritten(failure=read_failure(answer["failure"])))
+        else:
+            found.append(Rewritten(dict(answer["facts"])))
+    lost = Failure(Stage.COMPILE, Symptom.INFRASTRUCTURE, "the rewriting process ended")
+    found += [Rewritten(failure=lost) for _ in range(count - len(found))]
+    return [one if one.graph or one.failure else Rewritten(failure=lost) for one in found]
+
+
+def read_failure(tree: Any) -> Failure:
+    """Return the failure that a process reported."""
+    tree = json.loads(json.dumps(tree))
+    return Failure(**{**tree, "stage": Stage(tree["stage"]), "symptom": Symptom(tree["symptom"])})

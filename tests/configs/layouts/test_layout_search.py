@@ -1,0 +1,79 @@
+"""The best layout of a graph: ranked, measured, proved, or found to be none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import graph_net as gn
+from configs.layouts.layout_graphs import images_graph, sequence_graph
+from graph_net.api.layout import LayoutResult
+from graph_net.configs.layouts.layout_arms import relative_error
+from graph_net.configs.layouts.layout_search import ProvenLayout, SearchOutcome, SearchSettings
+from graph_net.configs.layouts.sites import LayoutError
+from graph_net.graph import Graph, Node, Ref, from_json
+from graph_net.graph.execute import run
+from graph_net.graph.outputs import flat_outputs
+from graph_net.results import Interval, Samples, Timing, Verdict
+
+QUICK = SearchSettings(pool=6, top=2, generations=1, repeats=3, seconds=0.1)
+
+
+def _timing(verdict: Verdict, speedup: Interval) -> Timing:
+    one = Samples((1e-3,) * 4)
+    return Timing(one, one, one, speedup, Interval(1.0, 0.99, 1.01), verdict)
+
+
+def _result(verdict: Verdict, speedup: Interval) -> LayoutResult:
+    proven = ProvenLayout("[]", images_graph(), {"explicit": [1, 64]}, _timing(verdict, speedup))
+    return LayoutResult("test", 8, "bytes moved", SearchOutcome((proven,), 40, {"[]": 0.9}))
+
+
+def test_a_search_measures_and_proves_and_the_graph_computes_the_same(tmp_path: Path) -> None:
+    graph = images_graph()
+    found = gn.layout(graph, settings=QUICK, threads=1, jobs=1, progress=False)
+    assert len(found.outcome.measured) >= QUICK.top
+    assert found.outcome.proven
+    for proven in found.outcome.proven:
+        for output, expected in zip(
+            flat_outputs(run(proven.graph)), flat_outputs(run(graph)), strict=True
+        ):
+            assert relative_error(output, expected) < 1e-5
+    assert "layouts ranked by bytes moved" in str(found)
+
+
+def test_a_proven_gain_is_told_with_its_interval() -> None:
+    found = _result(Verdict.FASTER, Interval(1.2, 1.15, 1.25))
+    assert found.graph is not None
+    assert found.speedup == 1.2
+    assert "1.200 times as fast (1.150 to 1.250" in str(found)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.SAME, Verdict.SLOWER, Verdict.AMBIGUOUS])
+def test_what_is_not_faster_for_sure_is_no_gain(verdict: Verdict) -> None:
+    found = _result(verdict, Interval(1.01, 0.9, 1.1))
+    assert found.graph is None
+    assert found.speedup == 1.0
+    assert "No proven gain" in str(found)
+
+
+def test_the_written_graph_names_its_layout_and_gain(tmp_path: Path) -> None:
+    from graph_net.api.layout import write_layout
+
+    path = tmp_path / "graph.json"
+    write_layout(path, _result(Verdict.FASTER, Interval(1.2, 1.15, 1.25)))
+    graph = from_json(path.read_text("utf-8"))
+    assert graph.provenance.option("layout") == "[]"
+    assert graph.provenance.option("layout_speedup") == (1.2, 1.15, 1.25)
+    with pytest.raises(ValueError, match="written as"):
+        write_layout(tmp_path / "graph.py", _result(Verdict.FASTER, Interval(1.2, 1.1, 1.3)))
+
+
+def test_a_graph_without_layouts_says_so() -> None:
+    graph = sequence_graph()
+    plain = Graph(
+        graph.inputs[:1], (Node("y", "aten.relu.default", (Ref("x"),)),), Ref("y"), graph.level
+    )
+    with pytest.raises(LayoutError, match="no convolution"):
+        gn.layout(plain, progress=False)

@@ -1,0 +1,148 @@
+"""Collected layouts are published in plain columns and in TpuGraphs' form, and learned from."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from configs.layouts.layout_graphs import images_graph, sequence_graph
+from graph_net.api.publish_layouts import publish_layouts
+from graph_net.configs.config_graph import LayoutConfigs
+from graph_net.configs.layouts.draws import draw_layouts
+from graph_net.configs.layouts.hand_features import COLUMNS, feature_row
+from graph_net.configs.layouts.layout_config import layout_text
+from graph_net.configs.layouts.layout_journal import LayoutJournal
+from graph_net.configs.layouts.layout_npz import layout_slots, write_npz
+from graph_net.configs.layouts.layout_predictor import BytesMoved, learn_trees
+from graph_net.configs.layouts.layout_splits import side_of
+from graph_net.configs.layouts.plan import LayoutsWanted, LayoutTask
+from graph_net.configs.layouts.sites import Setting, find_sites
+from graph_net.configs.read_npz import read_npz
+from graph_net.corpus.pack import PackWriter
+from graph_net.corpus.subjects import subject_of
+from graph_net.graph import to_bytes
+from graph_net.results import Device, Failure, Json, Program, Stage, Symptom, canonical
+
+DEVICE = Device("cpu", "test", 2, 2, 1 << 30, "Linux", "3.11", {})
+TARGET = "cpu: test"
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal of made-up times: a layout is slower by every byte it copies."""
+    folder = tmp_path_factory.mktemp("layouts")
+    kept, draw = LayoutJournal(folder / "layouts.jsonl.gz"), random.Random(0)  # noqa: S311
+    with PackWriter(folder / "pack") as pack:
+        for graph in (images_graph(), sequence_graph()):
+            name = f"test/{graph.provenance.model}"
+            pack.add(name, graph)
+            sites = find_sites(graph)
+            task = LayoutTask(subject_of(name, graph), to_bytes(graph))
+            named = task.named(TARGET, LayoutsWanted(), sites)
+            for number, layout in enumerate(draw_layouts(sites, 60, set(), [], 1)):
+                copied = draw.randrange(1 << 20)
+                extra: dict[str, Json] = {
+                    "control": [1e-3, 1.1e-3, 1e-3], "second": [1e-3, 1e-3, 1e-3], "error": 0.0,
+                    "copies": {"explicit": [1, copied]}, "turn": number // 20,
+                    "search": "genetic" if number // 20 % 2 else "random",
+                }  # fmt: skip
+                costs = tuple(round(1e-3 + copied * 1e-9, 9) for _ in range(3))
+                kept.add(
+                    Program.from_log(
+                        named,
+                        layout_text(layout),
+                        costs,
+                        seconds=1.0,
+                        measured=1.0,
+                        extra=canonical(extra),
+                        device=DEVICE,
+                    )
+                )
+            wrong = Failure(Stage.VERIFY, Symptom.NUMERIC, "output 0 differs")
+            lost = canonical({"turn": 0, "search": "random", "copies": {}})
+            other = layout_text(draw_layouts(sites, 1, set(), [], 99)[0])
+            kept.add(Program.from_log(named, other, (), wrong, extra=lost, device=DEVICE))
+    kept.close()
+    return kept.path
+
+
+@pytest.fixture(scope="module")
+def published(journal: Path) -> Path:
+    """The data set made of it."""
+    output = journal.parent / "published"
+    (found,) = publish_layouts({"cpu": journal}, output, str(journal.parent / "pack"))
+    assert (found.results, found.failed, found.graphs) == (122, 2, 2)
+    return output
+
+
+def test_plain_columns_hold_every_result_and_repeat(published: Path) -> None:
+    table = pq.read_table(published / "cpu" / "programs-plain.parquet").to_pylist()
+    assert len(table) == 122
+    assert {len(row["costs"] or ()) for row in table} == {0, 3}
+    assert {row["kernel"] for row in table} == {"test/images", "test/sequence"}
+    assert all(json.loads(row["extra"])["copies"] is not None for row in table)
+
+
+def test_npz_files_are_read_as_tpugraphs_own(published: Path) -> None:
+    files = sorted((published / "npz" / "layout" / "cpu").rglob("*.npz"))
+    assert len(files) == 4
+    graph = images_graph()
+    side = side_of("graph", graph.id)
+    path = published / "npz" / "layout" / "cpu" / "random" / side / "test.images.npz"
+    read = read_npz(path)
+    assert isinstance(read.configs, LayoutConfigs)
+    assert len(read.nodes) == len(graph.inputs) + len(graph.nodes)
+    sites = find_sites(graph)
+    assert [node - len(graph.inputs) for node in read.configs.nodes] == [s.node for s in sites]
+    assert read.has_labels
+    assert len(read.run_ns) == 40
+    assert read.run_ns.min() >= 900_000
+
+
+def test_an_order_that_is_not_set_is_minus_one() -> None:
+    slots = layout_slots((Setting(input=(1, 0)), Setting()))
+    assert slots.shape == (2, 18)
+    assert slots[0].tolist() == [-1] * 6 + [1, 0] + [-1] * 10
+    assert (slots[1] == -1).all()
+
+
+def test_an_npz_of_the_same_arrays_has_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_npz(tmp_path / name, {"x": np.arange(5)})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_graph_is_on_one_side_by_id_and_a_family_on_one_side(published: Path) -> None:
+    splits = json.loads((published / "splits.json").read_text("utf-8"))
+    for rule in ("graph", "family"):
+        names = [name for side in splits["sides"][rule].values() for name in side]
+        assert sorted(names) == ["test/images", "test/sequence"]
+
+
+def test_the_card_counts_what_is_there(published: Path) -> None:
+    card = (published / "README.md").read_text("utf-8")
+    assert "122 measured layouts" in card
+    assert "audio 1, computer_vision 1" in card
+
+
+def test_trees_learn_what_makes_layouts_slow(journal: Path) -> None:
+    trees = learn_trees(journal, TARGET)
+    graph = images_graph()
+    sites = find_sites(graph)
+    kinds = "".join(site.kind[0] for site in sites)
+    text = layout_text(draw_layouts(sites, 1, set(), [], 5)[0])
+    copies = [{"explicit": [1, size]} for size in (100, 1_000_000)]
+    few, many = trees.scores([text, text], kinds, copies, 1e-3)
+    assert few < many
+    assert BytesMoved().scores([text, text], kinds, copies, 1e-3) == [100.0, 1_000_000.0]
+    assert len(feature_row(text, kinds, copies[0], 1e-3)) == len(COLUMNS)
+
+
+def test_trees_need_enough_layouts_of_the_device(journal: Path) -> None:
+    with pytest.raises(ValueError, match="0 layouts on cuda: x; 100 are learned from"):
+        learn_trees(journal, "cuda: x")
