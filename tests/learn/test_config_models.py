@@ -77,7 +77,7 @@ def test_equal_values_have_equal_normal_scores() -> None:
 def test_a_split_by_configuration_has_none_on_both_sides() -> None:
     measured = read_configs(UNET3D)
     train, test = split_configs(measured, "within_task")
-    assert len(train.data) + len(test.data) == 681
+    assert len(train.data) + len(test.data) == 98
     assert not set(train.programs.tolist()) & set(test.programs.tolist())
     folds = [fold_configs(measured, fold, seed=3)[1].programs for fold in range(5)]
     assert sorted(np.concatenate(folds).tolist()) == sorted(measured.programs.tolist())
