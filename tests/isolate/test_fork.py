@@ -52,6 +52,27 @@ def test_a_stopped_child_of_a_confined_process_dies_with_it(tmp_path: Path) -> N
         time.sleep(0.01)
 
 
+PARALLEL = """
+import os, torch
+from graph_net.isolate.fork import fork
+
+def compute():
+    torch.set_num_threads(2)
+    return torch.relu(torch.ones(1 << 22)).sum().item()
+
+before = compute()
+child = fork(lambda: os._exit(compute() != before))
+print(os.waitpid(child, 0)[1], compute() == before)
+"""
+
+
+def test_a_child_of_a_process_with_openmp_threads_can_use_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PARALLEL], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert done.stdout == "0 True\n"
+
+
 def _is_alive(pid: int) -> bool:
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from graph_net.isolate.descendants import children_of, end_all, kill_all
+from graph_net.isolate.openmp import end_openmp_threads
 from graph_net.isolate.privileges import die_with_parent
 
 _FORKED: set[int] = set()
@@ -29,6 +30,7 @@ def fork(live: Callable[[], None]) -> int:
     """
     sys.stdout.flush()
     sys.stderr.flush()
+    end_openmp_threads()
     parent = os.getpid()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     reads, writes = os.pipe()
