@@ -77,7 +77,7 @@ def test_the_layout_is_what_this_file_says() -> None:
         (assembled(swapped(FLOAT32, "float33")), None, "dtype"),
         (assembled(swapped(X, b"\xff\xfe")), None, "texts"),
         (assembled(swapped(TORCH, "\udfff".encode("utf-8", "surrogatepass"))), None, "texts"),
-        (assembled(head=(3, *(0,) * 10)), None, "level"),
+        (assembled(head=(4, *(0,) * 10)), None, "level"),
         (assembled(head=(0, 99, *(0,) * 9)), None, "provenance"),
         (assembled(specs=(1, 9)), None, "result"),
         (assembled(specs=(1, 1, FLOAT32, 1, 99 << 1 | 1)), None, "result"),

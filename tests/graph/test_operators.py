@@ -33,8 +33,11 @@ OTHER_WORDS = {
     "formats/graphnet/signs.py": "Python functions that are written with signs",
     "programs/features/graph_features.py": "columns of stored features, in their order",
     "programs/spaces/relax.py": "operators of TVM",
+    "configs/aten_opcodes.py": "HLO's opcodes, beside what they are called here",
+    "configs/layouts/sites.py": "kinds of nodes that have a layout",
     "programs/triton/features.py": "kernels written in Triton",
     "programs/triton/gemm.py": "epilogues of a kernel written in Triton",
+    "search/inductor/training_data.py": "kernels written in Triton",
 }
 """Tables of words that are spelled as operators and name something else."""
 SHARES_UNTOLD = frozenset(

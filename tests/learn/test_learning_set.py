@@ -1,5 +1,7 @@
 """Sets of programs to learn from."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,6 @@ def test_rows_know_their_program() -> None:
     ],
 )
 def test_a_set_that_does_not_fit_together_is_refused(changes: dict[str, object], why: str) -> None:
-    good = {name: getattr(ragged(), name) for name in ragged().__dataclass_fields__}
+    good = {field.name: getattr(ragged(), field.name) for field in fields(ragged())}
     with pytest.raises(LearnError, match=why):
         LearningSet(**{**good, **changes})

@@ -26,7 +26,7 @@ def import_samples(
     directories: Sequence[Path], output: Path, jobs: int = 0, progress: Display | bool = True
 ) -> ImportCounts:
     """Read samples, or TpuGraphs' files, into a pack; those that it has are not read again."""
-    files = find_files(directories)
+    files = find_files([path for path in directories if path.exists()])
     if files:
         return _import_config_files(files, output, progress)
     samples = _named_samples(directories)

@@ -14,8 +14,6 @@ from {module} import main
 
 sys.exit(main(sys.path[0]))
 """
-_SWITCH = ("search/__init__.py", "search/inductor/__init__.py", "search/inductor/switch.py")
-"""What torch loads by this package's entry point, where the package is installed too."""
 
 
 def write_sources(
@@ -24,7 +22,7 @@ def write_sources(
     """Add sources, and an entry that calls ``main(path of the bundle)`` of ``module``."""
     source = Path(__file__).parents[1]
     bundle.writestr("__main__.py", _MAIN.format(module=module))
-    for name in (*modules, *_SWITCH):
+    for name in modules:
         bundle.write(source / name, f"graph_net/{name}")
     for package in packages:
         for file in sorted((source / package).rglob("*")):

@@ -15,10 +15,11 @@ from torch._inductor.kernel.mm import mm_template
 from torch._inductor.template_heuristics import triton as heuristics
 
 import graph_net.inductor
+import graph_net_switch
 from graph_net.compilers import create
 from graph_net.compilers.compiler import CompilerError
 from graph_net.programs.triton.target import H200
-from graph_net.search.inductor import plugin, switch
+from graph_net.search.inductor import plugin
 from graph_net.search.inductor.choice_model import save_choices
 from graph_net.search.inductor.hooks import choosing, hooked
 from graph_net.search.inductor.learned_choices import LearnedChoices
@@ -176,12 +177,12 @@ def test_the_environment_switches_a_model_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(config, "inductor_choices_class", None)
-    monkeypatch.delenv(switch.VARIABLE, raising=False)
-    switch.enable_from_environment()
+    monkeypatch.delenv(graph_net_switch.VARIABLE, raising=False)
+    graph_net_switch.enable_from_environment()
     assert config.inductor_choices_class is None
     save_choices(RULE, some_texts(), tmp_path / "model", "# Card\n")
-    monkeypatch.setenv(switch.VARIABLE, str(tmp_path / "model"))
-    switch.enable_from_environment()
+    monkeypatch.setenv(graph_net_switch.VARIABLE, str(tmp_path / "model"))
+    graph_net_switch.enable_from_environment()
     make: Any = config.inductor_choices_class
     made = make()
     assert isinstance(made, LearnedChoices)
@@ -194,7 +195,7 @@ def test_a_configuration_of_bench_asks_for_a_model(
     assert create("inductor", {"choices": "default"}).options == create("inductor").options
     learned = create("inductor", {"choices": "learned"})
     assert learned.options == {"mode": "max-autotune", "fullgraph": False, "choices": "learned"}
-    monkeypatch.setenv(switch.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(graph_net_switch.VARIABLE, str(tmp_path))
     assert learned.missing() is None
     assert tmp_path in learned.needs.reads
     with pytest.raises(CompilerError, match="has no choices 'best'"):

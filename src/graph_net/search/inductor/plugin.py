@@ -12,7 +12,7 @@ from graph_net.learn.learning_set import LearnError
 from graph_net.programs.triton.target import Target, this_machine
 from graph_net.search.inductor.choice_model import ChoiceModel, load_choices
 from graph_net.search.inductor.hooks import choosing, hooked
-from graph_net.search.inductor.switch import VARIABLE
+from graph_net_switch import VARIABLE
 
 if TYPE_CHECKING:
     from graph_net.search.inductor.learned_choices import ChoiceReport, LearnedChoices

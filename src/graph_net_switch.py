@@ -1,4 +1,8 @@
-"""The switch that torch finds when it is imported: nothing is loaded unless it is on."""
+"""The switch that torch finds when it is imported: nothing is loaded unless it is on.
+
+It stands beside the package, not in it: torch calls it wherever the package is installed, also in a
+program that has only a part of the package first on its path (a bundle), and would fail without it.
+"""
 
 from __future__ import annotations
 
