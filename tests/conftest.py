@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from real_files import extent as extent
 from real_files import real_files as real_files
 from skips import pytest_terminal_summary as pytest_terminal_summary
+
+# setuptools replaces distutils, and refuses to be imported where another library (Paddle) has imported
+# Python's own before; Inductor imports setuptools for its C++ templates.
+with suppress(ImportError):
+    import setuptools as setuptools
 
 # Whoever starts the tests in the background may ignore interrupts, and every child would too: one
 # that a test interrupts would never end.
