@@ -18,8 +18,8 @@ from real_files import extent as extent
 from real_files import real_files as real_files
 from skips import pytest_terminal_summary as pytest_terminal_summary
 
-# setuptools replaces distutils, and refuses to be imported where another library (Paddle) has imported
-# Python's own before; Inductor imports setuptools for its C++ templates.
+# setuptools replaces distutils, and refuses to be imported where another library (Paddle) has
+# imported Python's own before; Inductor imports setuptools for its C++ templates.
 with suppress(ImportError):
     import setuptools as setuptools
 
