@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from skips import pytest_terminal_summary as pytest_terminal_summary
 # setuptools replaces distutils, and refuses to be imported where another library (Paddle) has
 # imported Python's own before; Inductor imports setuptools for its C++ templates.
 with suppress(ImportError):
-    import setuptools as setuptools
+    import_module("setuptools")
 
 # Whoever starts the tests in the background may ignore interrupts, and every child would too: one
 # that a test interrupts would never end.
