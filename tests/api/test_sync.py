@@ -80,6 +80,8 @@ def test_programs_come_along_and_an_earlier_state_of_them_is_replaced(tmp_path: 
     (one,) = brought(tmp_path / "other", there)
     assert one.failed
     part.write_bytes(before)
+    (there / "tasks-x.parquet").write_bytes(b"no Parquet at all")
+    assert brought(tmp_path / "another", there)[0].failed
     assert "already there" in brought(there, here)[0].summary
     assert part.read_bytes() == before
 

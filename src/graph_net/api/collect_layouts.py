@@ -105,9 +105,8 @@ def choose_layout_graphs(choice: GraphChoice) -> list[LayoutTask]:
     from graph_net.configs.layouts.plan import LayoutTask
     from graph_net.corpus.query import select
     from graph_net.corpus.subjects import read_subjects
-    from graph_net.programs.collection.networks import networks
 
-    pack = networks(choice.pack or "corpus")
+    pack = read_pack(choice.pack)
     rows = select(pack, choice.where or None)
     if not rows:
         raise ValueError(f"no graph of the pack meets {choice.where!r}")

@@ -46,10 +46,8 @@ def sync(
 
 
 def _add(store: RecordStore, source: str, known: dict[str, Precedence]) -> SyncedSource:
-    from graph_net.printable import count_phrase
-    from graph_net.programs.formats import ReadError
+    from graph_net.printable import count_phrase, first_line
     from graph_net.programs.store import sync_parts
-    from graph_net.results import RecordError
     from graph_net.store import sync_records
     from graph_net.store.fetch import fetched
     from graph_net.store.records import RecordStore
@@ -61,8 +59,8 @@ def _add(store: RecordStore, source: str, known: dict[str, Precedence]) -> Synce
             counts = sync_records.add_store(store, RecordStore(folder), known)
             programs = sync_parts.add_parts(store.path, folder)
             published = sync_parts.has_published(folder)
-    except (RecordError, ReadError, OSError) as error:
-        return SyncedSource(source, str(error), failed=True)
+    except (OSError, ValueError) as error:  # also what Arrow says of a damaged file
+        return SyncedSource(source, first_line(error), failed=True)
     said = [f"{count_phrase(counts.added, 'record')} added, {counts.passed} already there"]
     if programs:
         said.append(f"{count_phrase(programs, 'program')} added")

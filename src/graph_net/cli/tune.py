@@ -38,8 +38,8 @@ def tune_graph(
     """Tune a graph: search its tasks for fast programs, and print the compiler to bench.
 
     Programs are built and timed in confined processes. At the end the first and the best program
-    of every task are measured again in turns; what was gained is told with an interval. Killed,
-    the same command goes on.
+    of every task are measured again in turns, and the gain is printed with an interval. Killed, the
+    same command goes on.
     """
     from graph_net.api.tune import tune
 

@@ -57,6 +57,14 @@ def test_a_case_that_ended_the_process_is_tried_once_more_and_alone(tmp_path: Pa
     assert next_group(cases, journal) == ()
 
 
+def test_lines_that_no_collection_wrote_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "timings.jsonl"
+    path.write_text('7\n{"begun": 7}\n[[]]\n{"case": "x"}\n' + "[" * 5000 + "\n")
+    journal = CollectionJournal(path)
+    assert journal.pending([PRODUCT.key]) == [PRODUCT.key]
+    assert not (journal.begun or journal.failed or journal.measured)
+
+
 def test_a_collection_cut_short_has_some_of_each_kind() -> None:
     products = [case(**BATCHED | {"m": 16 * rows}, transposed=False) for rows in range(1, 73)]
     images = [

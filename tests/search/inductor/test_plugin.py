@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,6 +189,19 @@ def test_the_environment_switches_a_model_on(
     made = make()
     assert isinstance(made, LearnedChoices)
     assert made.model.uuid == some_model().uuid
+
+
+def test_a_model_that_is_none_does_not_break_the_import_of_torch(tmp_path: Path) -> None:
+    environment = {**os.environ, graph_net_switch.VARIABLE: str(tmp_path / "nothing")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import graph_net_switch as s; s.enable_from_environment()"],
+        env={**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"{graph_net_switch.VARIABLE} is ignored" in done.stderr
+    assert "holds no model of choices" in done.stderr
 
 
 def test_a_configuration_of_bench_asks_for_a_model(

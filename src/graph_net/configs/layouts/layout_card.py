@@ -65,10 +65,11 @@ with it. Made and published by `graph-net configs collect` and `graph-net config
 
 `PLATFORM/programs-plain.parquet` has one row per measurement: `costs` are the seconds of every
 repeat, `schedule` the layout, `extra` the rest as JSON: `control` and `second` are the original's
-seconds in the same rounds, `copies` the number and bytes of copies foretold (explicit, eager's own,
-inside kernels; mixed: a call over two layouts), `error` the largest difference of an output over
-its largest value, `search`, `turn`, and `again` for second measurements. `[[0,431,0],…]` is output,
-input, kernel of each configurable node, dimensions from 1, the most minor first, 0: as it comes.
+seconds in the same rounds, `copies` the predicted number and bytes of copies (explicit, eager's
+own, inside kernels; mixed: a call over two layouts), `error` the largest difference of an output
+over its largest value, `search`, `turn`, and `again` for second measurements. `[[0,431,0],…]` is
+output, input, kernel of each configurable node, dimensions from 1, the most minor first, 0: as it
+comes.
 
 `npz/layout/PLATFORM/SEARCH/SIDE/GRAPH.npz` is TpuGraphs' own form: a model that reads theirs reads
 these. `random` is a random search, `default` a genetic one, as there. Differences: `config_runtime`

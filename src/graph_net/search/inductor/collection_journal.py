@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from graph_net.results import RecordError, read_as
@@ -28,18 +29,15 @@ class CollectionJournal:
             self._read(line)
 
     def _read(self, line: bytes) -> None:
-        tree = json.loads(line)
-        if not isinstance(tree, dict):
-            return
-        if "begun" in tree:
-            self.begun.update(map(str, tree["begun"]))
-        elif "failed" in tree:
-            self.failed[str(tree["failed"])] = str(tree.get("why", ""))
-        else:
-            try:
+        """Take in a line; what no collection of this version wrote is passed over."""
+        with suppress(RecordError, ValueError, TypeError, RecursionError):
+            tree = json.loads(line)
+            if "begun" in tree:
+                self.begun.update(map(str, tree["begun"]))
+            elif "failed" in tree:
+                self.failed[str(tree["failed"])] = str(tree.get("why", ""))
+            else:
                 self.measured.add(read_as(TimedCall, line, "timed operation of Inductor").case)
-            except RecordError:
-                return  # another version's line
 
     def pending(self, keys: Iterable[str]) -> list[str]:
         """Return the cases that are still to be measured, those never begun first."""

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from torch._inductor import config
 from torch._inductor.choices import InductorChoices
 
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import ChoiceModel
-from graph_net.search.inductor.reading import read_call, tile_of
+from graph_net.search.inductor.reading import exhaustive, read_call, template_tile, tile_of
 from graph_net.search.inductor.template_call import CONVOLUTION, TemplateCall
 from graph_net.search.inductor.tile import Tile
 
@@ -62,33 +61,19 @@ class LearnedChoices(InductorChoices):
         default = list(chain.from_iterable(template_choices.values()))
         try:
             family = self._family(read_call(op_name, kernel_inputs.nodes()))
-            tiled = {choice.template.uid for choice in default if _tile(choice) is not None}
+            tiled = {choice.template.uid for choice in default if template_tile(choice) is not None}
             if family is None or not tiled:
                 self.report.untouched += 1
                 return default
             choices = default
             if self.widened:
                 used = [template for template in templates if template.uid in tiled]
-                choices = default + self._wide(kernel_inputs, used, op_name, kwarg_overrides or {})
-            return self._cut(family, choices, [_tile(choice) for choice in choices])
+                overrides = kwarg_overrides or {}
+                choices = default + exhaustive(self, kernel_inputs, used, op_name, overrides)
+            return self._cut(family, choices, [template_tile(choice) for choice in choices])
         except Exception as error:  # a compiler must not fail for want of a good guess
             self._note(op_name, error)
             return default
-
-    def _wide(
-        self,
-        kernel_inputs: Any,
-        templates: Sequence[Any],
-        op_name: str,
-        overrides: Mapping[str, Mapping[str, Any]],
-    ) -> list[Any]:
-        """Return the choices of the exhaustive space; they are cheap until code is generated."""
-        found: list[Any] = []
-        with config.patch(max_autotune_gemm_search_space="EXHAUSTIVE"):
-            for template in templates:
-                given = dict(overrides.get(template.uid, {}))
-                found += self.get_ktc(kernel_inputs, template, op_name, given)
-        return found
 
     def cut_convolution(self, choices: list[Any]) -> list[Any]:
         """Cut the choices of a convolution, not yet compiled; a preprocessing function."""
@@ -126,8 +111,3 @@ class LearnedChoices(InductorChoices):
     def _note(self, op: str, error: Exception) -> None:
         log.warning("graph_net left the choices of %s as they were: %s", op, error)
         self.report.errors.append(f"{op}: {type(error).__name__}: {error}")
-
-
-def _tile(choice: Any) -> Tile | None:
-    """Return the tile of a KernelTemplateChoice, before code is generated."""
-    return Tile.of(choice.params.to_kwargs())

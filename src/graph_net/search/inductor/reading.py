@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graph_net.search.inductor.template_call import (
@@ -79,6 +79,29 @@ def tile_of(choice: Any) -> Tile | None:
     sides = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth}
     chosen = {name: info.get(name) for name in ("num_stages", "num_warps")}
     return Tile.of({**sides, **chosen, "GROUP_M": info.get("GROUP_M", 1)})
+
+
+def template_tile(choice: Any) -> Tile | None:
+    """Return the tile of a KernelTemplateChoice, before code is generated."""
+    return Tile.of(choice.params.to_kwargs())
+
+
+def exhaustive(
+    choices: Any,
+    kernel_inputs: Any,
+    templates: Sequence[Any],
+    op_name: str,
+    overrides: Mapping[str, Mapping[str, Any]],
+) -> list[Any]:
+    """Return what templates offer in Inductor's exhaustive space; no code is generated yet."""
+    from torch._inductor import config
+
+    found: list[Any] = []
+    with config.patch(max_autotune_gemm_search_space="EXHAUSTIVE"):
+        for template in templates:
+            given = dict(overrides.get(template.uid, {}))
+            found += choices.get_ktc(kernel_inputs, template, op_name, given)
+    return found
 
 
 def read_choice(choice: Any, milliseconds: float | None, compiled: float | None) -> TimedChoice:

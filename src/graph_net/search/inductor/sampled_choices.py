@@ -10,14 +10,19 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from torch._inductor import config
 from torch._inductor.choices import InductorChoices
 
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.matmul import Matmul
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.drawing import draw_tiles
-from graph_net.search.inductor.reading import DEFAULT, read_call, tile_of
+from graph_net.search.inductor.reading import (
+    DEFAULT,
+    exhaustive,
+    read_call,
+    template_tile,
+    tile_of,
+)
 from graph_net.search.inductor.tile import Tile
 
 TAPS = 9
@@ -48,19 +53,15 @@ class SampledChoices(InductorChoices):
         default = list(chain.from_iterable(template_choices.values()))
         call = read_call(op_name, kernel_inputs.nodes())
         family = None if call is None else call.family(self.target)
-        known = {tile for choice in default if (tile := _tile(choice)) is not None}
+        known = {tile for choice in default if (tile := template_tile(choice)) is not None}
         if family is None or not known:
             return default
-        tiled = {choice.template.uid for choice in default if _tile(choice) is not None}
-        overrides = kwarg_overrides or {}
+        tiled = {choice.template.uid for choice in default if template_tile(choice) is not None}
+        used = [template for template in templates if template.uid in tiled]
         wide: dict[Tile, Any] = {}
-        with config.patch(max_autotune_gemm_search_space="EXHAUSTIVE"):
-            for template in templates:
-                if template.uid in tiled:
-                    given = dict(overrides.get(template.uid, {}))
-                    for choice in self.get_ktc(kernel_inputs, template, op_name, given):
-                        if (tile := _tile(choice)) is not None and tile not in known:
-                            wide.setdefault(tile, choice)
+        for choice in exhaustive(self, kernel_inputs, used, op_name, kwarg_overrides or {}):
+            if (tile := template_tile(choice)) is not None and tile not in known:
+                wide.setdefault(tile, choice)
         return default + self._draw(family, wide, self.count - len(known))
 
     def _draw(self, family: Gemm, wide: Mapping[Tile, Any], count: int) -> list[Any]:
@@ -107,11 +108,6 @@ class SampledChoices(InductorChoices):
             if "convolution" in str(choice.name) and (tile := tile_of(choice)) is not None:
                 choice.annotations[DEFAULT] = tile in self._own_tiles
         return choices
-
-
-def _tile(choice: Any) -> Tile | None:
-    """Return the tile of a KernelTemplateChoice, before code is generated."""
-    return Tile.of(choice.params.to_kwargs())
 
 
 def _triton_tile(found: Any) -> Tile | None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graph_net.learn.learning_set import Features, LearnError, LearningSet, LearningTask
-from graph_net.learn.metrics import TaskCosts
+from graph_net.learn.learning_set import LearnError, LearningSet, LearningTask, tabular_set
 from graph_net.programs.triton.features import NAMES
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.occupancy import log
@@ -42,18 +41,6 @@ class TimedTiles:
     def key(self) -> str:
         """The name of the operation."""
         return key_of(self.family.module)
-
-    def taken(self, default: bool) -> TimedTiles:
-        """Return Inductor's default tiles alone where asked, else all."""
-        places = [place for place, own in enumerate(self.default) if own or not default]
-        return TimedTiles(
-            self.family,
-            tuple(self.tiles[place] for place in places),
-            tuple(self.times[place] for place in places),
-            tuple(self.default[place] for place in places),
-            self.others,
-            self.weights,
-        )
 
 
 def timed_tiles(
@@ -95,7 +82,7 @@ def inductor_set(operations: Sequence[TimedTiles]) -> LearningSet:
         )
         for one in operations
     )
-    return _tabular(np.concatenate(rows), costs, owners, tasks)
+    return tabular_set(COLUMNS, np.concatenate(rows), costs, owners, tasks)
 
 
 def kernel_set(source: Path, held_out: frozenset[str]) -> LearningSet:
@@ -116,7 +103,7 @@ def kernel_set(source: Path, held_out: frozenset[str]) -> LearningSet:
     kept = np.flatnonzero(good & products & whole)
     part = data.take(_with_a_choice(data, kept))
     rows = np.hstack([part.rows, np.zeros((len(part), 1), np.float32)])
-    return _tabular(rows, part.programs.costs, part.programs.tasks, part.tasks)
+    return tabular_set(COLUMNS, rows, part.programs.costs, part.programs.tasks, part.tasks)
 
 
 def _with_a_choice(data: LearningSet, kept: np.ndarray) -> np.ndarray:
@@ -129,18 +116,10 @@ def join(sets: Sequence[LearningSet]) -> LearningSet:
     """Return the programs of several sets with the same features."""
     counts = np.cumsum([0, *(len(one.tasks) for one in sets)])
     owners = [one.programs.tasks + before for one, before in zip(sets, counts, strict=False)]
-    return _tabular(
+    return tabular_set(
+        COLUMNS,
         np.concatenate([one.rows for one in sets]),
         np.concatenate([one.programs.costs for one in sets]),
         np.concatenate(owners),
         tuple(task for one in sets for task in one.tasks),
-    )
-
-
-def _tabular(
-    rows: Features, costs: np.ndarray, owners: np.ndarray, tasks: tuple[LearningTask, ...]
-) -> LearningSet:
-    starts = np.arange(len(rows) + 1)
-    return LearningSet(
-        COLUMNS, np.asarray(rows, np.float32), starts, TaskCosts.of(costs, owners), tasks
     )
