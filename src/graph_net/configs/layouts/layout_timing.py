@@ -11,7 +11,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -131,14 +131,19 @@ class CudaRounds:
         import torch
 
         graph = torch.cuda.CUDAGraph()
+        gc.collect()  # a recording that is freed while another one is made would spoil it
         torch.cuda.synchronize()
         with torch.cuda.stream(self.stream):
             # One pool for all: they run one after the other, and nobody reads what they return.
-            graph.capture_begin(pool=self.pool)
+            graph.capture_begin(pool=self.pool, capture_error_mode="thread_local")
             try:
                 call()
-            finally:
                 graph.capture_end()
+            except BaseException:
+                self.pool = torch.cuda.graph_pool_handle()  # torch still records to the old one
+                with suppress(RuntimeError):
+                    graph.capture_end()
+                raise
 
         def replay(keep: Call = call) -> None:  # the inputs that are read in each replay
             graph.replay()

@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -75,9 +76,7 @@ class CpuBench:
             if complete and not turn.pending(drawn):
                 continue
             if turn.task.workload.space == "metaschedule" and not loaded:
-                from graph_net.compilers.tvm_ready import load_intrinsics
-
-                load_intrinsics()  # once, here: every process of a turn is forked with it
+                preload_metaschedule()  # once, here: every process of a turn is forked with it
                 loaded = True
             yield from self.measure(TurnProcess(turn, samples, self.jobs))
 
@@ -117,6 +116,14 @@ class CpuBench:
     def _samples(self, task: CollectedTask, seed: int) -> DrawnSchedules:
         name = f"{task.workload.hash}-{seed}.txt"
         return DrawnSchedules(self.work / "samples" / name, seed)
+
+
+def preload_metaschedule() -> None:
+    """Import TVM, torch and TVM's intrinsics, which take seconds."""
+    from graph_net.compilers.tvm_ready import load_intrinsics
+
+    import_module("graph_net.programs.spaces.metaschedule")
+    load_intrinsics()
 
 
 def _problem(workload: Any, death: Death) -> LostTurn:
