@@ -134,7 +134,7 @@ class CudaRounds:
         gc.collect()  # a recording that is freed while another one is made would spoil it
         torch.cuda.synchronize()
         with torch.cuda.stream(self.stream):
-            # One pool for all: they run one after the other, and nobody reads what they return.
+            # One pool for a turn: they run one after the other, and nobody reads what they return.
             graph.capture_begin(pool=self.pool, capture_error_mode="thread_local")
             try:
                 call()
@@ -159,12 +159,15 @@ class CudaRounds:
 
     def rounds(self, arms: Sequence[Call], repeats: int, order: random.Random) -> RoundTimes:
         """Return the seconds of each replay in each round, queued again if the GPU waited."""
+        import torch
+
         for arm in arms:
             arm()
         tries, overtaken = 0, 1
         while tries < MOST_TRIES and overtaken:
             tries += 1
             seconds, overtaken = self._queued(arms, repeats, order)
+        self.pool = torch.cuda.graph_pool_handle()  # the old one goes with the last recording
         remarks: dict[str, Json] = {"tries": tries} if tries > 1 else {}
         return RoundTimes(seconds, remarks | ({"overtaken": overtaken} if overtaken else {}))
 
