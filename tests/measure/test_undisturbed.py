@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -68,9 +73,40 @@ def test_a_slow_program_is_not_timed_again_past_its_limit() -> None:
         ({"involuntary_switches": 20.0, "steal_seconds": 0.01}, False),
         ({"involuntary_switches": 40.0}, True),
         ({"steal_seconds": 0.05}, True),
+        ({"waited_seconds": 0.02, "involuntary_switches": 400.0}, False),
+        ({"waited_seconds": 0.04, "involuntary_switches": 4.0}, True),
     ],
 )
-def test_switches_and_stolen_time_are_disturbances(
+def test_waiting_for_a_core_and_stolen_time_are_disturbances(
     counters: dict[str, Json], disturbed: bool
 ) -> None:
     assert (disturbance(counters, SECOND) > 1) == disturbed
+
+
+def test_switches_that_take_no_time_disturb_nothing_where_the_kernel_tells_the_time() -> None:
+    assert disturbance({"waited_seconds": 0.0, "involuntary_switches": 1e6}, SECOND) == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the kernel does not tell")
+def test_a_process_that_waits_for_its_core_is_seen() -> None:
+    """Three of them on one core wait for each other, whatever else the machine does."""
+    taken = os.sched_getaffinity(0)
+    core = min(taken)
+    spin = f"import os\nos.sched_setaffinity(0, {{{core}}})\nprint(flush=True)\nwhile True: pass"
+    others = [
+        subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    try:
+        for other in others:
+            assert other.stdout
+            assert other.stdout.readline()
+        os.sched_setaffinity(0, {core})
+        counters, began = Disturbances(), time.process_time()
+        while time.process_time() - began < 0.05:
+            pass
+        assert disturbance(counters.read(), 0.05) > 1
+    finally:
+        os.sched_setaffinity(0, taken)
+        for other in others:
+            other.kill()
+            other.communicate()

@@ -99,8 +99,11 @@ class Disturbances:
         self._before = _counters()
 
     def read(self) -> dict[str, Json]:
-        """Return steal seconds of the machine, involuntary context switches, page faults, load."""
-        counters: dict[str, Json] = {k: now - self._before[k] for k, now in _counters().items()}
+        """Return what its threads waited for a core, steal seconds of the machine, involuntary
+        context switches, page faults, load.
+        """
+        now = _counters()
+        counters: dict[str, Json] = {k: now[k] - self._before[k] for k in now if k in self._before}
         return counters | {"load": round(os.getloadavg()[0], 2)}
 
 
@@ -115,7 +118,18 @@ def _counters() -> dict[str, float]:
     with suppress(OSError, IndexError, ValueError):
         fields = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()
         counters["steal_seconds"] = int(fields[8]) / os.sysconf("SC_CLK_TCK")
+    with suppress(OSError, IndexError, ValueError):
+        counters["waited_seconds"] = _waited_seconds()
     return counters
+
+
+def _waited_seconds() -> float:
+    """Return how long the threads of this process were ready to run while others had the cores."""
+    waited = 0
+    for thread in os.listdir("/proc/self/task"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            waited += int(Path(f"/proc/self/task/{thread}/schedstat").read_text("ascii").split()[1])
+    return waited / 1e9
 
 
 class Peak:

@@ -13,8 +13,14 @@ from graph_net.measure.device import Disturbances
 from graph_net.results import Json
 
 MOST_TRIES = 3
+WAITED = 0.03
+"""Share of the time that its threads may have waited for a core. One that shares its core waits for
+half of the time; the kernel's own work takes some microseconds of a core at a time."""
+LEAST_WAITED = 1e-3
+"""Seconds that any trial may have waited."""
 SWITCHES = 2
-"""Involuntary switches that any trial may have: a timer, the kernel's own work."""
+"""Involuntary switches that any trial may have, where the kernel does not tell how long it waited:
+a timer, the kernel's own work."""
 SWITCHES_PER_SECOND = 25
 """A process that shares its core is switched out some 250 times per second."""
 STEAL = 0.02
@@ -62,9 +68,14 @@ def time_undisturbed(
 
 def disturbance(counters: Mapping[str, Json], seconds: float) -> float:
     """Return by how much counters exceed what an undisturbed trial has; up to 1 is undisturbed."""
-    switches, steal = (_number(counters, key) for key in ("involuntary_switches", "steal_seconds"))
+    steal = _number(counters, "steal_seconds")
+    if "waited_seconds" in counters:
+        shared = _number(counters, "waited_seconds") / max(WAITED * seconds, LEAST_WAITED)
+    else:
+        switches = _number(counters, "involuntary_switches")
+        shared = switches / (SWITCHES + SWITCHES_PER_SECOND * seconds)
     return max(
-        switches / (SWITCHES + SWITCHES_PER_SECOND * seconds),
+        shared,
         # The kernel counts whole hundredths of a second: one of them says nothing.
         (steal - 0.01) / max(STEAL * seconds, 1e-9) if steal > 0.01 else 0.0,
     )

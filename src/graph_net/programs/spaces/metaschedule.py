@@ -28,7 +28,7 @@ FLUSH = "cache_flush_cpu_non_first_arg"
 """As TenSet and TVM's own runners have it: every argument but the first leaves the caches."""
 _BIG_CORES = 1
 """TVM's word for its usual choice of cores."""
-SLOW, SLOW_REPEATS = 0.03, 3
+SLOW, SLOW_REPEATS = 0.01, 3
 """Seconds of a run from which on fewer of them do."""
 COUNTED = 4
 """Draws of each sketch that are counted; their extents, and so the counts, are nearly alike."""
