@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 
 from graph_net.cli.common import err, out
-from graph_net.cli.programs_dataset import count_programs, describe_programs, publish_programs
+from graph_net.cli.programs_dataset import (
+    count_programs,
+    describe_programs,
+    publish_programs,
+    restore_programs,
+)
 from graph_net.cli.programs_features import make_features
 from graph_net.cli.programs_show import show_programs
 from graph_net.cli.verbs import Chapter, Verb
@@ -21,6 +26,7 @@ programs_app = typer.Typer(
 )
 programs_app.command("features", cls=Verb)(make_features)
 programs_app.command("publish", cls=Verb)(publish_programs)
+programs_app.command("restore", cls=Verb)(restore_programs)
 programs_app.command("stats", cls=Verb)(count_programs)
 programs_app.command("card", cls=Verb)(describe_programs)
 programs_app.command("show", cls=Verb)(show_programs)

@@ -1,4 +1,4 @@
-"""``graph-net programs publish``, ``stats`` and ``card``: a data set, written and described."""
+"""``graph-net programs publish``, ``restore``, ``stats`` and ``card``: a data set, its journal."""
 
 from __future__ import annotations
 
@@ -47,6 +47,24 @@ def publish_programs(
     count = publish(source, output)
     size = sum(file.stat().st_size for file in output.rglob("*.parquet"))
     err.print(f"{output}: {count:,} rows, {size / 1e6:.1f} MB")
+
+
+def restore_programs(
+    published: Annotated[
+        Path, typer.Argument(metavar="PLATFORM", help="A platform's directory in a data set.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The journal to write: WORK/programs.jsonl.")
+    ],
+) -> None:
+    """Write the journal that a published data set was made from.
+
+    A collection that is given it (programs.jsonl in the --work of `programs collect`, layouts.jsonl
+    in that of `configs collect`) goes on where it was, on the same kind of machine.
+    """
+    from graph_net.programs.dataset.restore import restore_journal
+
+    err.print(f"{output}: {restore_journal(published, output):,} programs")
 
 
 def describe_programs(

@@ -62,7 +62,9 @@ def test_lines_that_no_collection_wrote_are_passed_over(tmp_path: Path) -> None:
     path.write_text('7\n{"begun": 7}\n[[]]\n{"case": "x"}\n' + "[" * 5000 + "\n")
     journal = CollectionJournal(path)
     assert journal.pending([PRODUCT.key]) == [PRODUCT.key]
-    assert not (journal.begun or journal.failed or journal.measured)
+    assert not journal.begun
+    assert not journal.failed
+    assert not journal.measured
 
 
 def test_a_collection_cut_short_has_some_of_each_kind() -> None:
