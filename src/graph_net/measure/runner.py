@@ -48,8 +48,15 @@ def _ignore(event: str, key: str, stage: str) -> None:
     """Watch nothing."""
 
 
+class NothingYet:
+    """In place of a task: none is ready, but more may come once a record has been read."""
+
+
+NOTHING_YET = NothingYet()
+
+
 def measure(
-    tasks: Iterable[Measurement],
+    tasks: Iterable[Measurement | NothingYet],
     *,
     jobs: int,
     compilers: Iterable[str],
@@ -70,7 +77,7 @@ def measure(
         yield from ask(tasks)
 
 
-Ask = Callable[[Iterable[Measurement]], Iterator[Record]]
+Ask = Callable[[Iterable[Measurement | NothingYet]], Iterator[Record]]
 
 
 @contextmanager
@@ -111,7 +118,7 @@ class _Run:
     def __init__(
         self, jobs: int, compilers: list[str], device: str, watch: Watch, root: Path
     ) -> None:
-        self.tasks: Iterator[Measurement] = iter(())
+        self.tasks: Iterator[Measurement | NothingYet] = iter(())
         self.until = math.inf
         self.jobs, self.watch, self.root = jobs, watch, root
         self.command = [
@@ -134,7 +141,7 @@ class _Run:
         self.has_spoken = False
         """Whether the lanes that run now have sent a message."""
 
-    def records(self, tasks: Iterable[Measurement]) -> Iterator[Record]:
+    def records(self, tasks: Iterable[Measurement | NothingYet]) -> Iterator[Record]:
         self.tasks, self.more = iter(tasks), True
         while self._feed() or self.out:
             data = self._read()
@@ -167,6 +174,8 @@ class _Run:
     def _next(self) -> Measurement | None:
         while self.more:
             task = next(self.tasks, None)
+            if isinstance(task, NothingYet):
+                return None
             if task is None:
                 self.more = False
             elif task.key not in self.out:
