@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, Generic
 
 from graph_net.cluster.connection import Cluster, ClusterError
@@ -70,24 +71,29 @@ class _Shared(Generic[Item]):
     """None if each batch prepares its own."""
 
 
+def _nothing() -> None:
+    """Prepare nothing more."""
+
+
 def _no_work() -> Any:
     raise AssertionError("a batch of ``each`` has the work of its pool")
 
 
-@cache
-def _call_once(ready: Callable[[], object]) -> None:
-    """Call a function once in this process; Ray's workers live for many tasks."""
-    ready()
+@lru_cache(maxsize=1)
+def _receive(reference: Any) -> _Shared[Any]:
+    """Return what tasks share, fetched and made ready once: Ray's workers live for many tasks."""
+    shared: _Shared[Any] = import_module("ray").get(reference)
+    shared.pool.ready()
+    return replace(shared, pool=replace(shared.pool, ready=_nothing))
 
 
-def run_batch(shared: _Shared[Any], batch: Batch[Any]) -> list[Outcome]:
+def run_batch(box: list[Any], batch: Batch[Any]) -> list[Outcome]:
     """Work on a batch, in processes forked from this one: the body of a task."""
-    _call_once(shared.pool.ready)
+    shared = _receive(box[0])
     if shared.work is not None:
         work = shared.work
         batch = replace(batch, prepare=lambda: work)
-    pool = replace(shared.pool, ready=lambda: None)
-    return [(done.answers, done.death, done.seconds) for done in pool.batches([batch])]
+    return [(done.answers, done.death, done.seconds) for done in shared.pool.batches([batch])]
 
 
 class _Anywhere:
@@ -115,7 +121,7 @@ class _Anywhere:
         return True
 
     def send(self, item: Batch[Any]) -> Any:
-        return self.task.remote(self.shared, item)
+        return self.task.remote([self.shared], item)
 
     def lost(self) -> None:
         self.looked = -math.inf

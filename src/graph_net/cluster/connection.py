@@ -12,14 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graph_net.cluster.address import LOCAL, is_address
-from graph_net.isolate import Limits, Sandbox, WorkPool
+from graph_net.isolate import Limits, MakePool, Pool, Sandbox, WorkPool
 from graph_net.printable import first_line
-
-if TYPE_CHECKING:
-    from graph_net.cluster.cluster_pool import ClusterPool
 
 MISSING = "working on a cluster needs Ray: pip install 'graph-net[ray]'"
 STORE_BYTES = 512 << 20
@@ -71,24 +68,11 @@ class Cluster:
         jobs: int = 0,
         sandbox: Sandbox | None = None,
         ready: Callable[[], object] = lambda: None,
-    ) -> ClusterPool:
+    ) -> WorkPool:
         """Return a pool whose workers are on any node; 0 jobs: as many as there are cores."""
         from graph_net.cluster.cluster_pool import ClusterPool
 
         return ClusterPool(self, limits, jobs, sandbox or Sandbox(), ready)
-
-    def pools(self, jobs: int) -> Callable[..., WorkPool]:
-        """Return a maker of pools that all have this number of jobs, whatever it is told."""
-
-        def make(
-            limits: Limits,
-            _: int = 1,
-            sandbox: Sandbox | None = None,
-            ready: Callable[[], object] = lambda: None,
-        ) -> WorkPool:
-            return self.pool(limits, jobs, sandbox, ready)
-
-        return make
 
     def close(self) -> None:
         """End the connection, unless the caller's program had made it."""
@@ -109,15 +93,25 @@ def connected(cluster: Cluster | str | None) -> Iterator[Cluster | None]:
         opened.close()
 
 
+@contextmanager
+def pools(cluster: Cluster | str | None, jobs: int) -> Iterator[tuple[MakePool, int]]:
+    """Give what makes pools, and their jobs: of this machine, or of a cluster for the block."""
+    with connected(cluster) as nodes:
+        if nodes is None:
+            yield Pool, jobs or os.cpu_count() or 1
+        else:
+            yield nodes.pool, jobs
+
+
 def load_ray(address: str = LOCAL) -> Any:
     """Return the module ``ray``; raise ClusterError with the install command if it is missing."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a benchmark reports to nobody
-    if address == LOCAL and "ray" not in sys.modules:
+    decided = "ray" in sys.modules or any(name.startswith("RAY_AUTH_") for name in os.environ)
+    if address == LOCAL and not decided:
         # Ray listens on every interface. A token that lives as long as this process keeps others
         # out, on this machine too; Ray would write one to the home directory otherwise.
-        if not any(name.startswith("RAY_AUTH_") for name in os.environ):
-            os.environ["RAY_AUTH_MODE"] = "token"
-            os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+        os.environ["RAY_AUTH_MODE"] = "token"
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     try:
         return import_module("ray")
     except ImportError as error:

@@ -55,6 +55,8 @@ class LaneKind(Protocol[WorkItem]):
     device: str
     jobs: int
     """Items that a lane builds at a time; 0 for one per core that it takes."""
+    threaded: bool
+    """Whether a call waits for its answer in a thread of its own."""
 
     def arguments(self) -> tuple[Any, ...]:
         """Return what an actor is made with; its room follows."""
@@ -193,7 +195,7 @@ class LaneCrew(Generic[WorkItem]):
             scheduling_strategy=affinity(node.id, soft=False),
             max_restarts=-1,
             max_task_retries=0,  # an item may be sent to another lane instead
-            max_concurrency=room + SPARE,  # a call waits for its record in a thread of its own
+            max_concurrency=room + SPARE if self.kind.threaded else 1,
             **options,
         )
         return DeviceLane(node, actor.remote(*self.kind.arguments(), room), self.kind)

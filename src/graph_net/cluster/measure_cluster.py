@@ -60,6 +60,7 @@ class MeasuringRun:
     name_task: Callable[[Measurement], None]
     tell: Callable[[str], None]
     actor: type = MeasuringLane
+    threaded: bool = True
     bound: OrderedDict[str, str] = field(default_factory=OrderedDict)
     """The device of a graph, by their hashes: compilers are compared on one."""
     references: OrderedDict[str, Any] = field(default_factory=OrderedDict)

@@ -52,7 +52,7 @@ class MakePool(Protocol):
         self,
         limits: Limits,
         jobs: int = 1,
-        sandbox: Sandbox = ...,
+        sandbox: Sandbox = Sandbox(),  # noqa: B008 - frozen
         ready: Callable[[], object] = ...,
     ) -> WorkPool:
         """Return a pool of so many workers."""

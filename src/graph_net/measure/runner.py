@@ -229,7 +229,10 @@ class _Run:
         if self.server is None:
             self.inbox, self.has_spoken, self.stops = Inbox(), False, 0
             self.server = subprocess.Popen(  # noqa: S603 - our own module
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=server_environment(),
             )
             assert self.server.stdin is not None
             os.set_blocking(self.server.stdin.fileno(), False)
@@ -294,7 +297,7 @@ def _blame_task(stage: Stage) -> Failure:
     return Failure(stage, Symptom.CRASH, why, signature_of(why), signal.SIGKILL)
 
 
-def _environment() -> dict[str, str]:
+def server_environment() -> dict[str, str]:
     """Return this process's environment, with the package found where this process found it.
 
     That also holds for interpreters that a compiler starts: Inductor tries vector instructions
