@@ -25,7 +25,7 @@ MOST_LOSSES = 5
 """Places that an item may be lost with before it is blamed."""
 
 
-class Place(Protocol[Sent]):
+class WorkPlace(Protocol[Sent]):
     """Where items are worked on."""
 
     @property
@@ -53,7 +53,7 @@ class Place(Protocol[Sent]):
 class Crew(Protocol[Sent]):
     """The places of a run, which come and go."""
 
-    def places(self) -> Sequence[Place[Sent]]:
+    def places(self) -> Sequence[WorkPlace[Sent]]:
         """Return the places there are now."""
         ...
 
@@ -99,7 +99,7 @@ class _Dispatch(Generic[WorkItem]):
         self.more = True
         self.held: deque[WorkItem] = deque()
         """Lost items, and those that no place with room takes at the moment."""
-        self.out: dict[Any, tuple[WorkItem, Place[WorkItem]]] = {}
+        self.out: dict[Any, tuple[WorkItem, WorkPlace[WorkItem]]] = {}
         self.busy: Counter[int] = Counter()
         """Items out, by the identity of their place."""
         self.losses: dict[int, int] = {}
@@ -128,7 +128,7 @@ class _Dispatch(Generic[WorkItem]):
         self._check_stuck()
         return bool(self.out or self.held)
 
-    def _next(self, place: Place[WorkItem], lookahead: int) -> WorkItem | None:
+    def _next(self, place: WorkPlace[WorkItem], lookahead: int) -> WorkItem | None:
         for number, item in enumerate(self.held):
             if place.takes(item):
                 del self.held[number]
@@ -148,7 +148,7 @@ class _Dispatch(Generic[WorkItem]):
         self.more = False
         return False
 
-    def _send(self, item: WorkItem, place: Place[WorkItem]) -> None:
+    def _send(self, item: WorkItem, place: WorkPlace[WorkItem]) -> None:
         self.out[place.send(item)] = (item, place)
         self.busy[id(place)] += 1
 

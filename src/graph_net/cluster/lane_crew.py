@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol
 
 from graph_net import __version__
 from graph_net.cluster.connection import Cluster, ClusterNode
-from graph_net.cluster.dispatch import POLL, WorkItem
+from graph_net.cluster.dispatch import POLL, Sent, WorkItem
 from graph_net.printable import first_line
 from graph_net.results import Config, Device
 
@@ -48,25 +48,38 @@ class LaneReport:
     version: str = __version__
 
 
-class LaneKind(Protocol[WorkItem]):
+class LaneKind(Protocol[Sent]):
     """What lanes are for: the class of their actor, and how items are given to them."""
 
-    actor: type
-    device: str
-    jobs: int
-    """Items that a lane builds at a time; 0 for one per core that it takes."""
-    threaded: bool
-    """Whether a call waits for its answer in a thread of its own."""
+    @property
+    def actor(self) -> type:
+        """The class of the actors: with ``report`` and ``close``, and what ``send`` calls."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """The kind of device: cpu or cuda."""
+        ...
+
+    @property
+    def jobs(self) -> int:
+        """Items that a lane builds at a time; 0 for one per core that it takes."""
+        ...
+
+    @property
+    def threaded(self) -> bool:
+        """Whether a call waits for its answer in a thread of its own."""
+        ...
 
     def arguments(self) -> tuple[Any, ...]:
         """Return what an actor is made with; its room follows."""
         ...
 
-    def takes(self, report: LaneReport, item: WorkItem) -> bool:
+    def takes(self, report: LaneReport, item: Sent, /) -> bool:
         """Return whether a lane may have an item."""
         ...
 
-    def send(self, actor: Any, report: LaneReport, item: WorkItem) -> Any:
+    def send(self, actor: Any, report: LaneReport, item: Sent, /) -> Any:
         """Begin an item; return Ray's reference of the answer."""
         ...
 
