@@ -11,6 +11,7 @@ from typing import Any
 
 from graph_net.isolate.descendants import descendants
 from graph_net.isolate.privileges import adopting_orphans
+from graph_net.programs.spaces.registry import GROUP
 
 SETTINGS = {
     "RAY_AUTH_MODE": "disabled",
@@ -65,7 +66,8 @@ class RayNodes:
 @contextmanager
 def ray_nodes(cache: Path) -> Iterator[RayNodes]:
     """Give a head node; end every process of it and of what was added."""
-    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    install_sleeping_space(cache)
+    paths = [str(cache), str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     changes = {
         **SETTINGS,
         "PYTHONPATH": os.pathsep.join(paths),
@@ -87,6 +89,15 @@ def ray_nodes(cache: Path) -> Iterator[RayNodes]:
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
             _end(others)
+
+
+def install_sleeping_space(folder: Path) -> None:
+    """Make a directory from which Python sees an installed space of programs that only sleep."""
+    info = folder / "sleeping-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sleeping\nVersion: 1\n")
+    entry = f"[{GROUP}]\nsleeping = graph_net.testing.space:SleepingSpace\n"
+    (info / "entry_points.txt").write_text(entry)
 
 
 def _end(others: set[int]) -> None:

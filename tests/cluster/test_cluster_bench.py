@@ -7,22 +7,25 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cluster.quick_bench import QUICK
 from cluster.ray_nodes import RayNodes
 from graph_net.api.bench import bench
 from graph_net.cluster.connection import Cluster
 from graph_net.corpus.pack import PackWriter
 from graph_net.graph import Graph, Input, Node, Normal, Ref, TensorSpec
-from graph_net.results import Record
+from graph_net.results import Record, canonical
 from graph_net.store.record_journal import read_journal
 from graph_net.store.records import RecordStore
 
 GRAPHS = 200
-QUICK = ("--seconds", "0.001", "--threads", "1", "--jobs", "1")
+OPTIONS = ("--seconds", "0.001", "--threads", "1", "--jobs", "1")
+OF_THE_MOMENT = frozenset(
+    "node load involuntary_switches major_faults steal_seconds noisy_at_first".split()
+)
 
 
 def tiny_graph(size: int) -> Graph:
@@ -30,6 +33,11 @@ def tiny_graph(size: int) -> Graph:
     spec = TensorSpec((size,), "float32")
     nodes = (Node("y", "torch.sigmoid", (Ref("x"),)),)
     return Graph((Input("x", spec, Normal(0.0, 1.0)),), nodes, (Ref("y"),))
+
+
+@pytest.fixture(autouse=True)
+def _few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graph_net.measure.Protocol", QUICK)
 
 
 @pytest.fixture(scope="session")
@@ -42,24 +50,16 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def comparable(record: Record) -> Record:
-    """A record without its times and its node, and without the noise that those decide."""
-    outputs = tuple(replace(output, t_self=None) for output in record.outputs)
-    return Record(
-        record.subject, record.config, record.device, record.protocol, None, record.timing,
-        outputs, settings=record.settings,
-    )  # fmt: skip
-
-
 def facts(record: Record) -> tuple[object, ...]:
-    same = comparable(record)
-    names = sorted(set(record.environment) - {"node"})
-    return (same.key, same.subject, same.config, same.device, same.settings, same.outputs, names)
+    """All of a record but its times, its node, and what the machine was busy with."""
+    environment = {name: v for name, v in record.environment.items() if name not in OF_THE_MOMENT}
+    same = (record.subject, record.config, record.device, record.settings, record.outputs)
+    return (record.key, *same, record.failure, canonical(environment))
 
 
 def start_driver(pack: Path, records: Path, address: str) -> subprocess.Popen[bytes]:
     words = ["bench", str(pack), "--compilers", "eager", "-o", str(records), "--ray", address]
-    command = [sys.executable, "-m", "graph_net.cli.main", *words, *QUICK]
+    command = [sys.executable, "-m", "cluster.quick_bench", *words, *OPTIONS]
     return subprocess.Popen(command, env=dict(os.environ), stderr=subprocess.DEVNULL)
 
 
@@ -78,15 +78,18 @@ def test_a_driver_killed_midway_resumes_to_the_records_of_a_run_without_ray(
         time.sleep(0.1)
     driver.kill()
     driver.wait()
-    before = {record.key for record in RecordStore(there).records()}
-    quick = {"seconds": 0.001, "threads": 1, "jobs": 1, "progress": False}
-    bench(pack, "eager", store=there, cluster=cluster, **quick)  # type: ignore[arg-type]
-    bench(pack, "eager", store=here, **quick)  # type: ignore[arg-type]
+    assert journal_lines(there) < GRAPHS
+    for store, where in ((there, cluster), (here, None)):
+        bench(
+            pack, "eager", store=store, cluster=where,
+            seconds=0.001, threads=1, jobs=1, progress=False,
+        )  # fmt: skip
     on_nodes, alone = (list(RecordStore(path).records()) for path in (there, here))
-    assert len(before) < GRAPHS
     rows = Counter(RecordStore(there).table(["key"])["key"].to_pylist())
     assert rows.total() == len(rows) == GRAPHS  # nothing doubled, superseded rows included
-    assert sorted(map(facts, on_nodes), key=str) == sorted(map(facts, alone), key=str)
+    assert {record.key: facts(record) for record in on_nodes} == {
+        record.key: facts(record) for record in alone
+    }
     assert len({record.environment["node"] for record in on_nodes}) >= 3
     assert not [record for record in alone if "node" in record.environment]
 
