@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from capture.test_collect import MadeUpZoo
+from cluster.doubling_study import Doubling
 from cluster.ray_nodes import RayNodes
 from graph_net.api.features import make_features
 from graph_net.api.subgraphs import decompose
@@ -19,31 +19,10 @@ from graph_net.cluster.connection import Cluster
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.isolate import Limits, Pool
 from graph_net.learn.studies.run import StudyJournal, run_study
-from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData, StudyPicture
+from graph_net.learn.studies.study import StudyData
 from graph_net.programs.features.feature_kinds import GRAPH
 from graph_net.programs.features.feature_store import FeatureStore
-from graph_net.results import Json
 from measure.asking import small_graph
-
-
-class Doubling(Study):
-    """A study whose trainings are a multiplication."""
-
-    name, title, about = "doubling", "Doubling", "Twice a seed."
-
-    def cells(self, data: StudyData, seeds: Sequence[int]) -> list[Settings]:
-        return [{"seed": seed} for seed in seeds]
-
-    def compute(self, data: StudyData, settings: Settings) -> Mapping[str, Json]:
-        if settings["seed"] == 3:
-            raise ValueError("three is not learned")
-        return {"result": 2 * int(str(settings["seed"]))}
-
-    def table(self, cells: Sequence[StudyCell]) -> str:
-        return ""
-
-    def picture(self, cells: Sequence[StudyCell]) -> StudyPicture:
-        raise NotImplementedError
 
 
 @pytest.fixture(scope="module")
