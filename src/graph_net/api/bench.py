@@ -131,15 +131,15 @@ def _measure_there(
 
     run = MeasuringRun(
         cluster,
-        LanePlan(options.device, tuple(configs), options.threads, None, forms),
+        LanePlan(options.device, tuple(configs), options.threads, forms=forms),
         Protocol(seconds=options.seconds),
         options.limits,
-        done,
-        options.jobs,
-        board.until,
-        board.watch,
-        board.name_task,
-        tell,
+        done=done,
+        jobs=options.jobs,
+        until=board.until,
+        watch=board.watch,
+        name_task=board.name_task,
+        tell=tell,
     )
     return run.records(source, board.skip)
 
