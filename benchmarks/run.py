@@ -25,6 +25,7 @@ BENCHMARKS = {
     "storage": [],
     "capture": [],
     "overhead": [],
+    "cluster": ["--tasks", "5000"],
     "confinement": [],
     "honesty": [],
     "coverage": [],

@@ -157,7 +157,8 @@ def test_pieces_that_die_leave_a_note(
     pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decomposition = Decomposition(pack, ["task"], SubgraphSpool(tmp_path / "work"))
-    monkeypatch.setattr(decomposition, "_work", lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
+    crash = lambda *_, **__: os.kill(os.getpid(), signal.SIGSEGV)  # noqa: E731
+    monkeypatch.setattr("graph_net.corpus.decompose._cut", crash)
     list(decomposition.run(decomposition.missing(), 2))
     assert {notes.failed for notes in decomposition.notes()} == {"died of SIGSEGV"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -60,3 +61,17 @@ def test_a_run_that_is_over_says_nothing_of_its_budget() -> None:
     board.watch("record", "key", "")
     assert "budget" not in title(board)
     assert "()" not in title(board)
+
+
+def test_a_mixed_cluster_has_a_row_per_device_with_what_differs() -> None:
+    board = Board(2, None, quiet=True)
+    board.add(record("net"))
+    assert [column.header for column in board.table().columns][:2] == ["compiler", "faster"]
+    older = replace(record("net").device, software={"torch": "2.11.0"})
+    board.add(record("net", device=older))
+    table = board.table()
+    assert table.row_count == 2
+    assert [column.header for column in table.columns][:2] == ["compiler", "device"]
+    devices = [str(cell) for cell in table.columns[1].cells]
+    assert len(set(devices)) == 2
+    assert any("torch 2.11.0" in device for device in devices)

@@ -287,3 +287,11 @@ def test_a_shared_directory_is_used_where_the_sandbox_names_one(tmp_path: Path) 
     pool = Pool(LIMITS, 1, Sandbox(tmp_path))
     list(pool.each(["a"], lambda item: (tmp_path / item).write_text(item)))
     assert (tmp_path / "a").read_text() == "a"
+
+
+def test_what_all_workers_need_is_loaded_once_before_the_first() -> None:
+    loaded: list[int] = []
+    pool = Pool(LIMITS, 2, ready=lambda: loaded.append(os.getpid()))
+    answers = [done.answer for done in pool.each(range(4), lambda item: [item, loaded])]
+    assert loaded == [os.getpid()]
+    assert sorted(answers) == [[item, loaded] for item in range(4)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,9 @@ from graph_net.api.records import Records
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
-    from graph_net.results import Config
+    from graph_net.cluster.connection import Cluster
+    from graph_net.display.board import Board
+    from graph_net.results import Config, Record, Subject
 
 
 def bench(
@@ -35,6 +37,7 @@ def bench(
     resume: bool = True,
     retry: bool = False,
     forms: bool = True,
+    cluster: Cluster | str | None = None,
     progress: Display | bool = True,
 ) -> Records:
     """Measure compilers on graphs and return the records.
@@ -42,44 +45,36 @@ def bench(
     Each graph and compiler is built and measured in a confined process of its own; builds run in
     parallel, measurements alone. With ``store`` records are stored in that directory, those that
     it has are not measured again, and all are returned; without, they live as long as the returned
-    object. ``budget`` is seconds or ``"10m"``. ``progress=False`` prints nothing.
+    object. ``budget`` is seconds or ``"10m"``. ``cluster`` is the address of a Ray cluster, or
+    ``"local"``: its nodes measure then, each as the device that it is. ``progress=False`` prints
+    nothing.
     """
-    from graph_net.measure import Protocol, measure
+    from graph_net.cluster.connection import connected
     from graph_net.measure.device import require_device
-    from graph_net.measure.plan import make_tasks
     from graph_net.store.records import RecordStore
 
     options = MeasureOptions(
         device, where, mini, limit, budget, jobs, threads, seconds, gigabytes, timeout
     )
-    require_device(device)
     display = display_of(progress)
     until = options.deadline
     configs = configs_of(compilers)
     names, source = options.select(graphs)
-    configs = usable_configs(configs, display)
-    described = options.describe_device()
+    if cluster is None:
+        require_device(device)
+        configs = usable_configs(configs, display)
     _warn_of_confinement(display)
     temporary = TemporaryDirectory(prefix="graph-net-") if store is None else None
     path = Path(temporary.name if temporary is not None else store or "")
     records = RecordStore(path)
-    with records.locked():
+    with connected(cluster) as nodes, records.locked():
         done = records.final_keys(retry) if resume else set()
         board = display.board(len(names) * len(configs), until)
-        protocol = Protocol(seconds=seconds)
-        todo = make_tasks(source, configs, described, protocol, options.limits, done, board.skip)
-        if forms:
-            stored_forms = str((path / ".forms").absolute())
-            todo = (replace(task, forms=stored_forms) for task in todo)
-        run = measure(
-            board.until_budget(todo),
-            jobs=options.processes,
-            compilers=[config.name for config in configs],
-            device=described.kind,
-            work=path / ".work",
-            watch=board.watch,
-            until=until,
-        )
+        if nodes is None:
+            kept = path if forms else None
+            run = _measure_here(source, configs, options, done, path / ".work", kept, board)
+        else:
+            run = _measure_there(nodes, source, configs, options, done, forms, board, display.tell)
         with records.journal() as journal, board.live_view():
             for record in run:
                 journal.add(record)
@@ -87,6 +82,66 @@ def bench(
         records.compact()
     board.report()
     return Records(path, temporary)
+
+
+def _measure_here(
+    source: Iterable[tuple[Subject, bytes]],
+    configs: list[Config],
+    options: MeasureOptions,
+    done: set[str],
+    work: Path,
+    forms: Path | None,
+    board: Board,
+) -> Iterator[Record]:
+    """Measure on this machine; ``forms`` is where converted graphs are stored."""
+    from graph_net.measure import Protocol, measure
+    from graph_net.measure.plan import make_tasks
+
+    described = options.describe_device()
+    protocol = Protocol(seconds=options.seconds)
+    todo = make_tasks(source, configs, described, protocol, options.limits, done, board.skip)
+    if forms is not None:
+        stored_forms = str((forms / ".forms").absolute())
+        todo = (replace(task, forms=stored_forms) for task in todo)
+    return measure(
+        board.until_budget(todo),
+        jobs=options.processes,
+        compilers=[config.name for config in configs],
+        device=described.kind,
+        work=work,
+        watch=board.watch,
+        until=board.until,
+    )
+
+
+def _measure_there(
+    cluster: Cluster,
+    source: Iterable[tuple[Subject, bytes]],
+    configs: list[Config],
+    options: MeasureOptions,
+    done: set[str],
+    forms: bool,
+    board: Board,
+    tell: Callable[[str], None],
+) -> Iterator[Record]:
+    """Measure on the nodes of a cluster."""
+    from graph_net.cluster.lane import LanePlan
+    from graph_net.cluster.measure_cluster import MeasuringRun
+    from graph_net.measure import Protocol
+
+    run = MeasuringRun(
+        cluster,
+        LanePlan(options.device, tuple(configs), options.threads, forms=forms),
+        Protocol(seconds=options.seconds),
+        options.limits,
+        done=done,
+        jobs=options.jobs,
+        until=board.until,
+        watch=board.watch,
+        name_task=board.name_task,
+        tell=tell,
+    )
+    return run.records(source, board.skip)
 
 
 def plan_bench(

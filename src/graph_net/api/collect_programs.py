@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +16,9 @@ from graph_net.api.options import parse_seconds
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
+    from graph_net.cluster.connection import Cluster
     from graph_net.corpus.pack import Pack
+    from graph_net.isolate import MakePool
     from graph_net.programs.collection.bench import Bench
     from graph_net.programs.collection.collect import Collection
     from graph_net.programs.collection.plan import Wanted
@@ -80,12 +82,15 @@ def collect_programs(
     seed: int = 0,
     turn: int = 0,
     budget: str | float | None = None,
+    cluster: Cluster | str | None = None,
     progress: Display | bool = True,
 ) -> CollectedPrograms:
     """Measure programs of the tasks of networks, and store all that ``work`` holds in ``output``.
 
-    Programs that are in ``work`` are not measured again.
+    Programs that are in ``work`` are not measured again. With a ``cluster`` its nodes
+    measure: those that are the same device.
     """
+    from graph_net.cluster.connection import connected
     from graph_net.programs.collection.collect import Collection
     from graph_net.programs.collection.collection_dir import JOURNAL, claim
     from graph_net.programs.collection.publish import store
@@ -95,7 +100,13 @@ def collect_programs(
     until = time.monotonic() + parse_seconds(budget) if budget else math.inf
     wanted = _wanted(device, per_task, seed, turn)
     open_bench = _open_cpu if device == "cpu" else _open_cuda
-    with hold_lock(work), open_bench(work, jobs, choice, display) as (bench, tasks, known):
+    with connected(cluster) as nodes, hold_lock(work), ExitStack() as opened:
+        if nodes is None:
+            here = open_bench(work, jobs, choice, display)
+            bench, tasks, known = opened.enter_context(here)
+        else:
+            bench, tasks, known = _open_cluster(nodes, device, work, jobs, choice, until, display)
+            until = math.inf  # the bench begins nothing after it, and waits for what is out
         machine = claim(work, bench.device)
         collection = Collection(work / JOURNAL, wanted, bench)
         tally = _measure(collection, _choose(tasks, collection, choice), until, display)
@@ -112,18 +123,51 @@ Opened = tuple["Bench", "list[CollectedTask]", "list[CollectedTask]"]
 
 @contextmanager
 def _open_cpu(work: Path, jobs: int, choice: TaskChoice, display: Display) -> Iterator[Opened]:
-    from graph_net.corpus.query import select
+    from graph_net.isolate import Pool
     from graph_net.programs.collection.cpu_bench import CpuBench
+
+    cores = os.cpu_count() or 1
+    tasks, known = _relax_tasks(work, cores, jobs or cores, choice, display, Pool)
+    yield CpuBench(work, jobs or cores), tasks, known
+
+
+def _relax_tasks(
+    work: Path, cores: int, jobs: int, choice: TaskChoice, display: Display, make_pool: MakePool
+) -> tuple[list[CollectedTask], list[CollectedTask]]:
+    """Return the tasks that TVM finds in networks for so many cores: these, and all known."""
+    from graph_net.corpus.query import select
     from graph_net.programs.collection.networks import networks
     from graph_net.programs.collection.tasks import Extraction, merge_tasks
 
-    cores = os.cpu_count() or 1
     pack = networks(choice.networks or "tenset")
     ids = {row["name"]: row["id"] for row in select(pack, choice.where or None)}
     extraction = Extraction(work / "tasks", cores, ids)
-    _extract(extraction, pack, jobs or cores, choice, display)
+    _extract(extraction, pack, jobs, choice, display, make_pool)
     tasks = merge_tasks(extraction.tasks(), choice.every)
-    yield CpuBench(work, jobs or cores), tasks, merge_tasks(extraction.all_tasks(), every=True)
+    return tasks, merge_tasks(extraction.all_tasks(), every=True)
+
+
+def _open_cluster(
+    nodes: Cluster,
+    device: str,
+    work: Path,
+    jobs: int,
+    choice: TaskChoice,
+    until: float,
+    display: Display,
+) -> Opened:
+    """Return the bench of a cluster; its tasks are for the cores that its nodes have."""
+    from graph_net.cluster.program_bench import ClusterBench, ProgramLanes, find_device
+    from graph_net.programs.collection.collection_dir import claimed_device
+
+    kernels = _kernel_tasks(choice) if device != "cpu" else []
+    lanes = ProgramLanes(device, jobs, kernels[0].workload if kernels else None)
+    wanted = find_device(nodes, lanes, claimed_device(work), display.tell)
+    tasks = known = kernels
+    if device == "cpu":
+        tasks, known = _relax_tasks(work, wanted.cores, jobs, choice, display, nodes.pool)
+    bench = ClusterBench(nodes, replace(lanes, wanted=wanted), work, until, display.tell)
+    return bench, tasks, known
 
 
 @contextmanager
@@ -162,14 +206,19 @@ def _wanted(device: str, per_task: int, seed: int, turn: int) -> Wanted:
 
 
 def _extract(
-    extraction: Extraction, pack: Pack, cores: int, choice: TaskChoice, display: Display
+    extraction: Extraction,
+    pack: Pack,
+    jobs: int,
+    choice: TaskChoice,
+    display: Display,
+    make_pool: MakePool,
 ) -> None:
     """Find the tasks of networks that are not known yet."""
     if choice.retry:
         extraction.retry()
     missing = extraction.missing()
     with display.progress("tasks", len(missing)) as advance:
-        extraction.run(pack.blobs(missing), cores, advance)
+        extraction.run(pack.blobs(missing), jobs, advance, make_pool)
     for name, why in extraction.failures().items():
         display.tell(f"{name}: {why} (--retry asks again)")
 

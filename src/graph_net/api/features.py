@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
-    from graph_net.isolate import Pool
+    from graph_net.cluster.connection import Cluster
+    from graph_net.isolate import WorkPool
     from graph_net.programs.features.feature_store import FeatureStore
 
 KINDS = ("primitives", "per_store", "graph")
@@ -38,15 +39,19 @@ def make_features(
     jobs: int = 1,
     seconds: int = 20,
     retry: bool = False,
+    cluster: Cluster | str | None = None,
     progress: Display | bool = True,
 ) -> Iterator[FeatureCounts]:
     """Compute features that ``output`` does not hold yet; yield each kind when it is done.
 
     ``primitives`` come from the schedules alone, ``per_store`` replays them with TVM, ``graph``
-    takes the graphs of the pack ``graphs``.
+    takes the graphs of the pack ``graphs``. With a ``cluster`` its nodes compute the last two; the
+    first is a pass over files that are here.
     """
-    from graph_net.isolate import Limits, Pool
+    from graph_net.cluster.connection import pools
+    from graph_net.isolate import Limits, Sandbox
     from graph_net.programs.features.feature_store import FeatureStore
+    from graph_net.programs.features.per_store import warm_up
     from graph_net.programs.formats import ReadError
     from graph_net.store.records import RecordStore
 
@@ -59,13 +64,16 @@ def make_features(
 
     def make() -> Iterator[FeatureCounts]:
         display, store = display_of(progress), FeatureStore(output)
-        pool = Pool(Limits.of(seconds, 16.0), jobs)
-        with RecordStore(output).locked():
+        several = 0 if jobs == 1 and cluster is not None else jobs
+        with pools(cluster, several) as (make_pool, most), RecordStore(output).locked():
+            limits = Limits.of(seconds, 16.0)
             if "primitives" in kinds:
                 yield from _make_primitives(records, store, retry, display)
             if "per_store" in kinds:
+                pool = make_pool(limits, most, Sandbox(), warm_up)
                 yield _make_per_store(records, store, pool, retry, display)
             if "graph" in kinds and graphs is not None:
+                pool = make_pool(limits, most)
                 yield _make_graphs(graphs, store, pool, retry, display)
 
     return make()  # mistakes are raised at once, not when it is iterated
@@ -88,7 +96,7 @@ def _make_primitives(
 
 
 def _make_per_store(
-    records: Path, store: FeatureStore, pool: Pool, retry: bool, display: Display
+    records: Path, store: FeatureStore, pool: WorkPool, retry: bool, display: Display
 ) -> FeatureCounts:
     from graph_net.programs.features.pipeline import Making
 
@@ -100,7 +108,7 @@ def _make_per_store(
 
 
 def _make_graphs(
-    graphs: Path, store: FeatureStore, pool: Pool, retry: bool, display: Display
+    graphs: Path, store: FeatureStore, pool: WorkPool, retry: bool, display: Display
 ) -> FeatureCounts:
     from graph_net.corpus.pack import Pack
     from graph_net.programs.features.graph_pipeline import make_graphs, missing_graphs

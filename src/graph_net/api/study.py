@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
+    from graph_net.cluster.connection import Cluster
     from graph_net.learn.studies.run import StudyOutcome
     from graph_net.learn.studies.study import StudyData
 
@@ -26,12 +26,15 @@ def study(
     output: str | Path | None = None,
     cache: str | Path | None = None,
     command: str = "",
+    cluster: Cluster | str | None = None,
     progress: Display | bool = True,
 ) -> StudyOutcome:
     """Do the trainings of a study that ``work`` does not hold yet; write its page to ``output``.
 
-    ``spaces`` are programs of tasks of which every program was measured.
+    ``spaces`` are programs of tasks of which every program was measured. With a ``cluster`` its
+    nodes do the trainings.
     """
+    from graph_net.cluster.connection import pools
     from graph_net.learn.learning_set import LearnError
     from graph_net.learn.studies.run import STUDIES, StudyJournal, run_study, write_page
 
@@ -43,9 +46,12 @@ def study(
     numbers = range(seeds)
     wanted = chosen.cells(sets, numbers)
     missing = sum(journal.key(settings) not in journal.done for settings in wanted)
-    with display.progress("trainings", missing) as advance:
+    with (
+        pools(cluster, jobs) as (make_pool, several),
+        display.progress("trainings", missing) as advance,
+    ):
         outcome = run_study(
-            chosen, sets, journal, seeds=numbers, jobs=jobs or os.cpu_count() or 1, advance=advance
+            chosen, sets, journal, seeds=numbers, jobs=several, advance=advance, make_pool=make_pool
         )
     for why in outcome.failures:
         display.tell(f"failed: {why}")

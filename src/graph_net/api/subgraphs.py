@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from graph_net.display.display import Display, display_of
 from graph_net.graph import GraphError, from_bytes
 
 if TYPE_CHECKING:
+    from graph_net.cluster.connection import Cluster
     from graph_net.corpus.decompose import Decomposition
 
 KINDS = ("sole_op", "task", "block", "fusible", "typical")
@@ -32,13 +32,14 @@ def subgraphs(
     seconds: int = 600,
     gigabytes: float = 8.0,
     check: bool = False,
+    cluster: Cluster | str | None = None,
     progress: Display | bool = True,
 ) -> Corpus:
     """Cut graphs into subgraphs and return each distinct one once, as a corpus.
 
     Its rows say how often a subgraph occurs, in how many models and in which. With ``output`` they
     are stored there as a pack; without, they live as long as the returned object. ``check`` runs
-    graphs whole and in pieces: the outputs must be equal.
+    graphs whole and in pieces: the outputs must be equal. With a ``cluster`` its nodes cut.
     """
     temporary = TemporaryDirectory(prefix="graph-net-")
     folder = Path(temporary.name)
@@ -46,7 +47,7 @@ def subgraphs(
     source = _pack_of(graphs, where, folder / "graphs")
     decomposition, rows = decompose(
         source, target, kinds, work=folder / "work", jobs=jobs, seconds=seconds,
-        gigabytes=gigabytes, check=check, progress=progress,
+        gigabytes=gigabytes, check=check, cluster=cluster, progress=progress,
     )  # fmt: skip
     if any(notes.composed is False for notes in decomposition.notes()):
         raise GraphError(NOT_COMPOSED)
@@ -68,6 +69,7 @@ def decompose(
     check: bool = False,
     retry: bool = False,
     budget: str | float | None = None,
+    cluster: Cluster | str | None = None,
     progress: Display | bool = True,
 ) -> tuple[Decomposition, int]:
     """Write a pack of the subgraphs of a pack; return the results per graph, and their number.
@@ -75,6 +77,7 @@ def decompose(
     Results in ``work`` are not computed again. With ``budget`` the smallest graphs come first and
     none is started after it.
     """
+    from graph_net.cluster.connection import pools
     from graph_net.corpus.decompose import Decomposition
     from graph_net.corpus.subgraph_spool import SubgraphSpool
     from graph_net.isolate import Limits
@@ -87,9 +90,12 @@ def decompose(
         raise ValueError(f"name a kind; available: {','.join(KINDS)}")
     decomposition = Decomposition(source, names, SubgraphSpool(work))
     missing = decomposition.missing(retry)
-    with display_of(progress).progress("decompose", len(missing)) as advance:
-        cores = jobs or os.cpu_count() or 1
-        for _ in decomposition.run(missing, cores, Limits.of(seconds, gigabytes), check, spend):
+    limits, bar = Limits.of(seconds, gigabytes), display_of(progress)
+    with (
+        pools(cluster, jobs) as (make_pool, several),
+        bar.progress("decompose", len(missing)) as advance,
+    ):
+        for _ in decomposition.run(missing, several, limits, check, spend, make_pool):
             advance()
     return decomposition, decomposition.write(output)
 

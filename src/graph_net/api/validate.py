@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from graph_net.printable import utf8_name
 
 if TYPE_CHECKING:
     from graph_net.capture.zoo.zoo import Zoo
+    from graph_net.cluster.connection import Cluster
     from graph_net.validate.pool import ValidationItem
     from graph_net.validate.report import ValidationReport
 
@@ -50,6 +50,7 @@ def validate(
     real_flops: int = 20_000_000_000,
     against_models: bool = False,
     keep: str | Path | None = None,
+    cluster: Cluster | str | None = None,
     progress: Display | bool = True,
 ) -> list[ValidationReport]:
     """Check the five requirements of GraphNet's paper and return a verdict per graph, by name.
@@ -57,10 +58,12 @@ def validate(
     Each graph is run in a confined process of its own: on fake tensors, and on values if its
     tensors and its cost are within ``real_bytes`` and ``real_flops``. ``against_models`` builds
     each model again and compares. ``keep`` names a file of verdicts that a second call resumes.
+    With a ``cluster`` that happens on its nodes; samples must be there under the same path.
     """
     chosen = graphs if isinstance(graphs, Candidates) else candidates(graphs, where, names, limit)
     if keep is not None and not chosen.structures:
         raise PackError("--keep needs the structures that a pack lists; samples have none")
+    from graph_net.cluster.connection import pools
     from graph_net.isolate import Limits
     from graph_net.validate.checks import ValidationLimits
     from graph_net.validate.pool import validate_all
@@ -71,16 +74,16 @@ def validate(
     stored = [] if file is None else file.verdicts(dict(chosen.structures))
     verdicts = [verdict for verdict in stored if verdict.ok]  # failures are tried again
     done = {verdict.name for verdict in verdicts}
-    running = validate_all(
-        chosen.tasks(done),
-        jobs or os.cpu_count() or 1,
-        Limits.of(seconds, gigabytes),
-        ValidationLimits(real_bytes, real_flops),
-        _zoos(set(chosen.libraries.values())) if against_models else None,
-    )
     bar = display_of(progress).progress("validate", len(chosen.libraries) - len(done))
-    with bar as advance, file or nullcontext():
-        for verdict in running:
+    with pools(cluster, jobs) as (make_pool, several), bar as advance, file or nullcontext():
+        for verdict in validate_all(
+            chosen.tasks(done),
+            several,
+            Limits.of(seconds, gigabytes),
+            ValidationLimits(real_bytes, real_flops),
+            _zoos(set(chosen.libraries.values())) if against_models else None,
+            make_pool,
+        ):
             verdicts.append(verdict)
             if file is not None:
                 file.add(verdict)

@@ -9,20 +9,25 @@ from typing import Any
 
 from graph_net.capture.worker import Result, Spool, capture_entry, result_from_json, warm_up
 from graph_net.capture.zoo.zoo import Zoo, ZooEntry
-from graph_net.isolate import INHERITED, Finished, Limits, Pool
+from graph_net.isolate import INHERITED, Finished, Limits, MakePool, Pool
 
 
 def collect(
-    zoo: Zoo, entries: Iterable[ZooEntry], spool: Spool, jobs: int, limits: Limits
+    zoo: Zoo,
+    entries: Iterable[ZooEntry],
+    spool: Spool,
+    jobs: int,
+    limits: Limits,
+    make_pool: MakePool = Pool,
 ) -> Iterator[Result]:
     """Yield results in the order they are ready; one process per entry, ``jobs`` at a time.
 
     Workers are forked from this process, which should have imported torch and the zoo's library
-    and must hold no threads that compute. They are not confined: a model is built by a library that
-    the user installed, which reads its caches and may download.
+    and must hold no threads that compute; or where another maker of pools has them. They are not
+    confined: a model is built by a library that the user installed, which reads its caches and may
+    download.
     """
-    warm_up()
-    for done in Pool(limits, jobs, INHERITED).each(entries, partial(_capture, zoo)):
+    for done in make_pool(limits, jobs, INHERITED, warm_up).each(entries, partial(_capture, zoo)):
         yield _store(done, spool)
 
 

@@ -44,6 +44,7 @@ def bench_graphs(
         bool,
         typer.Option(help="Store graphs converted to ONNX beside the records for later."),
     ] = True,
+    ray: opt.Ray = None,
     plan: Annotated[
         Path | None,
         typer.Option(help="Write a bundle to run on another machine (python BUNDLE) instead."),
@@ -67,6 +68,6 @@ def bench_graphs(
     bench(
         graphs, compilers, store=records, device=device, where=where, mini=mini, limit=limit,
         budget=budget, jobs=jobs, threads=threads, seconds=seconds, gigabytes=gigabytes,
-        timeout=timeout, resume=resume, retry=retry, forms=forms,
+        timeout=timeout, resume=resume, retry=retry, forms=forms, cluster=ray,
     )  # fmt: skip
     err.print(f"records in {records}; `graph-net query` answers SQL over them")

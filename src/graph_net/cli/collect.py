@@ -32,6 +32,7 @@ def collect_zoos(
         str, typer.Option(help="Cast models first: bfloat16, float16; not cast by default.")
     ] = "",
     retry: Annotated[bool, typer.Option(help="Try models again that failed before.")] = False,
+    ray: opt.Ray = None,
     pack: Annotated[bool, typer.Option(help="Write the pack at the end.")] = True,
     by_size: Annotated[
         bool, typer.Option(help="Also pack graphs that differ from others in their sizes alone.")
@@ -47,7 +48,7 @@ def collect_zoos(
 
     captured = api.collect_zoos(
         output, zoos, work=work, jobs=jobs, limit=limit, seconds=seconds, gigabytes=gigabytes,
-        mode=mode, dtype=dtype, retry=retry,
+        mode=mode, dtype=dtype, retry=retry, cluster=ray,
     )  # fmt: skip
     for zoo in captured:
         _print_zoo(zoo)

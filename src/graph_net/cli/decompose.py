@@ -42,6 +42,7 @@ def decompose_pack(
     budget: Annotated[
         str, typer.Option(help="Smallest graphs first; start none after 10m, 2h, …")
     ] = "",
+    ray: opt.Ray = None,
 ) -> None:
     """Cut every graph into subgraphs of several kinds and pack each distinct one once.
 
@@ -53,7 +54,7 @@ def decompose_pack(
     """
     decomposition, rows = decompose(
         Pack(pack or shipped_corpus()), output, kinds, work=work, jobs=jobs, seconds=seconds,
-        gigabytes=gigabytes, check=check, retry=retry, budget=budget,
+        gigabytes=gigabytes, check=check, retry=retry, budget=budget, cluster=ray,
     )  # fmt: skip
     _print_counts(decomposition, output)
     size = sum(part.stat().st_size for part in output.glob("part-*"))

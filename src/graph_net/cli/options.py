@@ -18,6 +18,10 @@ _WHERE = (
     "A condition in SQL: \"category = 'nlp' AND nodes < 500\". Columns: " + ", ".join(COLUMNS) + "."
 )
 _INTERPRETATION = "From which t on failures are tolerated: default, paper or mismatch_extended."
+_RAY = (
+    "Work on a Ray cluster: HOST:PORT, or auto for the one this machine is in; alone: start one "
+    "here. Same records, same resume."
+)
 
 Graph = Annotated[str, typer.Argument(metavar="PACK_OR_DIR[:NAME]", help=GRAPH_HELP)]
 Graphs = Annotated[
@@ -37,6 +41,7 @@ Mini = Annotated[bool, typer.Option(help="The mini selection: few, quick, of eve
 OutputPack = Annotated[Path, typer.Option("--output", "-o", help="The pack to write or add to.")]
 Penalty = Annotated[float, typer.Option("--p", help="Penalty for slowdowns.")]
 Records = Annotated[Path, typer.Option("--records", "-r", help="Where the records are.")]
+Ray = Annotated[str | None, typer.Option("--ray", metavar="[ADDRESS]", help=_RAY)]
 Seconds = Annotated[float, typer.Option(help="Sampling time for one graph.")]
 Threads = Annotated[int, typer.Option(help="Threads of a measured graph; 0 for all.")]
 Timeout = Annotated[float, typer.Option(help="Time limit for one compilation.")]

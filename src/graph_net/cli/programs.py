@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err, out
 from graph_net.cli.programs_dataset import (
     count_programs,
@@ -76,6 +77,7 @@ def collect_programs(
     budget: Annotated[
         str, typer.Option(help="Start nothing new after this long: 30m, 2h, ….")
     ] = "",
+    ray: opt.Ray = None,
     plan: Annotated[
         Path | None,
         typer.Option(help="Write a bundle for a machine with a GPU (python BUNDLE) instead."),
@@ -102,7 +104,7 @@ def collect_programs(
         raise typer.BadParameter("name the directory of records to write to: -o RECORDS")
     done = api.collect_programs(
         output, choice, device=device, per_task=per_task, work=work, jobs=jobs, seed=seed,
-        turn=turn, budget=budget,
+        turn=turn, budget=budget, cluster=ray,
     )  # fmt: skip
     for line in done.tally.table().splitlines():
         out.print(line, highlight=False, markup=False, soft_wrap=True)

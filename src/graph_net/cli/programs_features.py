@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from graph_net.api.features import KINDS
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
 from graph_net.printable import count_phrase, short_bytes
 
@@ -26,11 +27,12 @@ def make_features(
         Path | None,
         typer.Option(metavar="PACK", help="The graphs for the kind graph: a pack of subgraphs."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes; with --ray 1 is all cores.")] = 1,
     seconds: Annotated[int, typer.Option(min=1, help="Time limit for one program or graph.")] = 20,
     retry: Annotated[
         bool, typer.Option("--retry", help="Try again what could not be computed before.")
     ] = False,
+    ray: opt.Ray = None,
 ) -> None:
     """Compute features that are not stored yet, as Parquet; a stopped run resumes.
 
@@ -43,7 +45,14 @@ def make_features(
     kinds = [name.strip() for name in kind.split(",") if name.strip()]
     try:
         computed = api.make_features(
-            records, output, kinds, graphs=graphs, jobs=jobs, seconds=seconds, retry=retry
+            records,
+            output,
+            kinds,
+            graphs=graphs,
+            jobs=jobs,
+            seconds=seconds,
+            retry=retry,
+            cluster=ray,
         )
     except ReadError as error:
         raise typer.BadParameter(str(error)) from error

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from graph_net.cli import options as opt
 from graph_net.cli.common import err
 from graph_net.cli.evaluate import CACHE_HELP, DATA_HELP, SPLIT_HELP
 from graph_net.cli.learn import FEATURES_HELP
@@ -33,6 +34,7 @@ def run_study(
         Path, typer.Option(help="Where results wait; the same directory again resumes.")
     ] = Path("build/studies"),
     cache: Annotated[Path | None, typer.Option(help=CACHE_HELP)] = None,
+    ray: opt.Ray = None,
 ) -> None:
     """Answer a question about learning: a table and a picture from many small trainings.
 
@@ -48,6 +50,6 @@ def run_study(
     outcome = study(
         name, data, spaces=spaces or None, split=split, features=features, seeds=seeds, jobs=jobs,
         work=work, output=output, cache=cache,
-        command=shlex.join(["graph-net", *sys.argv[1:]]),
+        command=shlex.join(["graph-net", *sys.argv[1:]]), cluster=ray,
     )  # fmt: skip
     err.print(f"{len(outcome.cells)} trainings, {len(outcome.failures)} failed")

@@ -40,6 +40,7 @@ def validate_graphs(
         Path | None,
         typer.Option(help="Store verdicts here as they come; the same command resumes from them."),
     ] = None,
+    ray: opt.Ray = None,
     json: Annotated[bool, typer.Option("--json", help="Print every verdict as JSON.")] = False,
 ) -> None:
     """Check graphs by the five requirements of GraphNet's paper (`verify` checks a machine).
@@ -55,7 +56,7 @@ def validate_graphs(
     start = time.monotonic()
     verdicts = validate(
         graphs, jobs=jobs, seconds=seconds, gigabytes=gigabytes, real_bytes=real_bytes,
-        real_flops=real_flops, against_models=against_models, keep=keep,
+        real_flops=real_flops, against_models=against_models, keep=keep, cluster=ray,
     )  # fmt: skip
     if json:
         typer.echo(jsonlib.dumps([verdict.as_json() for verdict in verdicts], indent=1))

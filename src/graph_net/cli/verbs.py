@@ -15,6 +15,8 @@ from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from graph_net.cluster.address import with_address
+
 VERBS = {
     "show": (
         "show:show_graph",
@@ -177,6 +179,10 @@ class Verb(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         TyperCommand.format_help(_literal(self), ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command; ``--ray`` may stand without its address."""
+        return list(super().parse_args(ctx, with_address(args)))
 
 
 class Chapter(TyperGroup):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
@@ -19,8 +19,19 @@ from graph_net.corpus.subgraph_spool import (
     encode_pieces,
 )
 from graph_net.corpus.subgraphs import merge_rows, write_subgraphs
-from graph_net.graph import Graph, Input, Level, Node, Normal, Ref, TensorSpec, from_bytes, to_bytes
-from graph_net.isolate import Finished, Limits, Needs, Pool, Sandbox
+from graph_net.graph import (
+    Graph,
+    GraphLimits,
+    Input,
+    Level,
+    Node,
+    Normal,
+    Ref,
+    TensorSpec,
+    from_bytes,
+    to_bytes,
+)
+from graph_net.isolate import Finished, Limits, MakePool, Pool, Sandbox, WorkPool
 from graph_net.isolate.deaths import wrote_garbage
 from graph_net.rewrite.kinds import CORPUS_KINDS, SubgraphKind, corpus_kind, kind_of
 
@@ -85,6 +96,7 @@ class Decomposition:
         budget: Limits | None = None,
         check: bool = False,
         spend: float | None = None,
+        make_pool: MakePool = Pool,
     ) -> Iterator[str]:
         """Decompose graphs, each in a process of its own; yield their names as they finish.
 
@@ -92,45 +104,37 @@ class Decomposition:
         """
         end = None if spend is None else time.monotonic() + spend
         budget = budget or Limits.of(180, 10.0)
-        self._prepare(missing, jobs, budget, check)
-        sources: Iterable[Source] = self._sources(missing)
+        wanted = {kind for kinds in missing.values() for kind in kinds}
+        lowers = bool(missing and self.to_lower)
+        ready = partial(_load, tuple(wanted & SLOW_TO_LOAD), check, lowers)
+        pool = make_pool(budget, jobs, Sandbox(), ready)
+        self._prepare(wanted, pool)
+        sources = self._sources(missing, pool)
         if end is not None:
             smallest = sorted(sources, key=lambda source: len(source.data))
             sources = takewhile(lambda _: time.monotonic() < end, smallest)
-        for done in self._pool(jobs, budget).each(
-            sources, lambda source: self._work(source, check)
-        ):
+        cutters = {kind: self._cutters[kind] for kind in wanted}
+        work = partial(_cut, cutters=cutters, limits=self.pack.limits, check=check)
+        for done in pool.each(sources, work):
             self._finish(done)
             yield done.item.name
 
-    def _pool(self, jobs: int, budget: Limits) -> Pool:
-        sandbox = Sandbox(needs=Needs(reads=(self.spool.path.absolute(),)))
-        return Pool(budget, jobs, sandbox)
-
-    def _prepare(
-        self, missing: dict[str, tuple[str, ...]], jobs: int, budget: Limits, check: bool
-    ) -> None:
-        """Load slow imports, and give all graphs to kinds that need them."""
-        wanted = {kind for kinds in missing.values() for kind in kinds}
-        if check or wanted & SLOW_TO_LOAD:
-            _warm_up(wanted & SLOW_TO_LOAD)
-        if missing and self.to_lower:
-            _lower_with_specs(_SMALL)  # load the tracer before the processes fork
-        if wanted & set(CORPUS_KINDS):
-            self._lower(jobs, budget)
+    def _prepare(self, wanted: Collection[str], pool: WorkPool) -> None:
+        """Give all graphs to kinds that need them."""
+        if set(wanted) & set(CORPUS_KINDS):
+            self._lower(pool)
         for kind in CORPUS_KINDS:
             if kind in wanted:
                 self._cutters[kind] = corpus_kind(kind, self._forms())
 
-    def _lower(self, jobs: int, budget: Limits) -> None:
+    def _lower(self, pool: WorkPool) -> None:
         """Lower the graphs that are cut in another form than they are stored in.
 
         A table of recurring patterns is useful only for the form that is cut.
         """
         absent = [name for name in self.to_lower if self.spool.graph(self.ids[name]) is None]
-        sources = self._sources(dict.fromkeys(absent, ()))
-        pool = self._pool(jobs, budget)
-        for done in pool.each(sources, lambda source: to_bytes(self._form(source))):
+        sources = self._sources(dict.fromkeys(absent, ()), pool)
+        for done in pool.each(sources, partial(_lowered, limits=self.pack.limits)):
             if done.death is None:
                 self.spool.put_graph(done.item.id, done.answer)
 
@@ -144,38 +148,21 @@ class Decomposition:
                 data = stored
             yield from_bytes(data, self.pack.limits)
 
-    def _form(self, source: Source) -> Graph:
-        """Return a graph in the form it is cut in."""
-        stored = self.spool.graph(source.id) if source.name in self.to_lower else None
-        graph = from_bytes(stored or source.data, self.pack.limits)
-        return _lower_with_specs(graph)
+    def _sources(self, missing: Mapping[str, tuple[str, ...]], pool: WorkPool) -> Iterable[Source]:
+        """Return graphs, those lowered before in that form.
 
-    def _sources(self, missing: Mapping[str, tuple[str, ...]]) -> list[Source]:
-        """Return all graphs at once, a few bytes per node.
-
-        While a pack is being read, threads read ahead, and a process forked then may inherit a lock
-        that is never released.
+        Where this process forks they come all at once, a few bytes per node: while a pack is being
+        read, threads read ahead, and a process forked then may inherit a lock that is never
+        released.
         """
-        return [
-            Source(name, self.ids[name], data, missing[name])
+        sources = (
+            Source(name, self.ids[name], self._stored_form(name) or data, missing[name])
             for name, data in self.pack.blobs(missing)
-        ]
+        )
+        return list(sources) if pool.forks_here else sources
 
-    def _work(self, source: Source, check: bool) -> Iterator[bytes]:
-        """Yield a file of pieces for each kind that the source lacks."""
-        form = cache(lambda: self._form(source))
-        for kind in source.kinds:
-            try:
-                graph = form()
-                pieces = cut_pieces(source.name, graph, kind, self._cutters[kind])
-                if check and kind in PARTITIONS and graph.tensor_bytes <= CHECKED_BYTES:
-                    pieces.notes.composed = _is_composition(graph, self._cutters[kind])
-            except MemoryError:
-                raise  # the pool says what the limit was
-            except Exception as error:
-                why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-                pieces = Subgraphs([], Notes(source.name, kind, failed=why))
-            yield encode_pieces(pieces.rows, pieces.notes)
+    def _stored_form(self, name: str) -> bytes | None:
+        return self.spool.graph(self.ids[name]) if name in self.to_lower else None
 
     def _finish(self, done: Finished[Source]) -> None:
         """Store the answers; for the rest, a note of what the process died of."""
@@ -208,6 +195,38 @@ class Decomposition:
         )
         write_subgraphs(output, rows)
         return len(rows)
+
+
+def _load(kinds: Sequence[str], check: bool, lowers: bool) -> None:
+    """Load slow imports before processes fork."""
+    if check or kinds:
+        _warm_up(kinds)
+    if lowers:
+        _lower_with_specs(_SMALL)  # loads the tracer
+
+
+def _lowered(source: Source, limits: GraphLimits) -> bytes:
+    """Return a graph in the form it is cut in."""
+    return to_bytes(_lower_with_specs(from_bytes(source.data, limits)))
+
+
+def _cut(
+    source: Source, cutters: Mapping[str, SubgraphKind], limits: GraphLimits, check: bool
+) -> Iterator[bytes]:
+    """Yield a file of pieces for each kind that the source lacks."""
+    form = cache(lambda: _lower_with_specs(from_bytes(source.data, limits)))
+    for kind in source.kinds:
+        try:
+            graph = form()
+            pieces = cut_pieces(source.name, graph, kind, cutters[kind])
+            if check and kind in PARTITIONS and graph.tensor_bytes <= CHECKED_BYTES:
+                pieces.notes.composed = _is_composition(graph, cutters[kind])
+        except MemoryError:
+            raise  # the pool says what the limit was
+        except Exception as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            pieces = Subgraphs([], Notes(source.name, kind, failed=why))
+        yield encode_pieces(pieces.rows, pieces.notes)
 
 
 def _warm_up(kinds: Iterable[str]) -> None:

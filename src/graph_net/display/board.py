@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from graph_net.printable import count_phrase
 
 if TYPE_CHECKING:
     from graph_net.measure import Measurement
-    from graph_net.results import Record
+    from graph_net.results import Device, Record
 
 NAMED = 5
 """Unfinished measurements that are named."""
@@ -28,8 +28,10 @@ class Board:
     def __init__(self, total: int, until: float | None, quiet: bool = False) -> None:
         self.total, self.before, self.until, self.quiet = total, 0, until, quiet
         self.began = time.monotonic()
-        self.results: dict[str, Counter[str]] = {}
-        self.pieces = Counter[str]()
+        self.results: dict[tuple[str, str], Counter[str]] = {}
+        """Verdicts and failures, by compiler and by the hash of the device."""
+        self.devices: dict[str, Device] = {}
+        self.pieces = Counter[tuple[str, str]]()
         """The number of graphs a compiler did not take whole."""
         self.stages: dict[str, str] = {}
         self.names: dict[str, str] = {}
@@ -47,8 +49,12 @@ class Board:
         for task in todo:
             if self.until is not None and time.monotonic() > self.until:
                 return
-            self.names[task.key] = f"{task.config.label} on {task.subject.name}"
+            self.name_task(task)
             yield task
+
+    def name_task(self, task: Measurement) -> None:
+        """Note what a key stands for."""
+        self.names[task.key] = f"{task.config.label} on {task.subject.name}"
 
     def watch(self, event: str, key: str, stage: str) -> None:
         """Note an event of the runner."""
@@ -66,8 +72,10 @@ class Board:
         from graph_net.results.graph_breaks import pieces_text
         from graph_net.results.summary import line_of
 
-        counts = self.results.setdefault(record.config.label, Counter())
-        self.pieces[record.config.label] += bool(pieces_text(record))
+        row = (record.config.label, record.device.hash)
+        self.devices[record.device.hash] = record.device
+        counts = self.results.setdefault(row, Counter())
+        self.pieces[row] += bool(pieces_text(record))
         self.records += 1
         if record.failure is None:
             assert record.timing is not None
@@ -97,16 +105,20 @@ class Board:
         rate = self.records / spent * 60 if spent else 0.0
         table = Table(title=self._title(rate), title_justify="left")
         table.add_column("compiler")
+        labels = device_labels(self.devices) if len(self.devices) > 1 else {}
+        if labels:  # times of different devices are not counted together
+            table.add_column("device", overflow="fold")
         for verdict in ("faster", "same", "slower", "ambiguous"):
             table.add_column(verdict, justify="right")
         pieces = self.pieces.total() > 0
         if pieces:
             table.add_column("in pieces", justify="right")
         table.add_column("failed", overflow="fold")
-        for label, counts in sorted(self.results.items()):
+        for (label, device), counts in sorted(self.results.items()):
             failed = [f"{n} {key[8:]}" for key, n in sorted(counts.items()) if ":" in key]
-            cells = [str(counts[v]) for v in ("faster", "same", "slower", "ambiguous")]
-            cells += [str(self.pieces[label])] if pieces else []
+            cells = [labels[device]] if labels else []
+            cells += [str(counts[v]) for v in ("faster", "same", "slower", "ambiguous")]
+            cells += [str(self.pieces[label, device])] if pieces else []
             table.add_row(label, *cells, ", ".join(failed))
         return table
 
@@ -143,3 +155,22 @@ class Board:
             err.print(f"stopped at {stage or 'start'}: {name}", highlight=False, soft_wrap=True)
         if len(self.stopped) > NAMED:
             err.print(f"… and {len(self.stopped) - NAMED} more that were started")
+
+
+def device_labels(devices: Mapping[str, Device]) -> dict[str, str]:
+    """Return what tells devices apart, by their hash: the name, and what differs."""
+    facts = {key: _facts(device) for key, device in devices.items()}
+    names = dict.fromkeys(name for each in facts.values() for name in each)
+    differing = [n for n in names if len({each.get(n) for each in facts.values()}) > 1]
+    return {
+        key: ", ".join(
+            [devices[key].name]
+            + [f"{name} {each.get(name, 'absent')}" for name in differing if name != "name"]
+        )
+        for key, each in facts.items()
+    }
+
+
+def _facts(device: Device) -> dict[str, str]:
+    fields = ("name", "cores", "threads", "memory_bytes", "system", "python")
+    return {name: str(getattr(device, name)) for name in fields} | dict(device.software)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Generic
+from typing import Generic, Protocol
 
 from graph_net.isolate.limits import Limits
 from graph_net.isolate.privileges import adopting_orphans
@@ -18,22 +18,66 @@ from graph_net.isolate.workdir import remove_tree, temporary_directory
 from graph_net.isolate.worker import Batch, Finished, ForkedWorker, Item, Work
 
 
+def _nothing() -> None:
+    """Prepare nothing."""
+
+
+def _no_needs(item: object) -> Needs:
+    return Needs()
+
+
+class WorkPool(Protocol):
+    """Works on items in processes that may die: here (``Pool``), or on a cluster."""
+
+    @property
+    def forks_here(self) -> bool:
+        """Whether workers are forked from this process: nothing may be read by threads then."""
+        ...
+
+    def each(
+        self, items: Iterable[Item], work: Work[Item], needs: Callable[[Item], Needs] = _no_needs
+    ) -> Iterator[Finished[Item]]:
+        """Work on each item in a process of its own; yield the items in the order they finish."""
+        ...
+
+    def batches(self, batches: Iterable[Batch[Item]]) -> Iterator[Finished[Item]]:
+        """Work on the items of each batch in one process, as long as it lives."""
+        ...
+
+
+class MakePool(Protocol):
+    """Makes a pool: ``Pool``, or the method ``pool`` of a cluster."""
+
+    def __call__(
+        self,
+        limits: Limits,
+        jobs: int = 1,
+        sandbox: Sandbox = Sandbox(),  # noqa: B008 - frozen
+        ready: Callable[[], object] = ...,
+    ) -> WorkPool:
+        """Return a pool of so many workers."""
+        ...
+
+
 @dataclass(frozen=True)
 class Pool:
     """The number of workers, the limits of an item, and what the workers can reach.
 
-    Each has a work directory of its own unless the sandbox names one.
+    Each has a work directory of its own unless the sandbox names one. ``ready`` is called once,
+    where workers are forked and before the first: it loads what all of them need.
     """
 
     limits: Limits
     jobs: int = 1
     sandbox: Sandbox = field(default_factory=Sandbox)
+    ready: Callable[[], object] = _nothing
+    forks_here = True
 
     def each(
         self,
         items: Iterable[Item],
         work: Work[Item],
-        needs: Callable[[Item], Needs] = lambda item: Needs(),
+        needs: Callable[[Item], Needs] = _no_needs,
     ) -> Iterator[Finished[Item]]:
         """Work on each item in a process of its own; yield the items in the order they finish.
 
@@ -48,6 +92,7 @@ class Pool:
         The item that a worker dies on is lost, and another worker continues after it; a worker that
         dies while preparing loses its batch.
         """
+        self.ready()
         with temporary_directory() as root, adopting_orphans():
             run = _Run(self, iter(batches), root)
             try:

@@ -48,8 +48,15 @@ def _ignore(event: str, key: str, stage: str) -> None:
     """Watch nothing."""
 
 
+class NothingYet:
+    """In place of a task: none is ready, but more may come once a record has been read."""
+
+
+NOTHING_YET = NothingYet()
+
+
 def measure(
-    tasks: Iterable[Measurement],
+    tasks: Iterable[Measurement | NothingYet],
     *,
     jobs: int,
     compilers: Iterable[str],
@@ -70,7 +77,7 @@ def measure(
         yield from ask(tasks)
 
 
-Ask = Callable[[Iterable[Measurement]], Iterator[Record]]
+Ask = Callable[[Iterable[Measurement | NothingYet]], Iterator[Record]]
 
 
 @contextmanager
@@ -111,7 +118,7 @@ class _Run:
     def __init__(
         self, jobs: int, compilers: list[str], device: str, watch: Watch, root: Path
     ) -> None:
-        self.tasks: Iterator[Measurement] = iter(())
+        self.tasks: Iterator[Measurement | NothingYet] = iter(())
         self.until = math.inf
         self.jobs, self.watch, self.root = jobs, watch, root
         self.command = [
@@ -134,7 +141,7 @@ class _Run:
         self.has_spoken = False
         """Whether the lanes that run now have sent a message."""
 
-    def records(self, tasks: Iterable[Measurement]) -> Iterator[Record]:
+    def records(self, tasks: Iterable[Measurement | NothingYet]) -> Iterator[Record]:
         self.tasks, self.more = iter(tasks), True
         while self._feed() or self.out:
             data = self._read()
@@ -167,6 +174,8 @@ class _Run:
     def _next(self) -> Measurement | None:
         while self.more:
             task = next(self.tasks, None)
+            if isinstance(task, NothingYet):
+                return None
             if task is None:
                 self.more = False
             elif task.key not in self.out:
@@ -220,7 +229,10 @@ class _Run:
         if self.server is None:
             self.inbox, self.has_spoken, self.stops = Inbox(), False, 0
             self.server = subprocess.Popen(  # noqa: S603 - our own module
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=server_environment(),
             )
             assert self.server.stdin is not None
             os.set_blocking(self.server.stdin.fileno(), False)
@@ -285,7 +297,7 @@ def _blame_task(stage: Stage) -> Failure:
     return Failure(stage, Symptom.CRASH, why, signature_of(why), signal.SIGKILL)
 
 
-def _environment() -> dict[str, str]:
+def server_environment() -> dict[str, str]:
     """Return this process's environment, with the package found where this process found it.
 
     That also holds for interpreters that a compiler starts: Inductor tries vector instructions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import nn
 
 from graph_net.capture.zoo.zoo import Zoo
 from graph_net.graph import Graph
-from graph_net.isolate import Finished, Limits, Needs, Pool
+from graph_net.isolate import Finished, Limits, MakePool, Needs, Pool, Sandbox
 from graph_net.isolate.deaths import wrote_garbage
 from graph_net.validate.checks import Validation, ValidationLimits, describe_error
 from graph_net.validate.report import (
@@ -41,19 +42,19 @@ def validate_all(
     budget: Limits | None = None,
     limits: ValidationLimits | None = None,
     zoos: Callable[[str], Zoo] | None = None,
+    make_pool: MakePool = Pool,
 ) -> Iterator[ValidationReport]:
     """Yield verdicts in the order they are ready; one process per graph, ``jobs`` at a time.
 
     With ``zoos``, which returns the zoo of a library, each graph is also compared with its model.
     """
     budget, limits = budget or Limits.of(180, 10.0), limits or ValidationLimits()
-    warm_up()
-    pool = Pool(budget, jobs)
+    pool = make_pool(budget, jobs, Sandbox(), warm_up)
 
     def needs(task: ValidationItem) -> Needs:
         return Needs(reads=() if task.reads is None else (task.reads,))
 
-    for done in pool.each(tasks, lambda task: _work(task, limits, zoos), needs):
+    for done in pool.each(tasks, partial(_work, limits=limits, zoos=zoos), needs):
         yield _verdict_of(done)
 
 

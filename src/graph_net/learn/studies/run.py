@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from graph_net.isolate import Limits
-from graph_net.isolate.pool import Pool
+from graph_net.isolate import Limits, MakePool, Pool, WorkPool
 from graph_net.learn.studies.architectures import Architectures
 from graph_net.learn.studies.data_size import DataSize
 from graph_net.learn.studies.few_shot_curves import FewShotCurves, LocalResidual
@@ -76,11 +77,13 @@ def run_study(
     seeds: Sequence[int] = (0, 1, 2),
     jobs: int = 1,
     advance: Callable[[], None] = lambda: None,
+    make_pool: MakePool = Pool,
 ) -> StudyOutcome:
     """Do the trainings that are not in the journal, and return all of them in order."""
     wanted = study.cells(data, seeds)
     missing = [settings for settings in wanted if journal.key(settings) not in journal.done]
-    failures = list(_train(study, data, journal, missing, jobs, advance))
+    pool = make_pool(LIMITS, jobs)
+    failures = list(_train(study, data, journal, missing, pool, advance))
     keys = [journal.key(settings) for settings in wanted]
     return StudyOutcome(tuple(journal.done[k] for k in keys if k in journal.done), tuple(failures))
 
@@ -90,17 +93,20 @@ def _train(
     data: StudyData,
     journal: StudyJournal,
     missing: Sequence[Settings],
-    jobs: int,
+    pool: WorkPool,
     advance: Callable[[], None],
 ) -> Iterator[str]:
     """Train in processes that may die, and yield what failed."""
-    pool = Pool(LIMITS, jobs)
-    for done in pool.each(missing, lambda settings: dict(study.compute(data, settings))):
+    for done in pool.each(missing, partial(_compute, study, data)):
         if done.death is None:
             journal.add(StudyCell(done.item, done.answer))
         else:
             yield f"{canonical(dict(done.item))}: {done.death.reason}"
         advance()
+
+
+def _compute(study: Study, data: StudyData, settings: Settings) -> dict[str, Any]:
+    return dict(study.compute(data, settings))
 
 
 def write_page(study: Study, outcome: StudyOutcome, folder: Path, command: str, about: str) -> Path:

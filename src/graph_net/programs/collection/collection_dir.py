@@ -30,6 +30,12 @@ class CollectionMachine:
         return f"{canonical(plain(self.device))}, threads {threads}"
 
 
+def claimed_device(work: Path) -> Device | None:
+    """Return the device whose programs a directory holds; None for a new one."""
+    file = work / FILE
+    return _read(file).device if file.exists() else None
+
+
 def claim(work: Path, device: Device) -> CollectionMachine:
     """Return the machine of a directory, which is this one; ValueError where it is another."""
     file = work / FILE
@@ -38,7 +44,11 @@ def claim(work: Path, device: Device) -> CollectionMachine:
         work.mkdir(parents=True, exist_ok=True)
         write_text(file, json.dumps(asdict(here)))
         return here
-    known = read_as(CollectionMachine, read_text(file), f"machine ({file})")
+    known = _read(file)
     if replace(known, name=here.name) != here:
         raise ValueError(f"{work} is of {known}, and this is {here}: name another --work")
     return known
+
+
+def _read(file: Path) -> CollectionMachine:
+    return read_as(CollectionMachine, read_text(file), f"machine ({file})")

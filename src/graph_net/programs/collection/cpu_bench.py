@@ -26,7 +26,7 @@ from graph_net.measure.device import describe
 from graph_net.programs.collection.bench import Event, LostTurn
 from graph_net.programs.collection.collect import Collection
 from graph_net.programs.collection.collection_dir import JOURNAL
-from graph_net.programs.collection.drawn_schedules import DrawnSchedules
+from graph_net.programs.collection.drawn_schedules import DrawnSchedules, schedules_of
 from graph_net.programs.collection.plan import Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.collection.trial import Trial, serve_trials, trial_limits
@@ -114,8 +114,7 @@ class CpuBench:
                 yield _event(process, message, blob)
 
     def _samples(self, task: CollectedTask, seed: int) -> DrawnSchedules:
-        name = f"{task.workload.hash}-{seed}.txt"
-        return DrawnSchedules(self.work / "samples" / name, seed)
+        return schedules_of(self.work, task.workload.hash, seed)
 
 
 def preload_metaschedule() -> None:

@@ -17,6 +17,11 @@ END = b"end\n"
 _LINE = re.compile(rb"end\n|\d{1,18} [^\n]+\n")
 
 
+def schedules_of(work: Path, workload: str, seed: int) -> DrawnSchedules:
+    """Return what a collection in a directory has drawn of a workload, by its hash."""
+    return DrawnSchedules(work / "samples" / f"{workload}-{seed}.txt", seed)
+
+
 class DrawnSchedules:
     """What has been drawn of one space with one seed."""
 
@@ -43,6 +48,7 @@ class DrawnSchedules:
         """Append lines, after dropping one that a kill cut off; ValueError on anything else."""
         if not all(_LINE.fullmatch(line) for line in lines.splitlines(keepends=True)):
             raise ValueError("not the lines of drawn schedules")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         cut_torn_line(self.path)
         with self.path.open("ab") as file:
             file.write(lines)

@@ -9,11 +9,12 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from graph_net.graph import Graph, from_bytes, to_bytes
-from graph_net.isolate import Finished, Limits, Pool
+from graph_net.isolate import Finished, Limits, MakePool, Pool
 from graph_net.isolate.deaths import wrote_garbage
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.spaces import Workload
@@ -61,13 +62,16 @@ class Extraction:
         self.budget = budget or Limits.of(300, 8.0)
 
     def run(
-        self, graphs: Iterable[tuple[str, bytes]], jobs: int, advance: Callable[[], None]
+        self,
+        graphs: Iterable[tuple[str, bytes]],
+        jobs: int,
+        advance: Callable[[], None],
+        make_pool: MakePool = Pool,
     ) -> None:
         """Extract what is not known yet."""
         self.work.mkdir(parents=True, exist_ok=True)
         todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
-        pool = Pool(self.budget, jobs)
-        for done in pool.each(todo, self._ask):
+        for done in make_pool(self.budget, jobs).each(todo, partial(_ask, cores=self.cores)):
             self._keep(done.item[0], *_believed(done))
             advance()
 
@@ -79,12 +83,6 @@ class Extraction:
         """Forget the answers for networks that TVM could not take."""
         for name in self.failures():
             self._file(name).unlink()
-
-    def _ask(self, item: tuple[str, bytes]) -> Iterator[dict[str, Any]]:
-        """Ask TVM for the tasks of one network, in the process that may die of it."""
-        name, data = item
-        for task in network_tasks(name, from_bytes(data), self.cores):
-            yield asdict(task)
 
     def _keep(self, name: str, tasks: list[Any], failed: str) -> None:
         tree = {"network": name, "failed": failed, "tasks": tasks}
@@ -112,6 +110,13 @@ class Extraction:
         files = {name: self._file(name) for name in self.ids}
         reasons = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
         return {name: why for name, why in reasons if why}
+
+
+def _ask(item: tuple[str, bytes], cores: int) -> Iterator[dict[str, Any]]:
+    """Ask TVM for the tasks of one network, in the process that may die of it."""
+    name, data = item
+    for task in network_tasks(name, from_bytes(data), cores):
+        yield asdict(task)
 
 
 def _believed(done: Finished[Any]) -> tuple[list[Any], str]:

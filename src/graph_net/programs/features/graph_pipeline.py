@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from graph_net.corpus.pack import Pack
 from graph_net.graph import GraphLimits as GraphLimits
 from graph_net.graph import from_bytes
-from graph_net.isolate import Batch, Pool
+from graph_net.isolate import Batch, WorkPool
 from graph_net.programs.features.failures import Lost, found_or_lost
 from graph_net.programs.features.feature_kinds import GRAPH
 from graph_net.programs.features.feature_store import FeatureStore, hashes
@@ -32,7 +33,7 @@ def missing_graphs(pack: Pack, store: FeatureStore, retry: bool = False) -> dict
 
 
 def make_graphs(
-    pack: Pack, missing: dict[str, str], store: FeatureStore, pool: Pool
+    pack: Pack, missing: dict[str, str], store: FeatureStore, pool: WorkPool
 ) -> Iterator[Lost | None]:
     """Yields as graphs are done, with the reason for one without features."""
     import torch
@@ -42,17 +43,16 @@ def make_graphs(
     # All at once, a few bytes a node: while a pack is being read there are threads that read
     # ahead, and a process forked then may inherit a lock that nobody will open.
     blobs = dict(pack.blobs(list(missing.values())))
-    data = {graph: blobs[name] for graph, name in missing.items()}
-    ids = sorted(data)
+    items = sorted((graph, blobs[name]) for graph, name in missing.items())
+    prepare = partial(_prepared, pack.limits)
     batches = (
-        Batch(lambda: _work(data, pack.limits), tuple(ids[start : start + BATCH]))
-        for start in range(0, len(ids), BATCH)
+        Batch(prepare, tuple(items[start : start + BATCH])) for start in range(0, len(items), BATCH)
     )
     try:
         with FeaturePartWriter(store, GRAPH) as parts:
             for done in pool.batches(batches):
                 found = found_or_lost(done, _arrays)
-                parts.add(((done.item,), found))
+                parts.add(((done.item[0],), found))
                 yield found if isinstance(found, Lost) else None
     finally:
         torch.set_num_threads(threads)
@@ -63,9 +63,11 @@ def _arrays(answer: bytes) -> list[NDArray[Any]]:
     return [arrays[column.name] for column in GRAPH.columns]
 
 
-def _work(data: dict[str, bytes], limits: GraphLimits) -> Callable[[str], bytes]:
-    def work(graph: str) -> bytes:
-        found = graph_features(from_bytes(data[graph], limits))
+def _prepared(limits: GraphLimits) -> Callable[[tuple[str, bytes]], bytes]:
+    """Return what computes the features of a graph, given with its id."""
+
+    def work(item: tuple[str, bytes]) -> bytes:
+        found = graph_features(from_bytes(item[1], limits))
         written = io.BytesIO()
         np.savez(written, summary=found.summary, nodes=found.nodes, edges=found.edges)
         return written.getvalue()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph_net.compilers.tvm_ready import load_intrinsics
-from graph_net.isolate import Batch, Limits, Pool
+from graph_net.isolate import Batch, Limits, Pool, WorkPool
 from graph_net.programs.features.failures import Lost, found_or_lost
 from graph_net.programs.spaces import Workload
 
@@ -51,18 +51,20 @@ class TaskSchedules:
 
 
 def extract(
-    subjects: Iterable[TaskSchedules], pool: Pool | None = None
+    subjects: Iterable[TaskSchedules], pool: WorkPool | None = None
 ) -> Iterator[tuple[str, str, NDArray[np.float32] | Lost]]:
     """(task, schedule, stores × 164) of each program, or why there is nothing.
 
-    Workers are forked from this process, which loads TVM once for all.
+    Workers are forked from a process that loads TVM once for all.
     """
-    _warm_up()
-    for done in (pool or POOL).batches(_batches(subjects)):
+    pool = pool or POOL
+    if pool.forks_here:
+        warm_up()
+    for done in pool.batches(_batches(subjects)):
         yield *done.item, found_or_lost(done, _array)
 
 
-def _warm_up() -> None:
+def warm_up() -> None:
     """Load what every worker needs, before any is forked."""
 
     import graph_net.programs.spaces.metaschedule  # noqa: F401

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graph_net.isolate import Pool
+from graph_net.isolate import WorkPool
 from graph_net.programs.features import feature_kinds as kinds
 from graph_net.programs.features.failures import Lost
 from graph_net.programs.features.feature_kinds import FeatureKind
@@ -74,7 +74,7 @@ class Making:
             found.setdefault(programs.tasks[place], []).append(program)
         return {task: found[task] for task in sorted(found)}
 
-    def per_store(self, missing: dict[str, list[int]], pool: Pool) -> Iterator[Lost | None]:
+    def per_store(self, missing: dict[str, list[int]], pool: WorkPool) -> Iterator[Lost | None]:
         """Features through TVM; yields as programs are done, with the reason for one without."""
         numbers: dict[tuple[str, str], int] = {}
         with FeaturePartWriter(self.store, kinds.PER_STORE) as parts:

@@ -1,0 +1,47 @@
+"""Graphs by content, on a node: fetched once, kept under their hash, checked when read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from graph_net.store.atomic import write_bytes
+from graph_net.store.files import read_bytes
+
+
+def content_hash(data: bytes) -> str:
+    """Return the name of these bytes."""
+    return sha256(data).hexdigest()
+
+
+def node_folder() -> Path:
+    """Return the directory where this user's nodes keep what they have fetched."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "graph-net" / "node"
+
+
+class ContentCache:
+    """A directory of files that are named by their content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.fetched = 0
+        """How often something was not there."""
+
+    def get(self, name: str, fetch: Callable[[], bytes]) -> bytes:
+        """Return the bytes of this name; what ``fetch`` returns is kept."""
+        path = self.folder / name[:2] / name
+        with suppress(OSError):
+            data = read_bytes(path)
+            if content_hash(data) == name:
+                return data
+        self.fetched += 1
+        data = fetch()
+        if content_hash(data) != name:
+            raise ValueError(f"the bytes of {name[:12]} are others than announced")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, data, durable=False)
+        return data
