@@ -26,6 +26,7 @@ def test_other_words_are_no_address(text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "complete"),
     [
+        ([], []),
         (["--ray"], ["--ray=local"]),
         (["pack", "--ray"], ["pack", "--ray=local"]),
         (["--ray", "pack"], ["--ray=local", "pack"]),

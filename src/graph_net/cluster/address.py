@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 LOCAL = "local"
 """In place of an address: start a cluster on this machine, for as long as the call takes."""
@@ -19,7 +20,7 @@ def is_address(text: str) -> bool:
 def with_address(words: Sequence[str]) -> list[str]:
     """Return the words of a command with an address after each ``--ray`` that has none."""
     complete: list[str] = []
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         bare = word == OPTION and not is_address(following)
         complete.append(f"{OPTION}={LOCAL}" if bare else word)
     return complete
