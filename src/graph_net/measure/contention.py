@@ -27,11 +27,6 @@ class Gauge:
     """Compute on all cores that a program uses; return the seconds."""
     least: float = field(default=float("inf"))
 
-    def learn(self, times: int) -> None:
-        """Run often, to see the least time."""
-        for _ in range(times):
-            self.is_alone()
-
     def is_alone(self) -> bool:
         """Run once, and return whether the cores were not shared meanwhile."""
         seconds = self.run()

@@ -89,7 +89,7 @@ class Trial:
             return self._failed(stage, Symptom.UNSUPPORTED, why, clock() - began)
         except Exception as error:
             return self._failed(stage, Symptom.EXCEPTION, message_of(error), clock() - began)
-        return self._result(runs.costs, clock() - began, runs.remarks)
+        return self._result(runs.costs, clock() - began, {**runs.remarks, **built.remarks})
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
         """Return the program of a trial that was killed, or died.

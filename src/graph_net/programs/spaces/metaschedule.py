@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 from graph_net.compilers.silence import silent
 from graph_net.compilers.tvm import tvm_target
 from graph_net.compilers.tvm_ready import load_intrinsics
+from graph_net.measure.contention import time_alone
 from graph_net.programs.spaces.space import Built, Space, SpaceError, Workload
 from graph_net.programs.spaces.traces import mutate_trace, parse_trace, programs_of
+from graph_net.programs.spaces.tvm_gauge import trial_gauge
 from graph_net.results import canonical
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ _BIG_CORES = 1
 """TVM's word for its usual choice of cores."""
 SLOW, SLOW_REPEATS = 0.01, 3
 """Seconds of a run from which on fewer of them do."""
+GAUGED, GAUGED_REPEATS = 0.05, 5
+"""Seconds of a run up to which cores may be free for all of it, and runs that do then."""
 COUNTED = 4
 """Draws of each sketch that are counted; their extents, and so the counts, are nearly alike."""
 
@@ -231,10 +236,18 @@ class TvmProgram(Built):
         """Time by TVM's clock: one call that is not counted, then each from flushed caches.
 
         A slow program is run ``SLOW_REPEATS`` times: most draws are slow, and none is the answer.
+        Where the gauge is calibrated, runs count while it finds the cores free.
         """
         costs = self._evaluate(1)
         wanted = min(repeats, SLOW_REPEATS) if costs[0] > SLOW else repeats
-        return costs + self._evaluate(wanted - 1) if wanted > 1 else costs
+        gauge = trial_gauge() if costs[0] < GAUGED else None
+        if gauge is None:
+            return costs + self._evaluate(wanted - 1) if wanted > 1 else costs
+        runs = time_alone(
+            lambda: self._evaluate(1)[0], gauge, min(wanted, GAUGED_REPEATS), time.perf_counter
+        )
+        self.remarks = {"shared": True} if runs.shared else {}
+        return runs.costs
 
     def _evaluate(self, repeats: int) -> list[float]:
         evaluate = self._library.time_evaluator(

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count as count_up
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class Workload:
 
 class Built(ABC):
     """A program that can run."""
+
+    remarks: Mapping[str, bool] = MappingProxyType({})
+    """What is unusual about the last times."""
 
     def start_threads(self) -> None:  # noqa: B027
         """Start the threads that a run uses, so that they can be placed; none by default."""

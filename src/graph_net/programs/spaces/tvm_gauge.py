@@ -1,0 +1,93 @@
+"""The gauge of TVM's programs: arithmetic on every core, by TVM's own threads.
+
+It is built and its least time learned once, in the process that forks the trials.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from graph_net.compilers.silence import silent
+from graph_net.compilers.tvm import tvm_target
+from graph_net.isolate import Limits, call
+from graph_net.measure.contention import Gauge
+from graph_net.measure.placement import Placement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LANES, STEPS = 96, 20_000
+"""Floats that fit into registers, and how often they are multiplied and added to: 0.4 ms."""
+LEARNING = 2.0
+"""Seconds in which the least time is seen, even if the cores are shared for most of them."""
+_SOURCE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(values: T.Buffer(({cores}, {lanes}), "float32")):
+        for core in T.parallel({cores}):
+            for _ in range({steps}):
+                for lane in T.vectorized({lanes}):
+                    values[core, lane] = values[core, lane] * T.float32(0.999) + T.float32(0.001)
+"""
+_known: list[tuple[int, float]] = []
+"""The number of cores and the least time, once they are known; trials inherit them."""
+
+
+def calibrate() -> None:
+    """Learn the least time of the gauge on this machine, once in the life of this process."""
+    cores = len(os.sched_getaffinity(0))
+    if cores > 1 and not _known:
+        _gauge_function(cores)
+        limits = Limits(60 + int(LEARNING), None)
+        _known.append((cores, float(call(lambda: _learn(cores), limits))))
+
+
+def forget() -> None:
+    """Time without the gauge from now on, in this process."""
+    _known.clear()
+
+
+def trial_gauge() -> Gauge | None:
+    """Return the gauge of a trial whose threads have been started; None before ``calibrate``."""
+    return next((Gauge(_runner(cores), least) for cores, least in _known), None)
+
+
+def _learn(cores: int) -> float:
+    os.environ["TVM_NUM_THREADS"] = str(cores)
+    with Placement(cores) as placement:
+        gauge = Gauge(_runner(cores))
+        gauge.is_alone()  # starts the threads
+        placement.apply()
+        until = time.monotonic() + LEARNING
+        while time.monotonic() < until:
+            gauge.is_alone()
+    return gauge.least
+
+
+def _runner(cores: int) -> Callable[[], float]:
+    import numpy as np
+    import tvm
+
+    function = _gauge_function(cores)
+    values = tvm.runtime.tensor(np.ones((cores, LANES), "float32"), tvm.cpu())
+
+    def run() -> float:
+        begin = time.perf_counter()
+        function(values)
+        return time.perf_counter() - begin
+
+    return run
+
+
+@cache
+def _gauge_function(cores: int) -> Any:
+    import tvm
+    from tvm.s_tir.meta_schedule.builder.local_builder import default_build
+
+    with silent():
+        module = tvm.script.from_source(_SOURCE.format(cores=cores, lanes=LANES, steps=STEPS))
+        return default_build(module, tvm_target(cores), None).get_function("main")
