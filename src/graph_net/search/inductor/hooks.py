@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 Feedback = Callable[..., None]
 """Called with timings, name, input nodes, choices, a profiler and seconds of compiling."""
 Preprocessing = Callable[[list[Any]], list[Any]]
+Timing = Callable[..., Any]
+"""Returns the milliseconds of a call; Inductor's is ``benchmark_gpu``."""
+Made = TypeVar("Made", bound=Timing)
 
 
 @contextmanager
@@ -44,3 +47,21 @@ def choosing(choices: Any) -> Iterator[None]:
         V.set_choices_handler(choices),
     ):
         yield
+
+
+@contextmanager
+def timing_by(make: Callable[[Timing], Made]) -> Iterator[Made]:
+    """Have Inductor time what runs on a GPU by what ``make`` makes of the clock it has now."""
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    changed: Any = benchmarker
+    before = vars(benchmarker).get("benchmark_gpu")
+    made = make(changed.benchmark_gpu)
+    changed.benchmark_gpu = made
+    try:
+        yield made
+    finally:
+        if before is None:
+            del changed.benchmark_gpu
+        else:
+            changed.benchmark_gpu = before

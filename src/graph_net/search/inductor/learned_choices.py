@@ -16,6 +16,7 @@ from torch._inductor.choices import InductorChoices
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import ChoiceModel
+from graph_net.search.inductor.queued_timing import ClockReport
 from graph_net.search.inductor.reading import exhaustive, read_call, template_tile, tile_of
 from graph_net.search.inductor.template_call import CONVOLUTION, TemplateCall
 from graph_net.search.inductor.tile import Tile
@@ -36,6 +37,8 @@ class ChoiceReport:
     """Operations outside the model's domain, left as they were."""
     errors: list[str] = field(default_factory=list)
     """Why choices were left as they were after all: each is a defect to report."""
+    clock: ClockReport = field(default_factory=ClockReport)
+    """How the choices that were left were timed."""
 
 
 class LearnedChoices(InductorChoices):
@@ -48,7 +51,7 @@ class LearnedChoices(InductorChoices):
 
     def uuid(self) -> str:
         """Name these choices in the key of the graph cache."""
-        return f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened}"
+        return f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened} queued"
 
     def _finalize_template_configs(
         self,
