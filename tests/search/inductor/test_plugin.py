@@ -175,10 +175,10 @@ def test_where_a_key_has_no_choices_a_model_has_its_own_cache(
     assert os.environ[plugin.CACHE] == str(tmp_path)
 
 
+@config.patch(inductor_choices_class=None)
 def test_the_environment_switches_a_model_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(config, "inductor_choices_class", None)
     monkeypatch.delenv(graph_net_switch.VARIABLE, raising=False)
     graph_net_switch.enable_from_environment()
     assert config.inductor_choices_class is None

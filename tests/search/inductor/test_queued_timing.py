@@ -17,7 +17,7 @@ from torch._inductor.select_algorithm import get_algorithm_selector_cache
 
 import graph_net.inductor
 from graph_net.programs.triton.target import H200
-from graph_net.results import canonical
+from graph_net.results import Json, canonical
 from graph_net.search.inductor import plugin
 from graph_net.search.inductor.case import KernelCase
 from graph_net.search.inductor.collector import CPU, Collector, versions
@@ -284,7 +284,14 @@ def test_without_a_gpu_inductor_keeps_its_clock() -> None:
 def test_a_time_that_may_be_the_hosts_is_marked_in_the_journal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    module = {"kernel": "batched_matmul", "b": 4, "m": 32, "n": 64, "k": 96, "dtype": "bfloat16"}
+    module: dict[str, Json] = {
+        "kernel": "batched_matmul",
+        "b": 4,
+        "m": 32,
+        "n": 64,
+        "k": 96,
+        "dtype": "bfloat16",
+    }
     case = KernelCase(canonical({**module, "epilogue": "none", "transposed": False}), False)
     collector = Collector("cpu", CPU, versions())
     for time in (HostTime(OWN), OWN):
