@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from torch._inductor import config
 from torch._inductor.kernel.mm import mm_template
 from torch._inductor.template_heuristics import triton as heuristics
+from torch._inductor.virtualized import V
 
 import graph_net.inductor
 import graph_net_switch
@@ -140,6 +142,16 @@ def test_outside_its_domain_a_model_changes_nothing(tmp_path: Path) -> None:
             compiled(torch.ones(4, 32, 96), torch.ones(4, 96, 64))
     assert timed == [2]  # ATen and a C++ template
     assert (report.untouched, report.operations, report.errors) == (1, 0, [])
+
+
+def test_a_thread_that_has_not_compiled_yet_has_its_own_choices_afterwards() -> None:
+    def choose() -> list[bool]:
+        with graph_net.inductor.learned(some_model()):
+            inside = isinstance(V.choices, LearnedChoices)
+        return [inside, isinstance(V.choices, LearnedChoices)]
+
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(choose).result() == [True, False]
 
 
 def test_a_model_that_raises_leaves_the_choices_as_they_were(

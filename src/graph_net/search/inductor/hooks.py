@@ -37,14 +37,15 @@ def choosing(choices: Any) -> Iterator[None]:
     """Have Inductor ask ``choices``, an InductorChoices, in every thread that compiles.
 
     Inductor keeps one handler per thread from its first use on. The factory in the configuration
-    serves threads to come, and is what a key of the graph cache is made of from torch 2.13 on.
+    serves threads to come, and is what a key of the graph cache is made of from torch 2.13 on. The
+    handler comes first: a thread without one makes what is restored from the configuration.
     """
     from torch._inductor import config
     from torch._inductor.virtualized import V
 
     with (
-        config.patch(inductor_choices_class=lambda: choices),
         V.set_choices_handler(choices),
+        config.patch(inductor_choices_class=lambda: choices),
     ):
         yield
 
