@@ -187,18 +187,18 @@ def test_where_a_key_has_no_choices_a_model_has_its_own_cache(
     assert os.environ[plugin.CACHE] == str(tmp_path)
 
 
-@config.patch(inductor_choices_class=None)
 def test_the_environment_switches_a_model_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv(graph_net_switch.VARIABLE, raising=False)
-    graph_net_switch.enable_from_environment()
-    assert config.inductor_choices_class is None
     save_choices(RULE, some_texts(), tmp_path / "model", "# Card\n")
-    monkeypatch.setenv(graph_net_switch.VARIABLE, str(tmp_path / "model"))
-    graph_net_switch.enable_from_environment()
-    make: Any = config.inductor_choices_class
-    made = make()
+    with config.patch(inductor_choices_class=None):
+        graph_net_switch.enable_from_environment()
+        assert config.inductor_choices_class is None
+        monkeypatch.setenv(graph_net_switch.VARIABLE, str(tmp_path / "model"))
+        graph_net_switch.enable_from_environment()
+        make: Any = config.inductor_choices_class
+        made = make()
     assert isinstance(made, LearnedChoices)
     assert made.model.uuid == some_model().uuid
 

@@ -51,7 +51,7 @@ def learned(model: str | Path | ChoiceModel, *, widened: bool = False) -> Iterat
     choices = _choices(model, widened)
     with (
         choosing(choices),
-        hooked(before=choices.cut_convolution),
+        hooked(before=choices.cut_uncompiled),
         queued_timing(choices.report.clock),
         _own_cache(choices.uuid()),
     ):
@@ -92,7 +92,7 @@ def _add_preprocessing(choices: LearnedChoices) -> None:
     from torch._inductor.select_algorithm import get_algorithm_selector_cache
 
     functions: list[Any] = get_algorithm_selector_cache().preprocessing_fns
-    functions[:] = [one for one in functions if not _is_ours(one)] + [choices.cut_convolution]
+    functions[:] = [one for one in functions if not _is_ours(one)] + [choices.cut_uncompiled]
 
 
 def _is_ours(function: Any) -> bool:
