@@ -14,6 +14,7 @@ from typing import Any
 
 from graph_net.search.inductor.hooks import hooked
 from graph_net.search.inductor.plugin import learned
+from graph_net.search.inductor.queued_timing import HostTime, QueuedClock
 from graph_net.search.inductor.reading import is_aten, read_call
 from graph_net.search.inductor.template_call import key_of
 
@@ -104,14 +105,19 @@ def options(mode: str, device: str = "cuda") -> dict[str, Any]:
     return {**QUIET, **own.get(mode, {"max_autotune": True}), **(cpu if device == "cpu" else {})}
 
 
-def time_winners(key: str, shown: dict[str, Tuning]) -> dict[str, float]:
-    """Return the milliseconds of each mode's winner, equal winners measured once."""
+def winners_clock() -> Callable[..., float]:
+    """Return the clock that all modes are compared by: on a GPU its own time, not the host's."""
     import torch
     from torch._inductor.runtime.benchmarking import benchmarker
 
-    on_gpu = torch.cuda.is_available()
-    timing: Any = benchmarker.benchmark_gpu if on_gpu else benchmarker.benchmark_cpu
-    base = shown[BASE]
+    if not torch.cuda.is_available():
+        return benchmarker.benchmark_cpu
+    return QueuedClock(benchmarker.benchmark_gpu, records=True)
+
+
+def time_winners(key: str, shown: dict[str, Tuning]) -> dict[str, float]:
+    """Return the milliseconds of each mode's winner, equal winners measured once."""
+    timing, base = winners_clock(), shown[BASE]
     runs = {base.names.get(key, ATEN): base.runs.get(key), ATEN: base.aten.get(key)}
     for one in shown.values():
         runs.setdefault(one.names.get(key, ATEN), one.runs.get(key))
@@ -119,7 +125,9 @@ def time_winners(key: str, shown: dict[str, Tuning]) -> dict[str, float]:
     for turn in range(ROUNDS):
         names = list(taken)
         for name in names if turn % 2 == 0 else reversed(names):
-            taken[name].append(float(timing(runs[name])))
+            taken[name].append(timing(runs[name]))
+            if isinstance(taken[name][-1], HostTime):
+                print(f"{key}: {name} may have the host's time", file=sys.stderr, flush=True)
     times = {name: median(values) for name, values in taken.items()}
     found = {mode: times.get(one.names.get(key, ATEN), math.nan) for mode, one in shown.items()}
     return {**found, ATEN: times.get(ATEN, math.nan)}

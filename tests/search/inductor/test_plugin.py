@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from torch._inductor import config
 from torch._inductor.kernel.mm import mm_template
 from torch._inductor.template_heuristics import triton as heuristics
+from torch._inductor.virtualized import V
 
 import graph_net.inductor
 import graph_net_switch
@@ -142,6 +144,16 @@ def test_outside_its_domain_a_model_changes_nothing(tmp_path: Path) -> None:
     assert (report.untouched, report.operations, report.errors) == (1, 0, [])
 
 
+def test_a_thread_that_has_not_compiled_yet_has_its_own_choices_afterwards() -> None:
+    def choose() -> list[bool]:
+        with graph_net.inductor.learned(some_model()):
+            inside = isinstance(V.choices, LearnedChoices)
+        return [inside, isinstance(V.choices, LearnedChoices)]
+
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(choose).result() == [True, False]
+
+
 def test_a_model_that_raises_leaves_the_choices_as_they_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -178,15 +190,15 @@ def test_where_a_key_has_no_choices_a_model_has_its_own_cache(
 def test_the_environment_switches_a_model_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(config, "inductor_choices_class", None)
     monkeypatch.delenv(graph_net_switch.VARIABLE, raising=False)
-    graph_net_switch.enable_from_environment()
-    assert config.inductor_choices_class is None
     save_choices(RULE, some_texts(), tmp_path / "model", "# Card\n")
-    monkeypatch.setenv(graph_net_switch.VARIABLE, str(tmp_path / "model"))
-    graph_net_switch.enable_from_environment()
-    make: Any = config.inductor_choices_class
-    made = make()
+    with config.patch(inductor_choices_class=None):
+        graph_net_switch.enable_from_environment()
+        assert config.inductor_choices_class is None
+        monkeypatch.setenv(graph_net_switch.VARIABLE, str(tmp_path / "model"))
+        graph_net_switch.enable_from_environment()
+        make: Any = config.inductor_choices_class
+        made = make()
     assert isinstance(made, LearnedChoices)
     assert made.model.uuid == some_model().uuid
 

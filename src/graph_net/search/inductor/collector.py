@@ -13,12 +13,15 @@ from graph_net.isolate.worker import Retire
 from graph_net.printable import first_line
 from graph_net.programs.triton.target import H200, Target, this_machine
 from graph_net.search.inductor.case import CaseModule, KernelCase
-from graph_net.search.inductor.hooks import choosing, hooked
+from graph_net.search.inductor.hooks import Timing, choosing, hooked, timing_by
+from graph_net.search.inductor.queued_timing import queued_timing
 from graph_net.search.inductor.reading import read_call, read_choice
 from graph_net.search.inductor.template_call import key_of
 from graph_net.search.inductor.timed_call import TimedCall, timed_to_json
 
 CPU = Target(name="cpu", kind="cpu")
+QUEUED = "queued"
+"""The clock of a collection in which the GPU did not wait for the host."""
 Handle = Callable[[Any], Any]
 
 
@@ -116,25 +119,23 @@ def timing_alone(lock: Path) -> Iterator[None]:
     A kernel is compiled and loaded at its first call, which comes before the lock.
     """
     import torch
-    from torch._inductor.runtime.benchmarking import benchmarker
 
-    timed: Any = type(benchmarker).benchmark_gpu
     with lock.open("a") as file:
 
-        def locked(run: Callable[[], Any], *given: Any, **more: Any) -> Any:
-            run()
-            torch.cuda.synchronize()
-            fcntl.flock(file, fcntl.LOCK_EX)
-            try:
-                return timed(benchmarker, run, *given, **more)
-            finally:
-                fcntl.flock(file, fcntl.LOCK_UN)
+        def alone(timed: Timing) -> Timing:
+            def locked(run: Callable[[], Any], *given: Any, **more: Any) -> Any:
+                run()
+                torch.cuda.synchronize()
+                fcntl.flock(file, fcntl.LOCK_EX)
+                try:
+                    return timed(run, *given, **more)
+                finally:
+                    fcntl.flock(file, fcntl.LOCK_UN)
 
-        benchmarker.benchmark_gpu = locked  # type: ignore[method-assign]
-        try:
+            return locked
+
+        with timing_by(alone):
             yield
-        finally:
-            del benchmarker.benchmark_gpu
 
 
 def worker(device: str, count: int, lock: Path) -> Callable[[], Handle]:
@@ -148,6 +149,9 @@ def worker(device: str, count: int, lock: Path) -> Callable[[], Handle]:
         collector = Collector(device, target, versions())
         collector.hooks.enter_context(choosing(sampled))
         collector.hooks.enter_context(hooked(collector.save, sampled.mark_defaults))
+        if device == "cuda":
+            collector.software["clock"] = QUEUED
+            collector.hooks.enter_context(queued_timing(records=True))
         collector.hooks.enter_context(timing_alone(lock))
 
         def handle(cases: Sequence[KernelCase]) -> dict[str, Any]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 Feedback = Callable[..., None]
 """Called with timings, name, input nodes, choices, a profiler and seconds of compiling."""
 Preprocessing = Callable[[list[Any]], list[Any]]
+Timing = Callable[..., Any]
+"""Returns the milliseconds of a call; Inductor's is ``benchmark_gpu``."""
+Made = TypeVar("Made", bound=Timing)
 
 
 @contextmanager
@@ -34,13 +37,32 @@ def choosing(choices: Any) -> Iterator[None]:
     """Have Inductor ask ``choices``, an InductorChoices, in every thread that compiles.
 
     Inductor keeps one handler per thread from its first use on. The factory in the configuration
-    serves threads to come, and is what a key of the graph cache is made of from torch 2.13 on.
+    serves threads to come, and is what a key of the graph cache is made of from torch 2.13 on. The
+    handler comes first: a thread without one makes what is restored from the configuration.
     """
     from torch._inductor import config
     from torch._inductor.virtualized import V
 
     with (
-        config.patch(inductor_choices_class=lambda: choices),
         V.set_choices_handler(choices),
+        config.patch(inductor_choices_class=lambda: choices),
     ):
         yield
+
+
+@contextmanager
+def timing_by(make: Callable[[Timing], Made]) -> Iterator[Made]:
+    """Have Inductor time what runs on a GPU by what ``make`` makes of the clock it has now."""
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    changed: Any = benchmarker
+    before = vars(benchmarker).get("benchmark_gpu")
+    made = make(changed.benchmark_gpu)
+    changed.benchmark_gpu = made
+    try:
+        yield made
+    finally:
+        if before is None:
+            del changed.benchmark_gpu
+        else:
+            changed.benchmark_gpu = before

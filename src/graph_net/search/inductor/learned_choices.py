@@ -16,9 +16,16 @@ from torch._inductor.choices import InductorChoices
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import ChoiceModel
+from graph_net.search.inductor.queued_timing import ClockReport
 from graph_net.search.inductor.reading import exhaustive, read_call, template_tile, tile_of
 from graph_net.search.inductor.template_call import CONVOLUTION, TemplateCall
 from graph_net.search.inductor.tile import Tile
+from graph_net.search.inductor.unfitting import (
+    PRODUCTS,
+    cannot_fit,
+    flex_cannot_fit,
+    is_flex_attention,
+)
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +40,13 @@ class ChoiceReport:
     """Triton choices that they had."""
     kept: int = 0
     untouched: int = 0
-    """Operations outside the model's domain, left as they were."""
+    """Operations outside the model's domain, left as they were but for what is ``dropped``."""
+    dropped: int = 0
+    """Choices of those that cannot fit in shared memory."""
     errors: list[str] = field(default_factory=list)
     """Why choices were left as they were after all: each is a defect to report."""
+    clock: ClockReport = field(default_factory=ClockReport)
+    """How the choices that were left were timed."""
 
 
 class LearnedChoices(InductorChoices):
@@ -48,7 +59,7 @@ class LearnedChoices(InductorChoices):
 
     def uuid(self) -> str:
         """Name these choices in the key of the graph cache."""
-        return f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened}"
+        return f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened} queued"
 
     def _finalize_template_configs(
         self,
@@ -60,7 +71,10 @@ class LearnedChoices(InductorChoices):
     ) -> list[Any]:
         default = list(chain.from_iterable(template_choices.values()))
         try:
-            family = self._family(read_call(op_name, kernel_inputs.nodes()))
+            call = read_call(op_name, kernel_inputs.nodes())
+            if op_name in PRODUCTS:
+                return self._fitting_products(default, call)
+            family = self._family(call)
             tiled = {choice.template.uid for choice in default if template_tile(choice) is not None}
             if family is None or not tiled:
                 self.report.untouched += 1
@@ -75,8 +89,43 @@ class LearnedChoices(InductorChoices):
             self._note(op_name, error)
             return default
 
-    def cut_convolution(self, choices: list[Any]) -> list[Any]:
-        """Cut the choices of a convolution, not yet compiled; a preprocessing function."""
+    def _fitting_products(self, choices: list[Any], call: TemplateCall | None) -> list[Any]:
+        """Return the choices of a product that no model knows, less those that cannot fit."""
+        if call is None or not self._is_ours(call.device):
+            self.report.untouched += 1
+            return choices
+        tiles = [template_tile(choice) for choice in choices]
+        out = [tile is not None and cannot_fit(tile, call, self.target.shared) for tile in tiles]
+        return self._drop(choices, out)
+
+    def _fitting_flex(self, choices: list[Any]) -> list[Any]:
+        """Return the choices of flex attention that may fit."""
+        if not self._is_ours(choices[0].input_nodes[0].get_device().type):
+            self.report.untouched += 1
+            return choices
+        return self._drop(choices, [flex_cannot_fit(one, self.target.shared) for one in choices])
+
+    def _is_ours(self, device: str) -> bool:
+        return device == self.model.rule.device and self.target.arch == self.model.rule.arch
+
+    def _drop(self, choices: list[Any], out: Sequence[bool]) -> list[Any]:
+        """Return the choices that are not out; all of them where none would be left."""
+        left = [choice for choice, gone in zip(choices, out, strict=True) if not gone]
+        self.report.untouched += 1
+        self.report.dropped += len(choices) - len(left) if left else 0
+        return left or choices
+
+    def cut_uncompiled(self, choices: list[Any]) -> list[Any]:
+        """Cut choices that are not compiled yet; a preprocessing function."""
+        try:
+            if choices and all(is_flex_attention(choice) for choice in choices):
+                return self._fitting_flex(choices)
+        except Exception as error:
+            self._note("flex_attention", error)
+            return choices
+        return self._cut_convolution(choices)
+
+    def _cut_convolution(self, choices: list[Any]) -> list[Any]:
         if not any("convolution" in str(choice.name) for choice in choices):
             return choices
         try:

@@ -12,6 +12,7 @@ from graph_net.learn.learning_set import LearnError
 from graph_net.programs.triton.target import Target, this_machine
 from graph_net.search.inductor.choice_model import ChoiceModel, load_choices
 from graph_net.search.inductor.hooks import choosing, hooked
+from graph_net.search.inductor.queued_timing import keep_queued_timing, queued_timing
 from graph_net_switch import VARIABLE
 
 if TYPE_CHECKING:
@@ -44,12 +45,14 @@ def learned(model: str | Path | ChoiceModel, *, widened: bool = False) -> Iterat
 
     ``model`` is a folder or a loaded model; ``widened`` chooses from Inductor's exhaustive space,
     not from its default choices. Yields a report of what was asked. Operations outside the model's
-    domain (dynamic shapes, other dtypes, other devices) are left as they are.
+    domain (dynamic shapes, other dtypes, other devices) are left as they are. Meanwhile
+    Inductor times what runs on a GPU by a QueuedClock.
     """
     choices = _choices(model, widened)
     with (
         choosing(choices),
-        hooked(before=choices.cut_convolution),
+        hooked(before=choices.cut_uncompiled),
+        queued_timing(choices.report.clock),
         _own_cache(choices.uuid()),
     ):
         yield choices.report
@@ -64,6 +67,7 @@ def enable(model: str | Path | ChoiceModel, *, widened: bool = False) -> None:
     def make() -> LearnedChoices:
         choices = _choices(loaded, widened)
         _add_preprocessing(choices)
+        keep_queued_timing(choices.report.clock)
         return choices
 
     config.inductor_choices_class = make
@@ -88,7 +92,7 @@ def _add_preprocessing(choices: LearnedChoices) -> None:
     from torch._inductor.select_algorithm import get_algorithm_selector_cache
 
     functions: list[Any] = get_algorithm_selector_cache().preprocessing_fns
-    functions[:] = [one for one in functions if not _is_ours(one)] + [choices.cut_convolution]
+    functions[:] = [one for one in functions if not _is_ours(one)] + [choices.cut_uncompiled]
 
 
 def _is_ours(function: Any) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graph_net.search.inductor.queued_timing import HostTime
 from graph_net.search.inductor.template_call import (
     CONVOLUTION,
     ConvolutionOptions,
@@ -115,6 +116,7 @@ def read_choice(choice: Any, milliseconds: float | None, compiled: float | None)
         tile=tile,
         default=bool(getattr(choice, "annotations", {}).get(DEFAULT, True)),
         compiled=None if compiled is None else round(compiled, 3),
+        by_host=isinstance(milliseconds, HostTime),
     )
 
 

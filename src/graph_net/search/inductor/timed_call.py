@@ -30,6 +30,8 @@ class TimedChoice:
     """Whether Inductor tries it by itself; the rest was drawn from its exhaustive space."""
     compiled: float | None = None
     """Seconds of compiling."""
+    by_host: bool = False
+    """Whether the time may be the host's: queueing failed, and no model learns from it."""
 
     def __post_init__(self) -> None:
         if self.kind not in (TRITON, ATEN, OTHER):

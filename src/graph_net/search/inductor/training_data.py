@@ -53,7 +53,7 @@ def timed_tiles(
         family = one.call.family(target)
         if one.case not in weights or family is None:
             continue
-        tiled = [choice for choice in one.choices if choice.kind == TRITON]
+        tiled = [choice for choice in one.choices if choice.kind == TRITON and not choice.by_host]
         times = tuple(choice.milliseconds or np.inf for choice in tiled)
         if np.isfinite(times).sum() < LEAST:
             continue

@@ -1,0 +1,228 @@
+"""QueuedClock: the GPU's time of a call, whose repeats are queued before the GPU begins them.
+
+Inductor times a choice by launching it again and again, so that the time of the host shows where a
+launch takes longer than its kernels. Here the GPU is kept busy until all repeats are queued.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from graph_net.search.inductor.hooks import Timing, timing_by
+
+log = logging.getLogger(__name__)
+
+FLUSH = 256 << 20
+"""Bytes written before each repeat: over the GPU's cache, and long enough to launch behind."""
+HEAD_START = 16
+"""Such writes before the first repeat; twice as many in each further try."""
+TRIES = 4
+REPEATS, FEWEST = 30, 5
+MILLISECONDS = 25.0
+"""Of all repeats together, as far as the fewest allow."""
+KNOWN = frozenset({"warmup", "rep", "device_type", "is_vetted_benchmarking"})
+"""Options of Inductor's clock that ask for one time and nothing else."""
+Call = Callable[[], Any]
+
+
+class HostTime(float):
+    """Milliseconds by Inductor's own clock, which may be the host's, since queueing failed."""
+
+
+@dataclass
+class ClockReport:
+    """How calls were timed."""
+
+    queued: int = 0
+    recorded: int = 0
+    """Too slow to launch, and replayed as a CUDA graph."""
+    by_host: list[str] = field(default_factory=list)
+    """Timed by Inductor's own clock: why."""
+
+
+@dataclass
+class QueuedClock:
+    """Times calls as ``benchmark_gpu`` of Inductor does, which it asks where it fails itself."""
+
+    own: Timing
+    report: ClockReport = field(default_factory=ClockReport)
+    records: bool = False
+    """Whether slow launches are recorded: a recording that fails may spoil the random numbers of
+    the process, so that none is made in a user's."""
+    active: bool = True
+    """What keeps it after its time asks Inductor's own clock."""
+
+    def __call__(self, run: Call, *given: Any, **options: Any) -> Any:
+        """Return the milliseconds of a call; a HostTime where queueing failed."""
+        if given or not self.active or not _is_plain(options):
+            return self.own(run, *given, **options)
+        why = "the GPU always waited for the host"
+        try:
+            with _benchmark_lock():
+                if (found := self.milliseconds(run)) is not None:
+                    return found
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"[:300]
+        taken = self.own(run, **options)  # which knows the errors that skip a choice
+        if not math.isfinite(taken):
+            return taken
+        self.report.by_host.append(why)
+        log.warning("graph_net left a choice to Inductor's own clock: %s", why)
+        return HostTime(taken)
+
+    def milliseconds(self, run: Call) -> float | None:
+        """Return the median of repeats that did not wait for the host; None where most did."""
+        import torch
+
+        torch.cuda.synchronize()  # an error of what ran before is not this call's
+        run()
+        torch.cuda.synchronize()
+        found = _tries(run)
+        if found is not None:
+            self.report.queued += 1
+            return found
+        replay = _recorded(run) if self.records else None
+        found = None if replay is None else _tries(replay)
+        if found is not None:
+            self.report.recorded += 1
+        return found
+
+
+@contextmanager
+def queued_timing(
+    report: ClockReport | None = None, records: bool = False
+) -> Iterator[QueuedClock | None]:
+    """Have Inductor time what it compares by a QueuedClock; without a GPU nothing is changed."""
+    import torch
+
+    if not torch.cuda.is_available():
+        yield None
+        return
+    noted = ClockReport() if report is None else report
+    with timing_by(lambda own: QueuedClock(own, noted, records)) as clock:
+        try:
+            yield clock
+        finally:
+            clock.active = False
+
+
+def keep_queued_timing(report: ClockReport) -> None:
+    """Do the same for the rest of this process; once is enough."""
+    import torch
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    changed: Any = benchmarker
+    if torch.cuda.is_available() and not isinstance(changed.benchmark_gpu, QueuedClock):
+        changed.benchmark_gpu = QueuedClock(changed.benchmark_gpu, report)
+
+
+def _tries(run: Call) -> float | None:
+    """Queue behind ever more writes, and ever fewer repeats, until most did not wait."""
+    import torch
+
+    flush = torch.empty(FLUSH // 4, dtype=torch.int32, device="cuda")
+    repeats = _repeats(run)
+    for attempt in range(TRIES):
+        count = max(FEWEST, repeats >> attempt)
+        clean = _queued(run, flush, count, HEAD_START << attempt)
+        if 2 * len(clean) >= count and (found := median(clean)) > 0:
+            return found
+    return None
+
+
+def _queued(run: Call, flush: Any, repeats: int, head_start: int) -> list[float]:
+    """Return the milliseconds of each repeat that was queued before the GPU came to it."""
+    import torch
+
+    marks = []
+    for _ in range(head_start):
+        flush.zero_()
+    for _ in range(repeats):
+        begin, end = _events()
+        flush.zero_()
+        begin.record()
+        run()
+        end.record()
+        overtaken = begin.query()
+        marks.append((begin, end, overtaken))
+    torch.cuda.synchronize()
+    return [float(begin.elapsed_time(end)) for begin, end, overtaken in marks if not overtaken]
+
+
+def _repeats(run: Call) -> int:
+    """Return how many fit into the time, by one call that may show the host's."""
+    import torch
+
+    begin, end = _events()
+    begin.record()
+    run()
+    end.record()
+    torch.cuda.synchronize()
+    spent = max(float(begin.elapsed_time(end)), 1e-3)
+    return max(FEWEST, min(REPEATS, int(MILLISECONDS / spent)))
+
+
+def _events() -> tuple[Any, Any]:
+    import torch
+
+    make: Any = torch.cuda.Event
+    return make(enable_timing=True), make(enable_timing=True)
+
+
+def _recorded(run: Call) -> Call | None:
+    """Return a replay of a call's kernels; None where it waits for the GPU or records nothing.
+
+    Triton's launches name the stream they were made for, and pass by a recording of another one.
+    """
+    import torch
+
+    modes: Any = torch.cuda
+    before = modes.get_sync_debug_mode()
+    modes.set_sync_debug_mode("error")
+    try:
+        run()
+    except RuntimeError:
+        return None
+    finally:
+        modes.set_sync_debug_mode(before)
+    graph = torch.cuda.CUDAGraph()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            run()
+    torch.cuda.synchronize()
+    empty = any("Graph is empty" in str(one.message) for one in said)
+    return None if empty else graph.replay
+
+
+def _is_plain(options: Mapping[str, Any]) -> bool:
+    """Return whether one time on a CUDA device is asked for, and all choices run in this process.
+
+    Where some are timed in another one, by Inductor's own clock, so are the rest.
+    """
+    import torch
+    from torch._inductor import config
+
+    kind = options.get("device_type")
+    elsewhere = (
+        config.autotune_in_subproc
+        or getattr(config, "pipeline_max_autotune_gemm", False)
+        or "CUTLASS" in config.max_autotune_gemm_backends.upper()
+    )
+    device = torch.device(kind or "cuda").type
+    banned = getattr(config, "deterministic", False)
+    return options.keys() <= KNOWN and device == "cuda" and not elsewhere and not banned
+
+
+def _benchmark_lock() -> Any:
+    """Return the lock that a harness may have given Inductor's benchmarks: torch 2.13."""
+    from torch._inductor.runtime import benchmarking
+
+    return getattr(benchmarking, "maybe_gpu_benchmark_lock", nullcontext)()

@@ -1,0 +1,45 @@
+"""Choices of operations that no model knows, which cannot fit in shared memory: a lower bound."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from graph_net.search.inductor.template_call import TemplateCall
+from graph_net.search.inductor.tile import Tile
+
+PRODUCTS = ("mm_plus_mm", "scaled_mm")
+"""Products whose factors come first, with tiles as ``mm`` has them."""
+_FLEX_FORWARD = re.compile(r"flex_attention_\d+")
+_SIDES = re.compile(r"\(\d+, -1, (\d+)\)")
+
+
+def cannot_fit(tile: Tile, call: TemplateCall, shared: int) -> bool:
+    """Return whether a tile of a product needs more than ``shared`` bytes, however it is compiled.
+
+    Triton keeps at least one buffer less than stages of both factors, and none beyond the sum's
+    last step. Two products after each other share their buffers.
+    """
+    import torch
+
+    each = int(getattr(torch, call.operands[0].dtype).itemsize)
+    steps = -(-call.operands[0].sizes[-1] // tile.block_k)
+    held = min(max(1, tile.num_stages - 1), steps)
+    return tile.block_k * (tile.block_m + tile.block_n) * each * held > shared
+
+
+def is_flex_attention(choice: Any) -> bool:
+    """Return whether a choice is the forward template of flex attention."""
+    return _FLEX_FORWARD.fullmatch(str(choice.name)) is not None
+
+
+def flex_cannot_fit(choice: Any, shared: int) -> bool:
+    """Return whether the keys and values that a choice keeps in flight need more bytes."""
+    info = choice.info_dict()
+    sides = _SIDES.fullmatch(str(info.get("tile_shape", "")))
+    if sides is None:
+        return False
+    _, key, value = choice.input_nodes[:3]
+    row = sum(int(node.get_size()[-1]) for node in (key, value)) * key.get_dtype().itemsize
+    held = max(1, int(info["num_stages"]) - 1)
+    return bool(int(sides[1]) * row * held > shared)

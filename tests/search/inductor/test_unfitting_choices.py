@@ -1,0 +1,98 @@
+"""Operations that no model knows: only what cannot fit in shared memory is dropped."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from graph_net.programs.triton.target import H200
+from graph_net.search.inductor.learned_choices import LearnedChoices
+from graph_net.search.inductor.unfitting import cannot_fit
+from search.inductor.some_choices import TILES, product_call, some_model
+
+HUGE = {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 128, "num_stages": 4, "num_warps": 8}
+SMALL = {**HUGE, "BLOCK_K": 64, "num_stages": 3}
+
+
+def node(*sizes: int, dtype: torch.dtype = torch.bfloat16, device: str = "cuda") -> Any:
+    """Return a tensor as Inductor's nodes show themselves."""
+    given = torch.empty(sizes, dtype=dtype, device="meta")
+    return SimpleNamespace(
+        get_size=lambda: list(sizes),
+        get_stride=lambda: list(given.stride()),
+        get_dtype=lambda: dtype,
+        get_device=lambda: torch.device(device),
+    )
+
+
+def template(options: dict[str, int]) -> Any:
+    """Return a choice of which no code is generated yet."""
+    return SimpleNamespace(params=SimpleNamespace(to_kwargs=lambda: options))
+
+
+def finalize(learned: LearnedChoices, op: str, choices: list[Any], nodes: list[Any]) -> list[Any]:
+    """Return what is left of choices."""
+    inputs = SimpleNamespace(nodes=lambda: nodes)
+    return learned._finalize_template_configs({"all": iter(choices)}, inputs, [], op)
+
+
+ADDED = [node(512, 4096), node(4096, 1024), node(512, 4096), node(4096, 1024)]
+F8 = torch.float8_e4m3fn
+SCALED = [node(512, 4096, dtype=F8), node(4096, 1024, dtype=F8), node(1), node(1)]
+
+
+def test_added_products_lose_what_cannot_fit_and_keep_the_rest() -> None:
+    learned, aten = LearnedChoices(some_model(), H200), template({})
+    huge, small = template(HUGE), template(SMALL)
+    assert finalize(learned, "mm_plus_mm", [aten, huge, small], ADDED) == [aten, small]
+    assert (learned.report.dropped, learned.report.operations) == (1, 0)
+    # Numbers of one byte fit where those of two do not.
+    assert finalize(learned, "scaled_mm", [aten, huge, small], SCALED) == [aten, huge, small]
+    assert not learned.report.errors
+
+
+@pytest.mark.parametrize("nodes", [[node(512, 4096, device="cpu")] * 4, [node(512, 128)] * 4])
+def test_other_devices_and_short_sums_keep_every_choice(nodes: list[Any]) -> None:
+    learned, choices = LearnedChoices(some_model(), H200), [template(HUGE), template(SMALL)]
+    assert finalize(learned, "mm_plus_mm", choices, nodes) == choices
+    assert learned.report.dropped == 0
+
+
+def test_choices_of_which_none_would_be_left_stay() -> None:
+    learned, choices = LearnedChoices(some_model(), H200), [template(HUGE)]
+    assert finalize(learned, "mm_plus_mm", choices, ADDED) == choices
+
+
+def test_what_fits_by_the_estimate_of_a_model_fits_by_the_bound() -> None:
+    call = product_call()
+    for tile in TILES:
+        assert not (tile.fits(2, H200.shared) and cannot_fit(tile, call, H200.shared))
+
+
+def flex(name: str, columns: int, stages: int, head: int, device: str = "cuda") -> Any:
+    """Return a choice of flex attention that is not compiled yet."""
+    info = {"tile_shape": str((128, -1, columns)), "num_stages": stages, "num_warps": 4}
+    inputs = [node(2, 8, 1024, head, device=device) for _ in range(3)]
+    return SimpleNamespace(name=name, info_dict=lambda: info, input_nodes=inputs)
+
+
+def test_flex_attention_loses_what_cannot_fit() -> None:
+    learned = LearnedChoices(some_model(), H200)
+    wide, narrow = flex("flex_attention_0", 128, 3, 256), flex("flex_attention_1", 32, 3, 256)
+    assert learned.cut_uncompiled([wide, narrow]) == [narrow]
+    assert learned.cut_uncompiled([wide]) == [wide]
+    backward = flex("flex_attention_backward_2", 128, 3, 256)
+    assert learned.cut_uncompiled([backward, backward]) == [backward, backward]
+    others = [flex(f"flex_attention_{one}", 128, 3, 256, "cpu") for one in (0, 1)]
+    assert learned.cut_uncompiled(others) == others
+    assert learned.report.dropped == 1
+
+
+def test_flex_attention_that_cannot_be_read_stays_as_it_was() -> None:
+    learned = LearnedChoices(some_model(), H200)
+    odd = SimpleNamespace(name="flex_attention_0", input_nodes=[])
+    assert learned.cut_uncompiled([odd]) == [odd]
+    assert learned.report.errors
