@@ -30,6 +30,7 @@ BENCHMARKS = {
     "honesty": [],
     "coverage": [],
     "placement": [],
+    "contention": [],
     "scoring": [],
     "reading_records": [],
     "serve": [],
