@@ -24,7 +24,8 @@ from graph_net.store.records import RecordStore
 GRAPHS = 200
 OPTIONS = ("--seconds", "0.001", "--threads", "1", "--jobs", "1")
 OF_THE_MOMENT = frozenset(
-    "node load involuntary_switches major_faults steal_seconds noisy_at_first".split()
+    "node load involuntary_switches major_faults steal_seconds waited_seconds "
+    "noisy_at_first".split()
 )
 
 

