@@ -106,7 +106,7 @@ def test_the_shipped_programs_are_listed_and_asked() -> None:
     first, *_ = found.tasks()
     assert found.task(first.task).summary.name == first.name
     assert len(found) >= first.programs
-    frame = found.to_pandas(f"task = '{first.task}'")
+    frame = found.to_pandas(f"task = '{first.task}' AND NOT again")
     assert len(frame) == first.programs
     assert f"{len(found):,} programs of " in repr(found)
     assert first.name in found._repr_html_()

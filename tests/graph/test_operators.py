@@ -33,6 +33,7 @@ OTHER_WORDS = {
     "formats/graphnet/signs.py": "Python functions that are written with signs",
     "programs/features/graph_features.py": "columns of stored features, in their order",
     "programs/spaces/relax.py": "operators of TVM",
+    "programs/spaces/loop_tiles.py": "words in the names of TVM's blocks",
     "configs/aten_opcodes.py": "HLO's opcodes, beside what they are called here",
     "configs/layouts/sites.py": "kinds of nodes that have a layout",
     "programs/triton/features.py": "kernels written in Triton",

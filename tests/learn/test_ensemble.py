@@ -9,10 +9,11 @@ import pytest
 
 from graph_net.compilers.option import Json
 from graph_net.learn.cost_model import save_model
-from graph_net.learn.ensemble import Ensemble, _folds
+from graph_net.learn.ensemble import Ensemble
 from graph_net.learn.learning_set import LearnError, LearningSet, LearningTask, tabular_set
 from graph_net.learn.metrics import Floats
 from graph_net.learn.model_registry import load_model
+from graph_net.learn.task_folds import task_folds
 from graph_net.testing.cost_model import check_cost_model, easy_set
 
 FEW: dict[str, Json] = {"base_options": {"rounds": 40, "leaves": 15}, "members": 3}
@@ -69,7 +70,7 @@ def test_folds_are_whole_networks_and_all_tasks() -> None:
     """Network n calls the tasks 3n to 3n + 2."""
     data = noisy_set(30, 0)
     named = [replace(task, weights={f"net {i // 3}": 1.0}) for i, task in enumerate(data.tasks)]
-    folds = _folds(replace(data, tasks=tuple(named)), 3, np.random.default_rng(0))
+    folds = task_folds(replace(data, tasks=tuple(named)), 3, np.random.default_rng(0))
     networks = [{index // 3 for index in fold} for fold in folds]
     assert sorted(index for fold in folds for index in fold) == list(range(30))
     assert sum(map(len, networks)) == 10
@@ -80,7 +81,7 @@ def test_a_task_that_two_networks_call_is_in_one_fold() -> None:
     data = easy_set(tasks=4)
     calls = [{"a": 1.0}, {"a": 1.0, "b": 1.0}, {"b": 1.0}, {}]
     tasks = [replace(task, weights=each) for task, each in zip(data.tasks, calls, strict=True)]
-    folds = _folds(replace(data, tasks=tuple(tasks)), 2, np.random.default_rng(0))
+    folds = task_folds(replace(data, tasks=tuple(tasks)), 2, np.random.default_rng(0))
     assert sorted(index for fold in folds for index in fold) == [0, 1, 2, 3]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,12 +72,12 @@ def test_a_cheat_is_a_failure(name: str, records: dict[str, Record]) -> None:
 
 @pytest.mark.parametrize("name", ["SlowsTheClock", "StopsTheClock"])
 def test_a_clock_that_lies_is_no_success(name: str) -> None:
-    """Where the machine is so busy that samples differ as much, it is too noisy; never a result."""
+    """It is caught by the parent's clock, by noise, or by a time that no machine can reach."""
     protocol = replace(BLOCKS, noise_limit=1.9)
     (record,) = measured([task(cheat(name), wide_graph(640), protocol=protocol)])
     assert record.failure is not None
     assert record.failure.symptom in (Symptom.IMPOSSIBLE, Symptom.TOO_NOISY)
-    assert record.failure.message.startswith("the worker's clock says ")
+    assert re.match("the worker's clock says |.* no machine of this kind", record.failure.message)
 
 
 def test_no_machine_computes_so_fast() -> None:

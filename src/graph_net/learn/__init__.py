@@ -1,1 +1,1 @@
-"""Learning which program is fast: models, losses, metrics, studies."""
+"""Cost models that learn which program is fast: models, losses, metrics, studies."""

@@ -1,7 +1,7 @@
-"""Adapts: the protocol of models that rank a task better after some of its programs were measured.
+"""Adapts: the protocol of models that rank a task better once some of its programs are measured.
 
-Beside it, simple ways in which a cost model that learned from other tasks, or none at all, can use
-measurements: what an in-context ranker has to beat.
+Also simple ways in which a cost model trained on other tasks, or no model at all, can use
+measurements: the baselines of an in-context ranker.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from graph_net.learn.metrics import Floats, Ints
 from graph_net.learn.trees import pool_rows
 
 FAILED = 1.0
-"""By how much a failure's log cost is above that of the slowest that ran."""
+"""How far a failure's log cost is above that of the slowest program that ran."""
 LEAST_FOR_TREES = 4
 LEAST_FOR_PROCESS = 2
 LENGTHS, NOISES = (0.25, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0)
-"""Of a Gaussian process on standardised features: what the likelihood chooses from."""
+"""Candidate length scales and noises of a Gaussian process on standardised features."""
 
 
 class Adapts(Protocol):
-    """A model whose scores of a task's programs may rest on the costs of some of them."""
+    """A model whose scores of a task's programs may use the costs of some of them."""
 
     def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
         """Return a score for each program of ``data``; higher is faster, within a task.
 
-        ``measured`` are the programs whose costs are known, as indices; no other cost is looked at.
+        ``measured`` has the indices of the programs whose costs are known; no other cost is read.
         """
 
 
 def split_by_task(data: LearningSet, measured: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the programs of each task, and those of them that were measured."""
+    """Yield the programs of each task, and the measured ones among them."""
     known = np.zeros(len(data), bool)
     known[measured] = True
     for rows in data.programs.rows():
@@ -47,7 +47,7 @@ def split_by_task(data: LearningSet, measured: Ints) -> Iterator[tuple[Ints, Int
 
 @dataclass(frozen=True)
 class ZeroShot:
-    """A model that makes no use of measurements."""
+    """A model that ignores measurements."""
 
     model: CostModel
 
@@ -58,7 +58,7 @@ class ZeroShot:
 
 @dataclass(frozen=True)
 class RandomOrder:
-    """An order drawn at random, the same for the same set and seed."""
+    """A random order, determined by the set and the seed."""
 
     seed: int = 0
 
@@ -68,16 +68,16 @@ class RandomOrder:
 
 
 class _LearnsTheRest(ABC):
-    """Fits what a first order leaves of the measured costs, for each task apart."""
+    """Fits what the scores of a first model leave unexplained of the costs, task by task."""
 
     least: int
-    """Programs that ran from which on there is something to fit."""
+    """Number of programs that ran from which on a fit is made."""
 
     def __init__(self, first: Adapts) -> None:
         self.first = first
 
     def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
-        """Return the first order's scores and what was fitted to their error."""
+        """Return the first model's scores, corrected by the fit."""
         scores = np.array(self.first.predict_given(data, measured), np.float64)
         pooled = pool_rows(data)
         for asked, known in split_by_task(data, measured):
@@ -91,11 +91,11 @@ class _LearnsTheRest(ABC):
 
     @abstractmethod
     def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
-        """Return scores that know the speeds of the programs ``given``."""
+        """Return scores corrected by the speeds of the programs ``given``."""
 
 
 class _FitsTheError(_LearnsTheRest):
-    """Adds what was fitted to the error of a first order."""
+    """Adds a fit of the first model's error to its scores."""
 
     def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
         error = speeds - scores[given]
@@ -107,7 +107,7 @@ class _FitsTheError(_LearnsTheRest):
 
 
 class ResidualTrees(_FitsTheError):
-    """LightGBM fitted to what the measured programs of a task show a model to miss."""
+    """LightGBM fitted to a model's error on the measured programs of a task."""
 
     least = LEAST_FOR_TREES
 
@@ -116,7 +116,7 @@ class ResidualTrees(_FitsTheError):
 
 
 class ResidualProcess(_FitsTheError):
-    """A Gaussian process fitted to what the measured programs of a task show a model to miss."""
+    """A Gaussian process fitted to a model's error on the measured programs of a task."""
 
     least = LEAST_FOR_PROCESS
 
@@ -125,7 +125,7 @@ class ResidualProcess(_FitsTheError):
 
 
 class TaskTrees(ResidualTrees):
-    """LightGBM that learned from the measured programs of a task alone; before, a random order."""
+    """LightGBM trained on a task's measured programs alone; a random order until then."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(RandomOrder(seed))
@@ -135,7 +135,7 @@ class TaskTrees(ResidualTrees):
 
 
 class NearestNeighbour(_LearnsTheRest):
-    """The speed of the most similar measured program; before one is measured, a random order."""
+    """The speed of the most similar measured program; a random order until one is measured."""
 
     least = 1
 
@@ -149,7 +149,7 @@ class NearestNeighbour(_LearnsTheRest):
 
 
 def gaussian_process(given: Floats, values: Floats, asked: Floats) -> Floats:
-    """Return the posterior mean at ``asked``, of length scale and noise that fit ``given`` best."""
+    """Return the posterior mean at ``asked``, with the most likely length scale and noise."""
     inner, outer = _squared_distances(given, given), _squared_distances(asked, given)
     best, found = -np.inf, np.zeros(len(asked))
     for length in LENGTHS:
@@ -165,7 +165,7 @@ def gaussian_process(given: Floats, values: Floats, asked: Floats) -> Floats:
 
 
 def _small_trees(rows: Floats, values: Floats, asked: Floats) -> Floats:
-    """Return what LightGBM, fitted to a few rows, says of others."""
+    """Return the predictions for ``asked`` of LightGBM fitted to a few rows."""
     try:
         library: Any = importlib.import_module("lightgbm")
     except ImportError as error:
@@ -194,7 +194,7 @@ def _log_costs(costs: Floats) -> Floats:
 
 
 def _standardised(rows: Features) -> Floats:
-    """Return the columns that differ within a task, scaled so that all count the same."""
+    """Return the columns that vary within a task, scaled to equal weight."""
     values = rows.astype(np.float64)
     deviation = values.std(axis=0)
     varies = deviation > 1e-6 * (1 + np.abs(values).max(axis=0))

@@ -1,4 +1,4 @@
-"""An additive model of layouts: every setting of every node adds or saves its own share."""
+"""An additive model of layouts: each setting of each node adds its own share of the cost."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Codes = NDArray[np.int32]
 AdditiveRanker = tuple[Ints, Floats]
 """(node, setting) pairs, and what each adds."""
 BASE = 1_000_000
-"""An order has six digits at most."""
+"""An order has at most six digits."""
 
 
 class Additive(PerGraph[AdditiveRanker]):
-    """Ridge regression of ranks on the settings of nodes: the baseline of layouts."""
+    """Ridge regression of ranks on the settings of nodes: the baseline for layouts."""
 
     name = "additive"
     options: ClassVar[dict[str, Option]] = {"strength": Option(3.0, least=1e-6, most=1e6)}

@@ -1,11 +1,12 @@
 """Analytical: a roofline of ``graph_net.learn.rooflines`` with its constants fitted to seconds.
 
-Peaks, bandwidths and latencies are all that is learned, a dozen numbers; so what it says of a size
-never seen is worth as much as of any other.
+Only peaks, bandwidths and latencies are learned, a dozen numbers, so it extrapolates to sizes that
+it has not seen.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,14 +23,14 @@ PART = "constants.json"
 STEPS, RATE = 200, 0.08
 LEAST_SECONDS = 1e-9
 MOST_FITTED = 20_000
-"""Programs that the constants are fitted to, drawn at random from more."""
+"""Most programs that the constants are fitted to, drawn at random."""
 ABSOLUTE = 0.05
-"""How much seconds count in the fit, beside the ratios of seconds within a task."""
+"""Weight of absolute seconds in the fit, relative to the ratios within a task."""
 
 
 @dataclass(frozen=True)
 class FittedRoofline:
-    """Which formula, and its constants."""
+    """The name of a formula, and its constants."""
 
     roofline: str
     constants: dict[str, float]
@@ -78,8 +79,13 @@ class Analytical(CostModel):
         self.fitted = load_json_part(FittedRoofline, folder / PART)
 
 
+def has_roofline(columns: Sequence[str]) -> bool:
+    """Return whether a roofline takes these features."""
+    return any(set(columns).issuperset(roofline.columns) for roofline in ROOFLINES.values())
+
+
 def _fitting(data: LearningSet) -> str:
-    """Return the roofline whose columns a set has; raise LearnError where it has none's."""
+    """Return the roofline whose columns a set has; raise LearnError if there is none."""
     has = set(data.columns)
     for name, roofline in ROOFLINES.items():
         if has.issuperset(roofline.columns):
@@ -107,7 +113,7 @@ def _numbers(roofline: RooflineFormula, data: LearningSet) -> dict[str, Tensor]:
 
 
 def _fit(roofline: RooflineFormula, data: LearningSet) -> dict[str, float]:
-    """Return the constants of least error of the logarithm of seconds."""
+    """Return the constants with the least error of log seconds."""
     numbers = _numbers(roofline, data)
     measured = torch.from_numpy(np.log(data.programs.costs))
     tasks = torch.from_numpy(data.programs.tasks)
@@ -129,5 +135,5 @@ def _fit(roofline: RooflineFormula, data: LearningSet) -> dict[str, float]:
 
 
 def _robust(errors: Tensor) -> Tensor:
-    """Return the mean of squares, of what is far off only its size."""
+    """Return the mean of squares, linear for large errors (Huber)."""
     return torch.nn.functional.huber_loss(errors, torch.zeros_like(errors), delta=0.5)

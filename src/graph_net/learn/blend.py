@@ -1,7 +1,8 @@
-"""The mean of boosted trees that learn the log label and of others that learn the label itself.
+"""The mean of boosted trees that learn the log label, the label itself, and the order in a task.
 
-The logarithm weighs all programs of a task alike, cross-entropy of the label the fast ones: they
-err in different tasks, and their mean varies less from seed to seed (docs/learn.md).
+The log label weighs all programs of a task equally; cross-entropy of the label favours the fast
+ones; LambdaRank favours the order at the top. They err in different tasks, and their mean varies
+less between seeds (docs/learn.md).
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from typing import ClassVar
 import numpy as np
 
 from graph_net.compilers.option import Json, Option
-from graph_net.learn.cost_model import CostModel, Domain, save_model
+from graph_net.learn.cost_model import CostModel, Domain
 from graph_net.learn.learning_set import LearningSet
 from graph_net.learn.metrics import Floats
-from graph_net.learn.model_registry import create_model, load_model
-from graph_net.learn.trees import CROSS_ENTROPY, REGRESSION
+from graph_net.learn.model_registry import create_model
+from graph_net.learn.scaled_members import ScaledMembers
+from graph_net.learn.trees import CROSS_ENTROPY, RANKING, REGRESSION
 
-OBJECTIVES = (REGRESSION, CROSS_ENTROPY)
+OBJECTIVES = (REGRESSION, CROSS_ENTROPY, RANKING)
 
 
 class Blend(CostModel):
-    """``members`` models of each objective; their scores are logarithms of labels, and added."""
+    """``members`` models of each objective; their scores, as log labels, are averaged."""
 
     name = "blend"
     options: ClassVar[dict[str, Option]] = {
@@ -33,24 +35,21 @@ class Blend(CostModel):
     }
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        self._members = [self._create(index) for index in range(self._count)]
-        for member in self._members:
-            member.fit(data, held_out)
+        models = (self._create(index) for index in range(self._count))
+        self._members = ScaledMembers.fit(models, data, held_out)
         self.domain = Domain.of(data)
 
     def predict(self, data: LearningSet) -> Floats:
-        """Return logarithms of labels."""
+        """Return log labels."""
         self.learned().check_columns(data)
-        scores = [member.predict(data) for member in self._members]
-        return np.asarray(np.mean(scores, axis=0), np.float64)
+        return np.asarray(np.mean(self._members.scores(data), axis=0), np.float64)
 
     def save_parts(self, folder: Path) -> None:
         self.learned()
-        for index, member in enumerate(self._members):
-            save_model(member, folder / f"member-{index}")
+        self._members.save(folder)
 
     def load_parts(self, folder: Path) -> None:
-        self._members = [load_model(folder / f"member-{index}") for index in range(self._count)]
+        self._members = ScaledMembers.load(folder, self._count)
 
     @property
     def _count(self) -> int:

@@ -1,4 +1,4 @@
-"""Which programs of a directory of records are taken, their costs, and a stream of schedules."""
+"""Choose the programs of a store to learn from, with their costs, and stream their schedules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graph_net.programs.view.overview import TaskSummary, tables
 from graph_net.store.sql import Sql
 
 LEAST = 2
-"""Programs of a task that there is something to choose from."""
+"""Least programs of a task that leave a choice."""
 BATCH = 1024
 """Schedules that are decoded together."""
 _COSTS = """SELECT task::VARCHAR AS task, program,
@@ -28,18 +28,18 @@ _SCHEDULES = "SELECT task::VARCHAR, program, schedule FROM programs WHERE schedu
 
 @dataclass(frozen=True)
 class ChosenPrograms:
-    """The programs of a directory that are taken, sorted by task and hash."""
+    """The chosen programs of a store, sorted by task and hash."""
 
     tasks: tuple[TaskSummary, ...]
     task: Ints
-    """Place in ``tasks``."""
+    """Index into ``tasks``."""
     program: Uint64s
     cost: Floats
     again: Floats
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where each task is, by its hash."""
+        """Index of each task, by its hash."""
         return {task.task: place for place, task in enumerate(self.tasks)}
 
     @cached_property
@@ -47,7 +47,7 @@ class ChosenPrograms:
         return np.searchsorted(self.task, np.arange(len(self.tasks) + 1))
 
     def find(self, task: str, programs: Sequence[int]) -> Ints:
-        """Return the index of each program of a task; -1 for those that are not taken."""
+        """Return the index of each program of a task; -1 if it was not chosen."""
         place = self.places.get(task)
         if place is None:
             return np.full(len(programs), -1)
@@ -59,7 +59,7 @@ class ChosenPrograms:
 
 
 def choose_programs(connection: Sql, tasks: Sequence[TaskSummary], per_task: int) -> ChosenPrograms:
-    """Choose tasks with several programs, one of which ran, and at most so many of each."""
+    """Choose tasks with several programs, one of which ran, and at most ``per_task`` of each."""
     numbers = {task.task: place for place, task in enumerate(tasks)}
     found = connection.arrays(_COSTS)
     task = np.array([numbers.get(name, -1) for name in found["task"]], np.int64)
@@ -85,7 +85,7 @@ def choose_programs(connection: Sql, tasks: Sequence[TaskSummary], per_task: int
 
 
 def _fill_again(connection: Sql, chosen: ChosenPrograms) -> None:
-    """Note second measurements; a line that is there twice, word for word, is a copy."""
+    """Fill in second measurements; a line repeated verbatim is a copy, not a measurement."""
     for task, program, costs, again in connection.execute(_PAIRS).fetchall():
         (index,) = chosen.find(task, [program])
         if index >= 0 and (again or costs[1] != costs[0]):
@@ -93,7 +93,7 @@ def _fill_again(connection: Sql, chosen: ChosenPrograms) -> None:
 
 
 def stream_schedules(path: Path) -> Iterator[tuple[str, list[int], list[str]]]:
-    """Yield the programs of a task and their schedules, some at a time."""
+    """Yield programs of a task and their schedules, in batches."""
     with tables(path) as connection:
         asked = connection.execute(_SCHEDULES)
         while some := asked.fetchmany(BATCH):

@@ -1,7 +1,7 @@
 """ConfigSet: configurations of whole graphs to learn from; a graph is a task, a run its cost.
 
-Hand features are in ``rows``, as every tabular model takes them; networks over graphs find the
-graph and the codes of a configuration beside them.
+``rows`` has hand-made features, for tabular models; networks over graphs use the graphs and the
+codes of configurations instead.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class ConfigSet(LearningSet):
     graphs: tuple[ConfigGraph, ...] = ()
     """The graph of each task."""
     places: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Which configuration of its graph each program is."""
+    """Index of each program's configuration in its graph."""
     repeats: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    """How many runs each program's cost is the median of."""
+    """Number of runs whose median is each program's cost."""
 
     ranks_configs = True
 
@@ -44,7 +44,7 @@ class ConfigSet(LearningSet):
 
 
 def as_config_set(data: LearningSet, model: str) -> ConfigSet:
-    """Return the set if it is of graphs; raise LearnError, naming the model, if it is not."""
+    """Return the set if it is a ConfigSet; else raise LearnError, naming the model."""
     if not isinstance(data, ConfigSet):
         raise LearnError(
             f"{model} learns from graphs and their configurations: give it TpuGraphs' files, "

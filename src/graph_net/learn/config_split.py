@@ -1,4 +1,4 @@
-"""A set of configurations in two: by distinct configuration, by graph, or by TpuGraphs' folders."""
+"""Split a set of configurations: by distinct configuration, by graph, or by TpuGraphs' folders."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Mask = NDArray[np.bool_]
 
 
 class ConfigSplit(StrEnum):
-    """What is held out."""
+    """How configurations are held out."""
 
     WITHIN = "within_task"
     """One configuration in five of every graph, by its hash; repeats are on one side."""
     GRAPH = "task"
     """One graph id in five, by its hash."""
     FILES = "files"
-    """What lies in a folder ``valid``; what lies in ``train`` is learned from."""
+    """Hold out files in a folder ``valid``; learn from files in ``train``."""
     LEAVE = "leave"
-    """``leave:NAME``: the graph of this name."""
+    """``leave:NAME``: hold out the graph of this name."""
 
 
 def split_configs(measured: MeasuredSet, split: str) -> tuple[MeasuredSet, MeasuredSet]:
-    """Return what to learn from and what to judge on; raise LearnError if a side has nothing."""
+    """Return the sets to learn from and to judge on; raise LearnError if one is empty."""
     rule, _, name = split.partition(":")
     data = as_config_set(measured.data, "a split of graphs")
     if rule not in tuple(ConfigSplit) or (rule == ConfigSplit.LEAVE) != bool(name):
@@ -46,7 +46,7 @@ def split_configs(measured: MeasuredSet, split: str) -> tuple[MeasuredSet, Measu
 def fold_configs(
     measured: MeasuredSet, fold: int, seed: int = 0, folds: int = 5
 ) -> tuple[MeasuredSet, MeasuredSet]:
-    """Return a fold of distinct configurations of every graph, drawn by a seed."""
+    """Return one fold of the distinct configurations of every graph, drawn by a seed."""
     tested = np.zeros(len(measured.data), bool)
     for rows in measured.data.programs.rows():
         order = np.random.default_rng(seed).permutation(len(rows))

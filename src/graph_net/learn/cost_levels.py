@@ -1,8 +1,8 @@
-"""Levels of cost: groups of configurations that take nearly the same, far from the next group.
+"""Levels of cost: groups of configurations with nearly equal cost, far from the next group.
 
-Run times of one graph under many layouts lie in a few narrow bands: some node in a bad layout
-decides the band, and many small effects, which are the same in every band, the place within it.
-A model that learns band and place apart uses every configuration for both.
+Run times of one graph under many layouts lie in a few narrow bands. A node in a bad layout decides
+the band; many small effects, equal in all bands, decide the place within it. A model that learns
+band and place separately uses every configuration for both.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 from graph_net.learn.metrics import Floats, Ints
 
 GAP = 30.0
-"""Between two levels, in units of the noise."""
+"""Least distance between two levels, in units of the noise."""
 FEW = 3
-"""Members that a level has at least; smaller ones join the nearest."""
+"""Least members of a level; smaller levels join the nearest."""
 
 
 @dataclass(frozen=True)
 class CostLevels:
-    """The level of each configuration, where levels lie among all, and the place within."""
+    """The level of each configuration, the position of each level, and the place within it."""
 
     level: Ints
     centers: Floats
-    """Of each level, in units of a normal distribution of ranks."""
+    """Centre of each level, in normal quantiles of ranks."""
     spreads: Floats
     places: Floats
-    """Of each configuration within its level, in units of the spread of all places."""
+    """Place of each configuration within its level, in units of the spread of all places."""
 
     @staticmethod
     def of(costs: Floats, noise: float) -> CostLevels:
-        """Find the levels of costs, of which the logarithm has so much noise."""
+        """Find the levels of costs whose logarithms have this noise."""
         logs = np.log(costs)
         level = _group(logs, GAP * noise)
         ranks = normal_scores(costs)
@@ -49,15 +49,15 @@ class CostLevels:
         )
 
     def join(self, centers: Floats, places: Floats) -> Floats:
-        """Return where configurations lie among all, given predicted centres and places."""
+        """Return overall positions of configurations from predicted centres and places."""
         nearest = np.abs(centers[:, None] - self.centers[None]).argmin(axis=1)
         return np.asarray(centers + self.spreads[nearest] * places)
 
 
 def noise_of(runs: list[Floats], costs: Floats) -> float:
-    """Return the typical deviation of a run's log from its configuration's median.
+    """Return the typical deviation of a run's log cost from its configuration's median.
 
-    Without repeats it is the median distance of neighbours among sorted costs.
+    Without repeats it is the median distance between neighbours among sorted costs.
     """
     apart = [np.abs(np.log(one / np.median(one))) for one in runs if one.size > 1]
     found = np.concatenate(apart) if apart else np.zeros(0)
@@ -69,7 +69,7 @@ def noise_of(runs: list[Floats], costs: Floats) -> float:
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Return ranks as quantiles of a normal distribution; equal values share theirs."""
+    """Return ranks as quantiles of a normal distribution; equal values share one."""
     from statistics import NormalDist
 
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -87,7 +87,7 @@ def _group(logs: Floats, gap: float) -> Ints:
 
 
 def _merge_small(level: Ints, logs: Floats) -> Ints:
-    """Return levels, sorted by cost, of which none has fewer than ``FEW`` members."""
+    """Return levels sorted by cost, none with fewer than ``FEW`` members."""
     while True:
         sizes = np.bincount(level)
         small = np.flatnonzero(sizes < FEW)

@@ -9,7 +9,7 @@
         def save_parts(self, folder): ...
         def load_parts(self, folder): ...
 
-``graph_net.testing.cost_model.check_cost_model(Mine)`` holds it against the protocol.
+``graph_net.testing.cost_model.check_cost_model(Mine)`` checks a model against the protocol.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ FILE = "model.json"
 MOST_BYTES = 16 << 20
 Part = TypeVar("Part")
 SLACK = 0.1
-"""How far outside the range that was learned from a feature may be, as a part of that range."""
+"""How far a feature may be outside the learned range, as a fraction of that range."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What a model has learned from: outside of it, its scores are guesses."""
+    """What a model has learned from; outside of it, scores are guesses."""
 
     columns: tuple[str, ...]
     lows: tuple[float, ...]
@@ -65,7 +65,7 @@ class Domain:
         )
 
     def check_columns(self, data: LearningSet) -> None:
-        """Raise LearnError where ``data`` has other features than were learned from."""
+        """Raise LearnError if ``data`` has other features than the model learned from."""
         if data.columns != self.columns:
             raise LearnError(
                 f"the model has learned from {_shorten(self.columns)}, "
@@ -73,7 +73,7 @@ class Domain:
             )
 
     def objections(self, data: LearningSet) -> list[str]:
-        """Say what of ``data`` is outside; raise LearnError where features are other ones."""
+        """Return what in ``data`` is outside the domain; raise LearnError if features differ."""
         self.check_columns(data)
         said = []
         for word, learned, asked in (
@@ -95,12 +95,12 @@ class Domain:
 
 
 class CostModel(ABC):
-    """A model that scores programs; higher is faster, and only within a task do scores compare."""
+    """A model that scores programs; higher is faster, and scores compare only within a task."""
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, Option]] = {}
     needs: ClassVar[str] = ""
-    """A package that must be installed, by the name to install it under."""
+    """Name of a package that must be installed, as pip knows it."""
 
     def __init__(self, options: Mapping[str, Json] | None = None, seed: int = 0) -> None:
         chosen = dict(options or {})
@@ -116,7 +116,7 @@ class CostModel(ABC):
 
     @abstractmethod
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        """Learn from measured programs; ``held_out`` may decide when to stop. Sets ``domain``."""
+        """Learn from measured programs; ``held_out`` may be used to stop early. Sets ``domain``."""
 
     @abstractmethod
     def predict(self, data: LearningSet) -> Floats:
@@ -124,14 +124,14 @@ class CostModel(ABC):
 
     @abstractmethod
     def save_parts(self, folder: Path) -> None:
-        """Write what was learned: safetensors, JSON or a library's own text."""
+        """Write the learned parts: safetensors, JSON or a library's own text."""
 
     @abstractmethod
     def load_parts(self, folder: Path) -> None:
-        """Read what ``save_parts`` wrote; raise LearnError on anything else. No pickle, ever."""
+        """Read what ``save_parts`` wrote; raise LearnError on anything else. Never unpickles."""
 
     def learned(self) -> Domain:
-        """Return the domain; raise LearnError if nothing was learned yet."""
+        """Return the domain; raise LearnError if the model has not been fitted."""
         if self.domain is None:
             raise LearnError(f"{self.name} has learned nothing yet: fit or load it first")
         return self.domain
@@ -145,19 +145,19 @@ class CostModel(ABC):
 
 @dataclass(frozen=True)
 class ModelHeader:
-    """What a saved model says of itself in ``model.json``."""
+    """The contents of a saved model's ``model.json``."""
 
     name: str
     seed: int
     settings: str
-    """JSON."""
+    """The model's settings as JSON."""
     domain: Domain
 
 
 def save_model(model: CostModel, folder: Path, beside: Mapping[str, str] | None = None) -> None:
-    """Save a model that has learned into a new folder, with texts ``beside`` it by file name.
+    """Save a fitted model into a new folder, with texts ``beside`` it by file name.
 
-    The folder is there whole or not at all: it is written aside, synced and renamed.
+    The folder is written aside, synced and renamed, so it is complete or absent.
     """
     header = ModelHeader(model.name, model.seed, json.dumps(model.settings), model.learned())
     check_new(folder)
@@ -176,13 +176,13 @@ def save_model(model: CostModel, folder: Path, beside: Mapping[str, str] | None 
 
 
 def check_new(folder: Path) -> None:
-    """Raise LearnError where there is something already."""
+    """Raise LearnError if the folder exists."""
     if folder.exists():
         raise LearnError(f"{folder} exists: name a new folder for the model, or delete it first")
 
 
 def read_header(folder: Path) -> ModelHeader:
-    """Return what a saved model says of itself."""
+    """Return the header of a saved model."""
     try:
         return read_as(ModelHeader, read_text(folder / FILE, MOST_BYTES), "model")
     except OSError as error:
@@ -192,7 +192,7 @@ def read_header(folder: Path) -> ModelHeader:
 
 
 def save_json_part(part: Any, path: Path) -> None:
-    """Write a frozen dataclass of numbers that a model has learned."""
+    """Write a frozen dataclass of learned numbers."""
     write_text(path, json.dumps(asdict(part)) + "\n")
 
 

@@ -1,10 +1,10 @@
-"""Several models of one kind, whose mean is the score and whose disagreement is a doubt.
+"""Several models of one kind: their mean is the score, their disagreement the uncertainty.
 
-Intervals are conformal: how far the mean is off, in units of the members' disagreement, is seen on
-tasks that the members did not learn from, and the quantile of that is the width, every task
-counting the same. An interval of 90 % then holds the labels of 90 % of the programs of a new task,
-on average over tasks like those. Without held-out tasks, folds of the networks in the set take
-turns to be unseen by members of their own; those that are kept learn from all of it.
+Intervals are conformal. The error of the mean, in units of the members' disagreement, is measured
+on tasks that the members did not learn from; its quantile, with equal weight per task, is the
+width. A 90 % interval then holds the labels of 90 % of the programs of a new task, on average over
+similar tasks. Without held-out tasks, members trained on folds of the networks give the errors; the
+members that are kept learn from all tasks.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ from graph_net.learn.learning_set import LearnError, LearningSet
 from graph_net.learn.metrics import Floats
 from graph_net.learn.model_registry import create_inner, load_model
 from graph_net.learn.score_scale import LEAST_LABEL, ScoreScale, log_labels
+from graph_net.learn.task_folds import task_folds
 
 PART = "intervals.json"
 GRID = 1000
-"""Steps of the stored quantiles."""
+"""Number of steps of the stored quantiles."""
 
 
 @dataclass(frozen=True)
 class _Calibration:
-    """How scores become labels, and how wide an interval is in units of the disagreement."""
+    """How scores become labels, and the width of intervals in units of the disagreement."""
 
     scale: ScoreScale
     least_spread: float
-    """Added to the disagreement: members that agree may all be wrong."""
+    """Added to the disagreement, because members that agree may all be wrong."""
     tasks: int
     widths: tuple[float, ...]
-    """Quantiles 0, 1/GRID, … 1 of (|error| / disagreement), every task counting the same."""
+    """Quantiles 0, 1/GRID, … 1 of (|error| / disagreement), with equal weight per task."""
 
     def __post_init__(self) -> None:
         if self.tasks < 1 or len(self.widths) < 2 or self.least_spread <= 0:
             raise ValueError("a calibration has a task, quantiles and a positive spread")
 
     def width(self, level: float) -> float:
-        """Return the quantile of a level, higher for the few tasks that it is known from."""
+        """Return the quantile of a level, raised to allow for the few tasks it is based on."""
         place = min(1.0, level * (1 + 1 / self.tasks))
         return float(np.interp(place, np.linspace(0, 1, len(self.widths)), self.widths))
 
@@ -85,9 +86,9 @@ class Ensemble(CostModel):
         return members
 
     def _unseen(self, data: LearningSet, generator: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return mean and disagreement on each fold of members that learned from the others."""
+        """Return mean and disagreement on each fold, by members trained on the other folds."""
         mean, spread = np.empty(len(data)), np.empty(len(data))
-        for fold in _folds(data, int(self.number("folds")), generator):
+        for fold in task_folds(data, int(self.number("folds")), generator):
             rest = sorted(set(range(len(data.tasks))) - set(fold))
             members = self._train(data.select(rest), generator)
             inside = np.isin(data.programs.tasks, fold)
@@ -95,12 +96,12 @@ class Ensemble(CostModel):
         return mean, spread
 
     def predict(self, data: LearningSet) -> Floats:
-        """Return logarithms of labels."""
+        """Return log labels."""
         self.learned().check_columns(data)
         return self._calibration.scale.apply(_mean_and_spread(self._members, data)[0])
 
     def predict_interval(self, data: LearningSet, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Return the lowest and highest label of each program, if it runs, at this confidence."""
+        """Return the bounds of each program's label, if it runs, at this confidence."""
         if not 0 < level < 1:
             raise LearnError(f"a level is between 0 and 1, not {level}")
         self.learned().check_columns(data)
@@ -129,30 +130,9 @@ def _mean_and_spread(members: list[CostModel], data: LearningSet) -> tuple[Float
 
 
 def _draw(data: LearningSet, share: float, generator: np.random.Generator) -> LearningSet:
-    """Return a random share of the tasks, one at the least."""
+    """Return a random share of the tasks, at least one."""
     count = max(1, round(share * len(data.tasks)))
     return data.select(np.sort(generator.permutation(len(data.tasks))[:count]).tolist())
-
-
-def _folds(data: LearningSet, count: int, generator: np.random.Generator) -> list[list[int]]:
-    """Return the tasks of each fold; those of a network are together where networks are known.
-
-    They resemble each other: an unknown network is worse than an unknown task. A task that several
-    networks call goes with one of them.
-    """
-    names = {network for task in data.tasks for network in task.weights}
-    order = {str(name): rank for rank, name in enumerate(generator.permutation(sorted(names)))}
-    groups: dict[object, list[int]] = {}
-    for index in generator.permutation(len(data.tasks)).tolist():
-        calls = data.tasks[index].weights
-        key = min(calls, key=order.__getitem__) if calls and len(names) >= count else index
-        groups.setdefault(key, []).append(index)
-    if len(groups) < 2:
-        raise LearnError("an ensemble learns from some tasks and is calibrated on others: give two")
-    folds: list[list[int]] = [[] for _ in range(min(count, len(groups)))]
-    for group in groups.values():
-        min(folds, key=len).extend(group)
-    return [sorted(fold) for fold in folds]
 
 
 def _calibrate(mean: Floats, spread: Floats, data: LearningSet) -> _Calibration:

@@ -1,8 +1,8 @@
-"""How good a model is on programs it has not learned from, beside what its scores compare with.
+"""How well a model ranks programs that it has not learned from, beside references.
 
-Beside each metric stand the random ranking, the best possible, and the ceiling: what a second
-measurement of every program would get, which no model can be expected to exceed. Intervals are of
-95 %, from drawing tasks with replacement.
+References of each metric are the random ranking, the best possible ranking, and the ceiling: what a
+second measurement of every program would score, which no model can be expected to exceed. Intervals
+are 95 %, from drawing tasks with replacement.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from graph_net.learn.ranked_tasks import (
 
 DRAWS = 2000
 AT_ONCE = 1 << 22
-"""Numbers of a step of drawing tasks, to bound memory."""
+"""Numbers per bootstrap step, to bound memory."""
 CEILING_DRAWS = 10
 LEAST_PAIRS = 20
-"""Programs measured twice, below which no ceiling is stated."""
+"""Least programs measured twice for a ceiling to be given."""
 NO_NETWORK = "every task once"
-"""The network of tasks of which none is known."""
+"""Name used for the network if no task has a known network."""
 
 
 @dataclass(frozen=True)
 class MetricScore:
-    """A metric of a model with its interval, and what it compares with."""
+    """A metric of a model with its interval and its references."""
 
     metric: str
     value: float
@@ -52,11 +52,11 @@ class MetricScore:
     random: float
     best: float
     ceiling: float | None
-    """None where too few programs were measured twice."""
+    """None if too few programs were measured twice."""
 
     @property
     def interval(self) -> str:
-        """The interval as people read it; one task has none."""
+        """The interval as text; a single task has none."""
         return f"{self.low:.3f} … {self.high:.3f}" if np.isfinite(self.low) else "one task"
 
 
@@ -71,27 +71,27 @@ class KindScore:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model is worth on a set of programs."""
+    """The scores of a model on a set of programs."""
 
     tasks: int
     programs: int
     pairs: int
-    """Programs that were measured twice: what the ceiling is from."""
+    """Programs that were measured twice, from which the ceiling is computed."""
     effective_tasks: float
-    """1 / Σ share², by the part of the pooled time that each task has."""
+    """1 / Σ share², where a task's share is its part of the pooled time."""
     scores: tuple[MetricScore, ...]
     kinds: tuple[KindScore, ...]
     networks: Mapping[str, Mapping[str, float]]
     """Top-k of each network."""
 
     def score(self, metric: str) -> MetricScore:
-        """Return a score by the name of its metric."""
+        """Return the score of a metric by name."""
         return next(score for score in self.scores if score.metric == metric)
 
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """One model against another on the same tasks: best / picked, paired by task, for each k."""
+    """Two models on the same tasks: best / picked, paired by task, for each k."""
 
     differences: Mapping[int, tuple[PairedDifference, ...]]
 
@@ -99,7 +99,7 @@ class ModelComparison:
 def evaluate_model(
     model: CostModel, measured: MeasuredSet, scale: LabelScale | None = None, seed: int = 0
 ) -> Evaluation:
-    """Return every metric of a model on a set; RMSE, R² and MAPE where scores have a scale."""
+    """Return every metric of a model on a set; RMSE, R² and MAPE only if scores have a scale."""
     return evaluate_scores(measured, model.predict(measured.data), scale, seed)
 
 
@@ -125,7 +125,7 @@ def evaluate_scores(
 
 
 def compare_scores(data: LearningSet, one: Floats, other: Floats) -> ModelComparison:
-    """Compare two models by what they pick from each task, of all tasks and of each operator."""
+    """Compare what two models pick from each task, over all tasks and per operator."""
     kinds = [task.kind for task in data.tasks]
     first, second = (rank_by_scores(data.programs, scores, None) for scores in (one, other))
     return ModelComparison(
@@ -135,7 +135,7 @@ def compare_scores(data: LearningSet, one: Floats, other: Floats) -> ModelCompar
 
 @dataclass(frozen=True)
 class _Others:
-    """What a model is compared with."""
+    """The references that a model is compared with."""
 
     random: RankedTasks
     best: RankedTasks
@@ -156,7 +156,7 @@ Metrics = Callable[[TaskCosts, RankedTasks], dict[str, TaskRatio]]
 
 
 def _metrics(data: LearningSet, weights: Weights) -> Metrics:
-    """Return what a set is judged by: τ and slowdown first where it has configurations."""
+    """Return the metrics of a set; τ and slowdown come first for configurations."""
 
     def every(programs: TaskCosts, ranked: RankedTasks) -> dict[str, TaskRatio]:
         first = config_metrics_of(programs, ranked) if data.ranks_configs else {}
@@ -200,7 +200,7 @@ def _with_interval(
 
 
 def bootstrap(metric: TaskRatio, seed: int = 0) -> tuple[float, float]:
-    """Return the interval of a metric over the choice of tasks; infinite for a single one."""
+    """Return the interval of a metric over the choice of tasks; infinite for a single task."""
     count = metric.over.shape[1]
     if count == 1:
         return -np.inf, np.inf

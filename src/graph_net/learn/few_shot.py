@@ -1,8 +1,8 @@
-"""How fast a program a model finds in a new task, by the number of programs measured there first.
+"""How fast a program a model finds in a new task, by the number of programs measured first.
 
-At each number two things are told of every task. ``reached``: the best cost of the task / the best
-of what was measured and of the one program that the model would measure next. ``picked``: the same
-of the next program alone, among those not yet measured, which shows the model and not its luck.
+For each number, every task gets two values. ``reached``: the task's best cost over the best of the
+measured programs and the program that the model would measure next. ``picked``: the same for the
+next program alone, among those not yet measured, which shows the model's skill without luck.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ COUNTS = (0, 1, 2, 4, 8, 16, 32, 64)
 
 
 class Strategy(StrEnum):
-    """How the programs that are measured are chosen."""
+    """How the programs to measure are chosen."""
 
     RANDOM = "random"
     """The same for every model."""
     GREEDY = "greedy"
-    """Those that the model, given what was measured before, puts first."""
+    """The programs that the model ranks first, given the earlier measurements."""
 
 
 @dataclass(frozen=True)
 class FewShotPoint:
-    """What a model finds after so many measurements, for each task."""
+    """What a model finds in each task after this many measurements."""
 
     measured: int
     reached: Floats
@@ -41,7 +41,7 @@ class FewShotPoint:
 
 @dataclass(frozen=True)
 class FewShotComparison:
-    """A model at one number of measurements: its means, and its lead over a baseline in pairs."""
+    """A model at one number of measurements: its means, and its paired lead over a baseline."""
 
     model: str
     measured: int
@@ -52,7 +52,7 @@ class FewShotComparison:
 
 
 def tasks_with_more(data: LearningSet, count: int) -> LearningSet:
-    """Return the tasks of more than ``count`` programs: a curve is of the same tasks throughout."""
+    """Return the tasks with more than ``count`` programs, so that a curve has the same tasks."""
     wanted = np.flatnonzero(data.programs.sizes > count)
     if not wanted.size:
         raise LearnError(f"no task has more than {count} programs: measure fewer of each")
@@ -66,9 +66,9 @@ def few_shot_curve(
     strategy: Strategy = Strategy.RANDOM,
     seeds: Sequence[int] = (0,),
 ) -> list[FewShotPoint]:
-    """Return the curve of a model, averaged for each task over ``seeds`` of the random choice.
+    """Return the curve of a model; each task is averaged over ``seeds`` of the random choice.
 
-    Every task has more programs than the greatest of ``counts``; see ``tasks_with_more``.
+    Every task must have more programs than the greatest of ``counts``; see ``tasks_with_more``.
     """
     if list(counts) != sorted(set(counts)) or not counts or counts[0] < 0:
         raise LearnError("numbers of measured programs grow, from 0 at least")
@@ -153,13 +153,13 @@ def _point(model: Adapts, data: LearningSet, measured: Sequence[Ints]) -> FewSho
 
 
 def _best_left(rows: Ints, known: Ints, scores: Floats, count: int) -> Ints:
-    """Return the programs with the highest scores of those not measured."""
+    """Return the ``count`` unmeasured programs with the highest scores."""
     left = np.setdiff1d(rows, known)
     return left[np.argsort(-scores[left], kind="stable")[:count]]
 
 
 def _ratio(best: float, chosen: float) -> float:
-    """Return best / chosen: 0 where the chosen failed, 1 where all of them did."""
+    """Return best / chosen: 0 if the chosen one failed, 1 if all did."""
     return 1.0 if best == chosen else float(best / chosen)
 
 

@@ -1,8 +1,8 @@
 """Networks over graphs that score configurations: MLP, GCN with residuals, GraphSAGE.
 
-``early`` joins a configuration to its nodes before the layers, so the graph is encoded for each
+``early`` joins a configuration to its nodes before the layers, so the graph is encoded per
 configuration; ``once`` encodes the graph alone and joins configurations at their nodes; ``late``
-joins them after pooling. Attention, if asked for, is between the configurations of a batch.
+joins them after pooling. Attention, if enabled, is between the configurations of a batch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LAYERS = ("sage", "gcn", "mlp")
 
 
 class MessageLayer(nn.Module):
-    """One layer: a node's own state, the mean of what it consumes, the mean of its consumers."""
+    """One layer: a node's own state, the mean of its operands, the mean of its consumers."""
 
     def __init__(self, kind: str, width: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class MessageLayer(nn.Module):
 
 
 def gather_messages(states: Tensor, graph: GraphTensors) -> tuple[Tensor, Tensor]:
-    """Return the means over what nodes consume and over their consumers."""
+    """Return the means over the operands of nodes and over their consumers."""
     count = graph.size
     target, source = graph.edges
     shape = (*states.shape[:-2], 2 * count, states.shape[-1])
@@ -75,7 +75,7 @@ class ConfigNetwork(nn.Module):
         return self.finish(self.pool(graph, configs))
 
     def pool(self, graph: GraphTensors, configs: Tensor) -> Tensor:
-        """Return (configurations, 3, width): sums over nodes, over configured ones, and counts."""
+        """Return (configurations, 3, width): sums over all and configured nodes, and counts."""
         states = self.encode(graph, configs)
         joined = self.join_configs(states, graph, configs)
         whole = (states * graph.copies[:, None]).sum(-2)
@@ -86,7 +86,7 @@ class ConfigNetwork(nn.Module):
         return torch.stack([whole, joined, counts], dim=1)
 
     def encode(self, graph: GraphTensors, configs: Tensor) -> Tensor:
-        """Return states of nodes, for each configuration if they are joined early."""
+        """Return states of nodes, one set per configuration if joined early."""
         states = self.features(graph.features) + self.opcodes(graph.opcodes)
         if self.join == "early":
             shape = (len(configs), *states.shape)
@@ -101,12 +101,12 @@ class ConfigNetwork(nn.Module):
         return torch.as_tensor(states)
 
     def setting_vectors(self, graph: GraphTensors) -> Tensor:
-        """Return a vector for each setting of the table: one embedding for each slot's value."""
+        """Return a vector for each setting of the table, from one embedding per slot value."""
         places = torch.arange(SLOTS, device=graph.settings.device) * VALUES + graph.settings
         return torch.as_tensor(self.slots(places).sum(dim=1))
 
     def join_configs(self, states: Tensor, graph: GraphTensors, configs: Tensor) -> Tensor:
-        """Return what configurations make of their nodes, summed."""
+        """Return the joined states of configured nodes, summed per configuration."""
         if self.tiles:
             return torch.as_tensor(self.tile(configs))
         vectors = self.setting_vectors(graph)[configs]
@@ -117,7 +117,7 @@ class ConfigNetwork(nn.Module):
         return torch.as_tensor(self.at_node(torch.cat([near, vectors], -1)).sum(dim=1))
 
     def finish(self, pooled: Tensor) -> Tensor:
-        """Return the scores of pooled configurations: means, and sums as magnitudes."""
+        """Return the scores of pooled configurations, from means and from sums as magnitudes."""
         whole, joined, counts = pooled.unbind(1)
         nodes, configured = counts[:, :1].clamp(min=1.0), counts[:, 1:2].clamp(min=1.0)
         means = whole / nodes

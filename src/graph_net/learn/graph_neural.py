@@ -36,7 +36,7 @@ PART, TILES = "weights.safetensors", "tiles"
 MOST_BYTES = 1 << 30
 SCORED_AT_ONCE = 64
 HEAD_CONFIGS = 256
-"""Configurations that the head is tuned on after segments were trained."""
+"""Configurations that the head is tuned on after training on segments."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Trained:
 
 
 class _GraphNeural(CostModel):
-    """The training, saving and loading that every network over graphs has."""
+    """Training, saving and loading, shared by all networks over graphs."""
 
     needs = "safetensors"
     options: ClassVar[dict[str, Option]] = {
@@ -67,12 +67,13 @@ class _GraphNeural(CostModel):
         "segment": Option(0, least=0, most=1 << 20),
     }
     """``hops``: neighbours of configurable nodes that are kept, 0 for all. ``blocks``: encode equal
-    surroundings once, where configurations are not joined early. ``segment``: nodes of a segment,
-    0 for none."""
+    neighbourhoods once, unless configurations are joined early. ``segment``: nodes per segment, 0
+    for none.
+    """
     kind: ClassVar[str]
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        """Train; of all epochs keep the one of the best τ on ``held_out``, if it is given."""
+        """Train; with ``held_out``, keep the epoch with the best τ on it."""
         configs = as_config_set(data, self.name)
         torch.manual_seed(self.seed)
         generator = torch.Generator().manual_seed(self.seed)
@@ -84,7 +85,7 @@ class _GraphNeural(CostModel):
             self._train(graphs, generator, held_out)
 
     def _numbers(self, configs: ConfigSet) -> int:
-        """Return about how many numbers a step computes."""
+        """Return the approximate number of values that a step computes."""
         nodes = max(len(graph.nodes) for graph in configs.graphs)
         return int(nodes * self.number("width") * self.number("configs_of_step"))
 
@@ -110,7 +111,7 @@ class _GraphNeural(CostModel):
         self._tune_head([graph for graph in graphs if graph.table is not None], generator)
 
     def _tune_head(self, graphs: list[_Trained], generator: torch.Generator) -> None:
-        """Train the head alone on what all segments give now, for graphs that were cut."""
+        """Train the head alone on the current output of all segments, for graphs that were cut."""
         optimizer = torch.optim.Adam(self._network.head.parameters(), lr=float(self.number("rate")))
         for graph in graphs:
             chosen = torch.randperm(len(graph.labels), generator=generator)[:HEAD_CONFIGS]
@@ -152,7 +153,7 @@ class _GraphNeural(CostModel):
     def _steps(
         self, graphs: list[_Trained], generator: torch.Generator
     ) -> Iterator[tuple[_Trained, Tensor]]:
-        """Yield an epoch: every configuration once, graphs mixed; each graph's by turns."""
+        """Yield an epoch: every configuration once, with the batches of graphs interleaved."""
         each = int(self.number("configs_of_step"))
         steps = [
             (graph, chosen)
@@ -247,7 +248,7 @@ def _tasks(configs: ConfigSet) -> list[tuple[int, Ints]]:
 
 
 class GraphMlp(_GraphNeural):
-    """Nodes by themselves: no messages."""
+    """An MLP on nodes, without messages."""
 
     name, kind = "graph_mlp", "mlp"
 
@@ -259,7 +260,7 @@ class Gcn(_GraphNeural):
 
 
 class GraphSage(_GraphNeural):
-    """GraphSAGE, three layers by default as TpuGraphs' baseline."""
+    """GraphSAGE, with three layers by default like TpuGraphs' baseline."""
 
     name, kind = "graphsage", "sage"
     options: ClassVar[dict[str, Option]] = {

@@ -1,8 +1,8 @@
-"""Graphs in segments, for those that do not fit into memory: Graph Segment Training.
+"""Graph Segment Training, for graphs that do not fit in memory.
 
-A graph is cut in the order of its nodes, which is topological. A step goes back through one segment
-alone; what the others give comes from a table of what they gave before, of which each entry is
-dropped with some probability. Memory is that of one segment, however large the graph.
+A graph is cut in the topological order of its nodes. A step backpropagates through one segment
+only; the outputs of the others come from a table of earlier outputs, each of which is dropped with
+some probability. Memory is that of one segment, however large the graph.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graph_net.learn.graph_networks import ConfigNetwork
 from graph_net.learn.graph_tensors import GraphTensors
 
 DROPPED = 0.5
-"""Of stale entries, as the paper has it."""
+"""Probability of dropping a stale entry, as in the paper."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class GraphSegment:
 
     graph: GraphTensors
     columns: Tensor
-    """Which configurable nodes are inside: columns of the codes."""
+    """The configurable nodes inside, as columns of the codes."""
 
 
 def cut_segments(graph: GraphTensors, size: int) -> list[GraphSegment]:
-    """Return a graph in segments of at most ``size`` nodes; one where it is not larger."""
+    """Return a graph in segments of at most ``size`` nodes."""
     if graph.size <= size:
         return [GraphSegment(graph, torch.arange(len(graph.configured)))]
     bounds = np.linspace(0, graph.size, -(-graph.size // size) + 1).astype(int).tolist()
@@ -60,27 +60,27 @@ def _segment(graph: GraphTensors, start: int, end: int) -> GraphSegment:
 
 
 class StaleTable:
-    """What each segment last gave for each configuration, in half precision."""
+    """The latest output of each segment for each configuration, in half precision."""
 
     def __init__(self, configs: int, segments: int, width: int) -> None:
         self._values = torch.zeros(configs, segments, 3, width, dtype=torch.float16)
         self._known = torch.zeros(configs, segments, dtype=torch.bool)
 
     def put(self, configs: Tensor, segment: int, pooled: Tensor) -> None:
-        """Note what a segment gave."""
+        """Store the output of a segment."""
         limit = torch.finfo(torch.float16).max
         values = pooled.detach().clamp(-limit, limit).to("cpu", torch.float16)
         self._values[configs, segment] = values
         self._known[configs, segment] = True
 
     def rest(self, configs: Tensor, segment: int, generator: torch.Generator) -> Tensor:
-        """Return the sum of what the other segments gave, some dropped and the rest scaled up."""
+        """Return the sum of the other segments' outputs, some dropped and the rest scaled up."""
         values, known = self._values[configs].float(), self._known[configs]
         kept = torch.rand(known.shape, generator=generator) >= DROPPED
         weights = (known & kept).float() / (1 - DROPPED)
         weights[:, segment] = 0.0
         summed = (values * weights[:, :, None, None]).sum(dim=1)
-        # counts are known exactly: only embeddings are stale
+        # Counts are exact: only embeddings are stale.
         every = known.float()
         every[:, segment] = 0.0
         summed[:, 2] = (values[:, :, 2] * every[:, :, None]).sum(dim=1)
@@ -90,7 +90,7 @@ class StaleTable:
 def pool_segments(
     network: ConfigNetwork, segments: Sequence[GraphSegment], configs: Tensor
 ) -> Tensor:
-    """Return what all segments give, one after another; without gradients memory is one's."""
+    """Return the summed outputs of all segments; without gradients, one is in memory at a time."""
     total: Tensor | None = None
     for segment in segments:
         pooled = network.pool(segment.graph, segment_configs(network, segment, configs))
@@ -100,5 +100,5 @@ def pool_segments(
 
 
 def segment_configs(network: ConfigNetwork, segment: GraphSegment, configs: Tensor) -> Tensor:
-    """Return the codes of a segment's nodes; tiles are of the whole kernel."""
+    """Return the codes of a segment's nodes; tile features apply to the whole kernel."""
     return configs if network.tiles else configs[:, segment.columns.to(configs.device)]

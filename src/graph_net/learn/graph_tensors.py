@@ -1,7 +1,7 @@
-"""A ConfigGraph as tensors for networks: scaled features, edges both ways, the nodes that count.
+"""A ConfigGraph as tensors: scaled features, edges in both directions, configurable nodes.
 
-Pruned, a graph is its configurable nodes and their neighbours within ``hops``. Folded, nodes whose
-surroundings are equal stand for one another: a layer that a model repeats is encoded once.
+A pruned graph has its configurable nodes and their neighbours within ``hops``. In a folded graph,
+nodes with equal neighbourhoods are one node, so a repeated layer is encoded once.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class GraphTensors:
-    """A graph, whole or pruned or folded."""
+    """A graph: whole, pruned or folded."""
 
     features: Tensor
     opcodes: Tensor
     edges: Tensor
-    """(consumer, consumed), two rows."""
+    """Two rows: consumer, operand."""
     edge_weights: Tensor
     copies: Tensor
     """How many nodes of the graph each node stands for."""
     configured: Tensor
-    """Where the configurable nodes are; none of a kernel with tiles."""
+    """Indices of the configurable nodes; empty for a kernel with tiles."""
     settings: Tensor
-    """Of layouts: eighteen slots by code, from 0 (absent) to 6."""
+    """Layout settings by code: eighteen slots from 0 (absent) to 6."""
 
     @property
     def size(self) -> int:
@@ -41,7 +41,7 @@ class GraphTensors:
 
 
 def scaled_features(nodes: NodeTable) -> Floats32:
-    """Return features as sign(x) · log2(1 + |x|): sizes become magnitudes."""
+    """Return features as sign(x) · log2(1 + |x|)."""
     values = nodes.features
     return np.asarray(np.sign(values) * np.log2(1 + np.abs(values)), np.float32)
 
@@ -49,7 +49,7 @@ def scaled_features(nodes: NodeTable) -> Floats32:
 def graph_tensors(graph: ConfigGraph, hops: int = 0, rounds: int = 0) -> GraphTensors:
     """Return a graph's tensors; pruned to ``hops`` and folded after ``rounds`` if they are not 0.
 
-    ``rounds`` is the number of layers: nodes that so many layers cannot tell apart are one.
+    ``rounds`` is the number of layers: nodes that this many layers cannot distinguish are merged.
     """
     nodes, places, table = graph.nodes, np.zeros(0, np.int64), np.zeros((0, 18), np.int64)
     if isinstance(graph.configs, LayoutConfigs):
@@ -66,7 +66,7 @@ def graph_tensors(graph: ConfigGraph, hops: int = 0, rounds: int = 0) -> GraphTe
 
 
 def near_nodes(nodes: NodeTable, start: Ints, hops: int) -> Ints:
-    """Return nodes within so many edges of some, in either direction."""
+    """Return the nodes within this many edges of ``start``, in either direction."""
     reached = np.zeros(len(nodes), bool)
     reached[start] = True
     for _ in range(hops):
@@ -79,10 +79,10 @@ def near_nodes(nodes: NodeTable, start: Ints, hops: int) -> Ints:
 
 
 def fold_nodes(features: Floats32, opcodes: Ints, edges: Ints, rounds: int) -> Ints:
-    """Return the class of each node: equal for nodes with equal surroundings of ``rounds`` edges.
+    """Return the class of each node: equal for nodes with equal neighbourhoods of ``rounds`` edges.
 
-    Colour refinement: a colour is that of a node with the sums, over its neighbours either way, of
-    a random number for each colour.
+    Colour refinement: a new colour combines a node's colour with the sums, over its neighbours in
+    either direction, of a random number per colour.
     """
     draw = np.random.default_rng(0)
     rows = np.concatenate([features, opcodes[:, None].astype(np.float32)], axis=1)
@@ -101,7 +101,7 @@ def fold_nodes(features: Floats32, opcodes: Ints, edges: Ints, rounds: int) -> I
 def _assemble(
     features: Floats32, opcodes: Ints, edges: Ints, classes: Ints, configured: Ints, table: Ints
 ) -> GraphTensors:
-    """Return the graph of classes: one node of each stands for all, edges count how often."""
+    """Return the graph of classes: one node per class, with edge multiplicities."""
     _, first, copies = np.unique(classes, return_index=True, return_counts=True)
     is_first = np.zeros(len(classes), bool)
     is_first[first] = True
@@ -120,10 +120,10 @@ def _assemble(
 def _class_edges(
     edges: Ints, classes: Ints, is_first: NDArray[np.bool_]
 ) -> tuple[Ints, NDArray[np.float32]]:
-    """Return messages (to, from) that the first node of each class receives, with how often.
+    """Return the messages (to, from) that the first node of each class receives, with multiplicity.
 
-    The first half comes from what a node consumes, the second, shifted by the number of classes,
-    from its consumers.
+    The first half comes from a node's operands; the second, shifted by the number of classes, from
+    its consumers.
     """
     count = int(classes.max()) + 1
     below = edges[is_first[edges[:, 0]]]

@@ -1,4 +1,4 @@
-"""A cost model that adapts to a task in a forward pass: the programs measured are its context."""
+"""A cost model that adapts to a task in a forward pass; measured programs are its context."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ PART, DIALECTS = "weights.safetensors", "dialects.json"
 MOST_BYTES = 16 << 20
 SCORED_AT_ONCE = 4096
 PRIOR = "prior.score"
-"""A column that is the score of another model, as log(best / cost): it is added to the base."""
+"""A column with the score of another model, as log(best / cost), which is added to the base."""
 LEAST_LABEL = 1e-3
-"""Programs slower than this part of the best, and those that failed, are all equally bad."""
+"""Labels below this, and failures, all count as equally bad."""
 WARM_UP = 0.05
-"""The part of all steps in which the learning rate grows."""
+"""Fraction of all steps in which the learning rate grows."""
 
 
 @dataclass(frozen=True)
 class DialectDomains:
-    """What was learned from in each dialect."""
+    """The domain of each dialect that was learned from."""
 
     domains: tuple[Domain, ...]
 
@@ -81,7 +81,7 @@ class InContext(CostModel):
     }
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        """Train on the tasks of one set; ``held_out`` is not used: weights are averaged instead."""
+        """Train on the tasks of one set; ``held_out`` is unused: weights are averaged instead."""
         self.fit_sets([data])
 
     def fit_sets(self, sets: Sequence[LearningSet]) -> None:
@@ -101,7 +101,7 @@ class InContext(CostModel):
         return self.predict_given(data, np.zeros(0, np.int64))
 
     def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
-        """Return scores of all programs; of costs, only those of ``measured`` are looked at."""
+        """Return scores of all programs; only the costs of ``measured`` are read."""
         self.learned()
         self._dialect(data)
         self._module.eval()
@@ -182,7 +182,7 @@ class InContext(CostModel):
         return loss + float(self._number("regression")) * missed
 
     def _context(self, data: LearningSet, known: Ints) -> MeasuredPrograms:
-        """Return the measured programs of a task; of more than were trained with, the fastest."""
+        """Return a task's measured programs; the fastest, if more than in training."""
         costs = data.programs.costs[known]
         known = known[np.argsort(costs, kind="stable")[: int(self._number("measured_of_task"))]]
         programs = self._encode(data, known if known.size else np.zeros(1, np.int64))
@@ -200,7 +200,7 @@ class InContext(CostModel):
         return (found.float() if found.is_floating_point() else found).to(device)
 
     def _dialect(self, data: LearningSet) -> int:
-        """Return which dialect a set is in; raise LearnError where it is in none."""
+        """Return the dialect of a set; raise LearnError if it is unknown."""
         for index, domain in enumerate(self._domains):
             if domain.columns == data.columns:
                 return index
@@ -234,14 +234,14 @@ def _measured(programs: EncodedPrograms, costs: Tensor, places: Tensor) -> Measu
 
 
 def _centred_error(scores: Tensor, logs: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean squared error of scores that may be off by a constant for each task."""
+    """Return the mean squared error of scores, up to a constant per task."""
     difference = torch.where(mask, scores - logs, 0.0)
     mean = difference.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1)
     return ((difference - mean)[mask] ** 2).mean()
 
 
 def _rate(step: int, steps: int) -> float:
-    """Return the part of the learning rate at a step: a warm-up, then half a cosine."""
+    """Return the learning-rate factor at a step: a warm-up, then half a cosine."""
     warm = max(1, int(WARM_UP * steps))
     if step < warm:
         return (step + 1) / warm

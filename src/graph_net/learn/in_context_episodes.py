@@ -1,7 +1,7 @@
-"""Episodes to learn ranking in context from: some programs of a task as measured, others to rank.
+"""Episodes for learning to rank in context: some programs of a task as measured, others to rank.
 
-How many are measured is drawn log-uniformly from 0 up; in half of the episodes they are faster than
-chance would have them, as those that a search measures are.
+The number of measured programs is drawn log-uniformly from 0. In half of the episodes they are
+faster than random ones, like those that a search measures.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from graph_net.learn.learning_set import Features, LearnError, LearningSet
 from graph_net.learn.metrics import Floats, Ints, TaskCosts
 
 ABSENT = -1
-"""In the place of a program where a row has none."""
+"""Placeholder for a missing program of a row."""
 CHOSEN_FROM = 4
-"""Programs drawn at random for each one that a search is taken to have chosen."""
+"""Random programs drawn for each one that a simulated search chooses."""
 
 
 @dataclass(frozen=True)
 class EpisodeShape:
-    """How many tasks an episode has at most, how many measured programs and how many to rank."""
+    """Most tasks of an episode, most measured programs, and programs to rank."""
 
     tasks: int
     measured: int
@@ -31,18 +31,18 @@ class EpisodeShape:
 
 @dataclass(frozen=True)
 class Episode:
-    """Programs of some tasks of one set, a task per row of ``measured`` and ``ranked``."""
+    """Programs of some tasks of one set; each row of ``measured`` and ``ranked`` is a task."""
 
     set_index: int
     programs: Ints
-    """All that take part, as indices of the set."""
+    """All programs of the episode, as indices of the set."""
     measured: Ints
     """Positions in ``programs``, or ABSENT."""
     ranked: Ints
 
 
 class Episodes:
-    """Draws episodes from sets; a set with more tasks is drawn more often, by the root of them."""
+    """Draws episodes from sets, in proportion to the square root of their number of tasks."""
 
     def __init__(self, sets: Sequence[LearningSet], shape: EpisodeShape, seed: int) -> None:
         self._costs = [data.programs.costs for data in sets]
@@ -70,7 +70,7 @@ class Episodes:
         return Episode(index, programs, _padded(places[:count]), _padded(places[count:]))
 
     def _parts(self, group: Ints, costs: Floats) -> tuple[Ints, Ints]:
-        """Return the programs of a task that are measured, and those to rank."""
+        """Return the programs of a task to be measured, and those to rank."""
         order = self._generator.permutation(group)
         most = min(self._shape.measured, order.size - 2)
         count = int(np.exp(self._generator.uniform(0, np.log(most + 2)))) - 1
@@ -82,7 +82,7 @@ class Episodes:
 
 
 def rows_of(data: LearningSet, programs: Ints) -> tuple[Features, Ints]:
-    """Return the rows of some programs, one after another, and how many each has."""
+    """Return the rows of some programs, concatenated, and how many each has."""
     sizes = np.diff(data.starts)[programs]
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if sizes.size else 0
@@ -92,7 +92,7 @@ def rows_of(data: LearningSet, programs: Ints) -> tuple[Features, Ints]:
 
 
 def join_by_dialect(sets: Sequence[LearningSet]) -> list[LearningSet]:
-    """Return one set for each tuple of columns, in the order in which they first occur."""
+    """Return one joined set per tuple of columns, in order of first occurrence."""
     if not sets:
         raise LearnError("a model learns from at least one set")
     dialects: dict[tuple[str, ...], list[LearningSet]] = {}
@@ -115,12 +115,12 @@ def _joined(sets: Sequence[LearningSet]) -> LearningSet:
 
 
 def _with_a_choice(data: LearningSet) -> list[Ints]:
-    """Return the programs of each task that has at least two, one of them not the slowest."""
+    """Return the programs of each task with at least two, not all equally slow."""
     return [rows for rows in data.programs.rows() if np.ptp(data.programs.labels[rows]) > 0]
 
 
 def _padded(places: Sequence[Ints]) -> Ints:
-    """Return lists of places as one array, at least one wide, with ABSENT where a list ends."""
+    """Return lists of places as one array, at least one wide, padded with ABSENT."""
     width = max(1, *(part.size for part in places))
     rows = np.full((len(places), width), ABSENT)
     for row, part in zip(rows, places, strict=True):

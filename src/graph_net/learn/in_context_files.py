@@ -1,7 +1,7 @@
-"""Files of the in-context ranker: its weights, and sets to learn from, for a machine with a GPU.
+"""Files of the in-context ranker: its weights and training sets, for a machine with a GPU.
 
-Such a machine may have torch and numpy alone, so both are written with those; weights are read by
-safetensors.
+Such a machine may have only torch and numpy, so both files are written with those; weights are read
+by safetensors.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ ARRAYS = "rows starts costs tasks described".split()
 
 @dataclass(frozen=True)
 class SetHeader:
-    """What a stored set has beside its arrays."""
+    """The fields of a stored set besides its arrays."""
 
     columns: tuple[str, ...]
     tasks: tuple[LearningTask, ...]
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors does: a JSON header, then the bytes of each."""
+    """Write tensors in the safetensors format: a JSON header, then the bytes of each."""
     arrays = {name: np.ascontiguousarray(value.cpu().numpy()) for name, value in tensors.items()}
     header, end = {}, 0
     for name, array in arrays.items():
@@ -79,7 +79,7 @@ def write_sets(path: Path, sets: Mapping[str, LearningSet]) -> None:
 
 
 def read_sets(path: Path) -> dict[str, LearningSet]:
-    """Return the sets of a file that ``write_sets`` wrote; nothing in it is unpickled."""
+    """Return the sets of a file written by ``write_sets``; nothing is unpickled."""
     try:
         with np.load(BytesIO(read_bytes(path, MOST_BYTES)), allow_pickle=False) as file:
             names = dict.fromkeys(key.rpartition("/")[0] for key in file.files)

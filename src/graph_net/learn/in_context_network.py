@@ -1,8 +1,8 @@
-"""A set transformer that scores the programs of a task, given those of it that were measured.
+"""A set transformer that scores the programs of a task, given its measured programs.
 
-A dialect is a tuple of feature columns. Each has an encoder of its own into the common width; all
-that follows is shared. Measured programs attend to each other, programs to be scored attend to
-them and never to each other, and no token has a position: the order of the measured has no effect.
+A dialect is a tuple of feature columns. Each dialect has its own encoder into the common width; the
+rest is shared. Measured programs attend to each other; programs to be scored attend to them and
+never to each other. No token has a position, so the order of the measured programs has no effect.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from torch import Tensor, nn
 from graph_net.learn.learning_set import Features
 
 FARTHEST = 4.0
-"""The greatest distance of a log cost from the median of the measured; a failure has it."""
+"""Largest distance of a log cost from the measured median; failures get this value."""
 UNKNOWN = 1e9
-"""The scale of a column that never changed."""
+"""The scale of a column that never varied."""
 PLACE = 16
-"""Numbers that say how far programs are from each other."""
+"""Width of the vectors that measure the distance between programs."""
 FACTS = 5
-"""Numbers that a measured program has beside its features."""
+"""Extra numbers of a measured program besides its features."""
 
 
 @dataclass(frozen=True)
 class DialectSize:
-    """How many columns a dialect has, and which of them is a score of another model."""
+    """How many columns a dialect has, and which of them is another model's score."""
 
     columns: int
     prior: int | None = None
@@ -37,7 +37,7 @@ class DialectSize:
 
 @dataclass(frozen=True)
 class EncodedPrograms:
-    """Programs as vectors, and the scores they have when nothing was measured; any leading axes."""
+    """Programs as vectors, and their scores without measurements; any leading axes."""
 
     states: Tensor
     base: Tensor
@@ -49,35 +49,35 @@ class EncodedPrograms:
 
 @dataclass(frozen=True)
 class MeasuredPrograms:
-    """The programs of tasks that were measured, a task per row, at least one column wide."""
+    """The measured programs of tasks, one task per row, at least one column wide."""
 
     programs: EncodedPrograms
     log_costs: Tensor
     """Infinite for a failure."""
     present: Tensor
-    """False where a row has no program."""
+    """False where a row is padded."""
 
     @property
     def ran(self) -> Tensor:
-        """Whether a program is there and did not fail."""
+        """Whether an entry is a program that did not fail."""
         return self.present & self.log_costs.isfinite()
 
     def residuals(self) -> Tensor:
-        """Return what the base score does not explain of each cost, 0 on average over a task."""
+        """Return the part of each cost that the base score leaves unexplained; mean 0 per task."""
         ran = self.ran
         difference = torch.where(ran, -self.relative() - self.programs.base, 0.0)
         mean = difference.sum(1, keepdim=True) / ran.sum(1, keepdim=True).clamp(min=1)
         return torch.where(ran, difference - mean, 0.0)
 
     def relative(self) -> Tensor:
-        """Return log(cost / median of the measured), bounded."""
+        """Return log(cost / median of the measured), clipped."""
         values = torch.where(self.ran, self.log_costs, math.nan)
         median = values.nanmedian(dim=1, keepdim=True).values.nan_to_num(0.0)
         bounded = (self.log_costs - median).clamp(-FARTHEST, FARTHEST)
         return torch.where(self.present, bounded, 0.0)
 
     def facts(self) -> Tensor:
-        """Return the numbers of each program beside its features."""
+        """Return the extra numbers of each program besides its features."""
         failed = self.log_costs.isinf().float()
         count = self.present.sum(1, keepdim=True).float().log1p().expand_as(failed)
         columns = [self.relative(), self.residuals(), self.programs.base, failed, count]
@@ -85,10 +85,10 @@ class MeasuredPrograms:
 
 
 class DialectEncoder(nn.Module):
-    """Turns the rows of programs into vectors: each row encoded, summed over a program.
+    """Encodes the rows of programs as vectors: each row encoded, then summed per program.
 
-    A number is given as its standardised value and as the part of each of ``bins`` intervals that
-    lies below it: trees split at thresholds, and this gives a linear layer the same ones.
+    A number is given as its standardised value and as the fraction of each of ``bins`` intervals
+    that lies below it. Trees split at thresholds; this gives a linear layer the same thresholds.
     """
 
     def __init__(self, size: DialectSize, bins: int, width: int) -> None:
@@ -100,7 +100,7 @@ class DialectEncoder(nn.Module):
         self.layer = nn.Linear(size.columns * (bins + 1), width)
 
     def standardise(self, rows: Features) -> None:
-        """Take the scale of each column from the rows to be learned from."""
+        """Take the scale of each column from the training rows."""
         bins = self.get_buffer("edges").shape[1] - 1
         scale = {
             "mean": rows.mean(axis=0, dtype=np.float64),
@@ -124,7 +124,7 @@ class DialectEncoder(nn.Module):
 
 
 class Feedforward(nn.Module):
-    """Two layers whose result is added to what they were given."""
+    """Two layers with a residual connection."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -158,11 +158,11 @@ class AttentionBlock(nn.Module):
 
 
 class InContextNetwork(nn.Module):
-    """Scores programs: a base score of the program alone, and what the measured say of it.
+    """Scores programs: a base score of the program alone, and a correction from measured programs.
 
-    The score is the base, a Gaussian process through what it misses of the measured, in a learned
-    space, and what attention to the measured adds. With nothing measured, a token of its own takes
-    all attention.
+    The score is the base, plus a Gaussian process in a learned space through the base's errors on
+    measured programs, plus the output of attention to measured programs. With nothing measured, a
+    dedicated token receives all attention.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class InContextNetwork(nn.Module):
         self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 1))
 
     def encode(self, dialect: int, rows: Tensor, sizes: Tensor) -> EncodedPrograms:
-        """Return the programs of these rows, as many as ``sizes`` has numbers of rows."""
+        """Return the programs of these rows; ``sizes`` has the number of rows per program."""
         encoder = self.dialects[dialect]
         assert isinstance(encoder, DialectEncoder)
         states = self.body(encoder(rows, sizes))
@@ -203,7 +203,7 @@ class InContextNetwork(nn.Module):
         return EncodedPrograms(states, base)
 
     def forward(self, measured: MeasuredPrograms, asked: EncodedPrograms) -> Tensor:
-        """Return the scores of programs of shape (tasks, programs), given those measured."""
+        """Return the scores of programs of shape (tasks, programs), given the measured ones."""
         tokens = measured.programs.states + self.facts(measured.facts())
         nothing = self.nothing.expand(len(tokens), 1, -1)
         context = torch.cat([nothing, tokens], dim=1)
@@ -217,9 +217,9 @@ class InContextNetwork(nn.Module):
         return asked.base + self._smoothed(measured, asked) + rest
 
     def _smoothed(self, measured: MeasuredPrograms, asked: EncodedPrograms) -> Tensor:
-        """Return the mean of a Gaussian process through the residuals of those that ran.
+        """Return the mean of a Gaussian process through the residuals of programs that ran.
 
-        Its kernel is of learned distances between programs, and its noise is learned.
+        Its kernel uses learned distances between programs, and its noise is learned.
         """
         given, wanted = self.place(measured.programs.states), self.place(asked.states)
         both = measured.ran[:, :, None] & measured.ran[:, None]
@@ -234,10 +234,10 @@ class InContextNetwork(nn.Module):
 
 
 def _edges(column: Features, bins: int) -> Features:
-    """Return the ends of ``bins`` intervals: a column's values where they are few, else quantiles.
+    """Return the edges of ``bins`` intervals: a column's values if they are few, else quantiles.
 
-    Intervals that are not needed have no width. A column that never changed teaches nothing: its
-    interval is so wide that another value has no effect either.
+    Unused intervals have no width. A column that never varied teaches nothing: its interval is so
+    wide that another value has no effect either.
     """
     distinct = np.unique(column)
     if distinct.size == 1:

@@ -1,7 +1,7 @@
-"""The in-context ranker on the shoulders of trees: LightGBM's score is one more feature of it.
+"""The in-context ranker with LightGBM's score as an additional feature.
 
-The score of a program that is trained on comes from trees that never saw its task (folds by task),
-so that it is as wrong as it will be in a new one.
+The score of a training program comes from trees that never saw its task (folds by task), so that
+its errors are like those in a new task.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ TREES, RANKER = "trees", "ranker"
 
 
 def with_prior(data: LearningSet, scores: Floats) -> LearningSet:
-    """Return the set with another model's scores as one more column of each row."""
+    """Return the set with another model's scores as an additional column of each row."""
     column = scores.astype(np.float32)[data.owners][:, None]
     return replace(data, columns=(*data.columns, PRIOR), rows=np.hstack([data.rows, column]))
 
 
 def out_of_fold_scores(data: LearningSet, rounds: int, folds: int, seed: int) -> Floats:
-    """Return LightGBM's scores of each program, by trees that learned from other tasks.
+    """Return LightGBM's score of each program, by trees that learned from other tasks.
 
-    Tasks of one name, such as the same one on two platforms, are in the same fold.
+    Tasks of one name, such as the same task on two platforms, are in the same fold.
     """
     names, which = np.unique([task.name for task in data.tasks], return_inverse=True)
     if names.size < 2:
@@ -81,7 +81,7 @@ class StackedInContext(CostModel):
         self.domain = Domain.of(joined[0])
 
     def assemble(self, trees: Sequence[LightGbm], ranker: InContext) -> None:
-        """Take parts that were trained elsewhere, such as the ranker on a GPU."""
+        """Use parts that were trained elsewhere, such as the ranker on a GPU."""
         self._trees, self._ranker = list(trees), ranker
         self.domain = trees[0].learned()
 
@@ -89,7 +89,7 @@ class StackedInContext(CostModel):
         return self.predict_given(data, np.zeros(0, np.int64))
 
     def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
-        """Return scores of all programs; of costs, only those of ``measured`` are looked at."""
+        """Return scores of all programs; only the costs of ``measured`` are read."""
         domain = self.learned()
         for trees in self._trees:
             if trees.learned().columns == data.columns:

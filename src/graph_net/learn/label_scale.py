@@ -1,7 +1,7 @@
 """LabelScale: scores as labels, so that RMSE, R² and MAPE mean the same for every model.
 
-A model's scores only rank. How far a score is behind the best of its task says, on the programs a
-model has learned from, which label to expect: a falling curve, kept with the model.
+A model's scores only rank. On the training programs, the distance of a score from the best of its
+task predicts the label: a decreasing curve, stored with the model.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from graph_net.learn.metrics import Floats, TaskCosts
 
 POINTS = 64
-"""Of the curve, at most."""
+"""Most points of the curve."""
 
 
 @dataclass(frozen=True)
 class LabelScale:
-    """A falling curve from the distance to the best score of a task to labels."""
+    """A decreasing curve from the distance to the task's best score to labels."""
 
     behind: tuple[float, ...]
     labels: tuple[float, ...]
@@ -31,7 +31,7 @@ class LabelScale:
 
     @staticmethod
     def fit(programs: TaskCosts, scores: Floats) -> LabelScale:
-        """Return the curve that fits the labels of programs best, by bins of equal size."""
+        """Return the curve that best fits the labels of programs, over bins of equal size."""
         behind = _behind(programs, scores)
         order = np.argsort(behind, kind="stable")
         parts = np.array_split(order, min(POINTS, order.size))
@@ -41,7 +41,7 @@ class LabelScale:
         return LabelScale(tuple(xs.tolist()), tuple(_falling(means, sizes).tolist()))
 
     def predict(self, programs: TaskCosts, scores: Floats) -> Floats:
-        """Return the label to expect of each program."""
+        """Return the expected label of each program."""
         return np.interp(_behind(programs, scores), self.behind, self.labels)
 
 
@@ -52,7 +52,7 @@ def _behind(programs: TaskCosts, scores: Floats) -> Floats:
 
 
 def _falling(values: Floats, sizes: Floats) -> Floats:
-    """Return the nearest falling sequence: neighbours that rise are pooled (isotonic)."""
+    """Return the nearest decreasing sequence, by pooling rising neighbours (isotonic)."""
     pools: list[tuple[float, float, int]] = []
     for value, size in zip(values.tolist(), sizes.tolist(), strict=True):
         pools.append((value, size, 1))

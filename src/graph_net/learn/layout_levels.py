@@ -1,7 +1,7 @@
 """Rank the layouts of a graph by level and by place within the level (``cost_levels``).
 
-Both are predicted by a Gaussian process over settings and by LightGBM, and averaged: the process
-knows that equal settings add up, the trees find the one node that decides the level.
+Each is the average of a Gaussian process over settings and of LightGBM. The process models settings
+that add up; the trees find the one node that decides the level.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from graph_net.learn.setting_process import SettingProcess
 from graph_net.learn.setting_trees import SettingTrees
 
 END = "\n\x00\n"
-"""Between the texts of boosters."""
+"""Separator between the texts of boosters."""
 _FIELDS = ("codes", "weights", "shares", "scales", "solved")
 
 
 @dataclass(frozen=True)
 class BlendedRanker:
-    """A Gaussian process and trees for centres of levels, and the same for places within."""
+    """A Gaussian process and trees for level centres, and the same for places within levels."""
 
     levels: CostLevels
     processes: tuple[SettingProcess, SettingProcess]
     trees: tuple[SettingTrees, SettingTrees]
 
     def predict(self, codes: NDArray[np.int32]) -> Floats:
-        """Return where configurations lie among all: lower is faster."""
+        """Return overall positions of configurations; lower is faster."""
         centers, places = (
             (process.predict(codes) + trees.predict(codes)) / 2
             for process, trees in zip(self.processes, self.trees, strict=True)

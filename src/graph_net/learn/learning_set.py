@@ -1,4 +1,4 @@
-"""LearningSet: programs of tasks as numbers, with their costs, as every model takes them."""
+"""LearningSet: the features and costs of programs of tasks, as all models take them."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class LearningTask:
     platform: str = ""
     weights: Mapping[str, float] = field(default_factory=dict)
     graph: str = ""
-    """The id of what it computes; tasks of two platforms with one id compute the same."""
+    """Id of the task's graph; tasks of two platforms with one id compute the same function."""
 
 
 @dataclass(frozen=True)
 class LearningSet:
     """Programs of tasks with their features and costs.
 
-    A program has one row of features (what a kernel's configuration gives) or several (one for each
-    store, or for each primitive of a schedule): program ``i`` has the rows from ``starts[i]`` up to
-    ``starts[i + 1]``. ``columns`` names the numbers of a row.
+    A program has one row of features (from a kernel's configuration) or several (one per store, or
+    per primitive of a schedule): program ``i`` has the rows from ``starts[i]`` up to ``starts[i +
+    1]``. ``columns`` names the numbers of a row.
     """
 
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class LearningSet:
     tasks: tuple[LearningTask, ...]
 
     ranks_configs: ClassVar[bool] = False
-    """Whether it is judged as TpuGraphs judges: by τ, OPA and slowdown."""
+    """Whether the set is judged as in TpuGraphs: by τ, OPA and slowdown."""
 
     def __post_init__(self) -> None:
         count = self.programs.costs.size
@@ -93,7 +93,7 @@ class LearningSet:
         return calls
 
     def select(self, wanted: Sequence[int]) -> LearningSet:
-        """Return the set of these tasks alone, in this order."""
+        """Return the set of these tasks only, in this order."""
         if len(set(wanted)) != len(wanted) or not len(wanted):
             raise LearnError("tasks are selected once each, at least one")
         numbers = np.full(len(self.tasks), -1)
@@ -101,7 +101,7 @@ class LearningSet:
         return self._take(np.flatnonzero(numbers[self.programs.tasks] >= 0), numbers, wanted)
 
     def take(self, programs: Ints) -> LearningSet:
-        """Return the set of these programs alone; tasks that have none left are gone."""
+        """Return the set of these programs only; tasks without programs are dropped."""
         used = np.unique(self.programs.tasks[programs])
         numbers = np.full(len(self.tasks), -1)
         numbers[used] = np.arange(used.size)

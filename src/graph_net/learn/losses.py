@@ -1,8 +1,7 @@
-"""Losses of scores against labels, a task per row.
+"""Losses of scores against labels, one task per row.
 
-``scores``, ``labels`` and ``mask`` are of shape (tasks, programs): programs of one task are
-compared with each other and never with those of another, which is TenSet's LambdaRank as it was
-meant. ``mask`` is False where a row has no program.
+``scores``, ``labels`` and ``mask`` are of shape (tasks, programs): programs are compared within
+their task only, as TenSet's LambdaRank intends. ``mask`` is False where a row is padded.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from torch.nn import functional as nn
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 LOWEST = -1e9
-"""The score of a program that is not there."""
+"""The score of padding."""
 
 
 def mse(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
@@ -36,7 +35,7 @@ def hinge(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 
 
 def lambda_rank(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """Return LambdaRank's loss: each pair counts by what exchanging the two changes in NDCG."""
+    """Return LambdaRank's loss: a pair's weight is the change of NDCG if the two are swapped."""
     difference, faster = _pairs(scores, labels, mask)
     gains = torch.where(mask, 2 ** (4 * labels) - 1, 0.0)
     ideal = gains.sort(dim=1, descending=True).values
@@ -53,7 +52,7 @@ def list_mle(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     """Return the mean negative log likelihood, per program, of the true order (Plackett-Luce)."""
     order = labels.masked_fill(~mask, LOWEST).argsort(dim=1, descending=True)
     sorted_scores = scores.masked_fill(~mask, LOWEST).gather(1, order)
-    # log of the sum over this program and all that are slower
+    # log of the sum over this program and all slower ones
     rest = sorted_scores.flip(1).logcumsumexp(dim=1).flip(1)
     return (rest - sorted_scores)[mask.gather(1, order)].mean()
 
@@ -68,6 +67,6 @@ LOSSES: dict[str, Loss] = {
 
 
 def _pairs(scores: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return score differences of all pairs in a row, and which have the faster one first."""
+    """Return score differences of all pairs in a row, and which pairs have the faster one first."""
     there = mask[:, :, None] & mask[:, None]
     return scores[:, :, None] - scores[:, None], there & (labels[:, :, None] > labels[:, None])

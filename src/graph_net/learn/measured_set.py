@@ -1,4 +1,4 @@
-"""MeasuredSet: programs to learn from, with which ones they are and how noisy measuring was."""
+"""MeasuredSet: programs to learn from, with their hashes and the noise of the measurements."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Uint64s = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class MeasuredSet:
-    """Programs to learn from, which ones they are, and what measuring some again gave."""
+    """Programs to learn from, their hashes, and the programs that were measured twice."""
 
     data: LearningSet
     programs: Uint64s
-    """The hash of each one's schedule."""
+    """Hash of each program's schedule."""
     repeated: RepeatedCosts
-    """Programs that were measured twice, all that were read: how noisy measuring is."""
+    """All programs that were measured twice, from which the noise is known."""
     features: str
-    """The kind of them, by name."""
+    """Name of the kind of features."""
 
     def take(self, wanted: Ints) -> MeasuredSet:
-        """Return these programs alone; what is known of the noise stays."""
+        """Return these programs only; ``repeated`` is unchanged."""
         return replace(self, data=self.data.take(wanted), programs=self.programs[wanted])
 
 

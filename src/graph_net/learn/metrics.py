@@ -1,8 +1,8 @@
 """How good a ranking of programs is, as TenSet, TLP and their successors define it.
 
-Every metric is of programs in tasks: a cost in seconds (the mean of its repeats; infinite for a
-program that failed), a score that the model gave (higher is faster), and the task's index. Labels
-are ``least cost of the task / cost``, so 1 is the best program and 0 one that failed.
+Every metric takes programs in tasks: a cost in seconds (the mean of its repeats; infinite for a
+failure), the model's score (higher is faster), and the task's index. Labels are ``least cost of the
+task / cost``: 1 for the best program, 0 for a failure.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PAIRS_AT_ONCE = 1 << 22
-"""Pairs of programs that are compared in one step, to bound memory."""
+"""Pairs of programs compared per step, to bound memory."""
 
 
 class MetricError(ValueError):
-    """Programs that no metric is defined for."""
+    """Programs for which no metric is defined."""
 
 
 @dataclass(frozen=True)
 class TaskCosts:
-    """The costs of programs, grouped by task: what every ranking of them is judged against.
+    """The costs of programs, grouped by task, which rankings are judged against.
 
-    Programs are in the order in which they were given; ``tasks`` has the index of each one's task.
+    Programs are in the given order; ``tasks`` has the index of each program's task.
     """
 
     costs: Floats
@@ -36,7 +36,7 @@ class TaskCosts:
 
     @staticmethod
     def of(costs: ArrayLike, tasks: ArrayLike) -> TaskCosts:
-        """Check and convert; every task needs a program that ran."""
+        """Validate and convert; every task needs a program that ran."""
         found = TaskCosts(np.asarray(costs, np.float64), np.asarray(tasks, np.int64))
         if found.costs.shape != found.tasks.shape or found.costs.ndim != 1 or not found.costs.size:
             raise MetricError("costs and tasks are two lists of the same length, not empty")
@@ -65,7 +65,7 @@ class TaskCosts:
 
     @cached_property
     def labels(self) -> Floats:
-        """Least cost of the task / cost, of each program."""
+        """Return least cost of the task / cost, for each program."""
         return self.least[self.tasks] / self.costs
 
     def rows(self) -> Iterator[Ints]:
@@ -76,7 +76,8 @@ class TaskCosts:
     def least_of_first(self, scores: ArrayLike, k: int) -> Floats:
         """Return, for each task, the least cost among the k programs with the highest scores.
 
-        Among equal scores the first given comes first; a task of fewer programs gives its least.
+        Of equal scores, the program given first ranks first; a task with fewer programs gives its
+        least cost.
         """
         order = np.lexsort((-_checked(scores, self), self.tasks))
         starts = np.cumsum(self.sizes) - self.sizes
@@ -89,7 +90,7 @@ class TaskCosts:
     def random_least(self, k: int) -> Floats:
         """Return, for each task, the expected least cost among k programs drawn at random.
 
-        Infinite where all k may have failed.
+        Infinite if all k may have failed.
         """
         return np.array([_expected(np.sort(self.costs[rows]), k) for rows in self.rows()])
 
@@ -111,11 +112,11 @@ class TopKScore:
 
     networks: dict[str, float]
     pooled: float
-    """Over the tasks of all networks, as TLP does."""
+    """Over the tasks of all networks, as in TLP."""
 
     @property
     def mean(self) -> float:
-        """The mean over networks, as TenSet averages; not comparable with ``pooled``."""
+        """The mean over networks, as in TenSet; not comparable with ``pooled``."""
         return float(np.mean(list(self.networks.values())))
 
 
@@ -124,7 +125,7 @@ Weights = Mapping[str, Mapping[int, float]]
 
 
 def top_k(programs: TaskCosts, picked: Floats, weights: Weights) -> TopKScore:
-    """Return the top-k score of the costs that were ``picked``, one for each task."""
+    """Return the top-k score of the ``picked`` costs, one per task."""
     sums = {
         network: np.array(
             [(programs.least[task] * often, picked[task] * often) for task, often in calls.items()]
@@ -139,9 +140,9 @@ def top_k(programs: TaskCosts, picked: Floats, weights: Weights) -> TopKScore:
 
 
 def effective_tasks(programs: TaskCosts, weights: Weights) -> float:
-    """Return 1 / Σ share²: how many tasks a pooled top-k really rests on.
+    """Return 1 / Σ share²: how many tasks a pooled top-k effectively depends on.
 
-    A task's share is its part of the pooled latency; a few heavy tasks make a score say little.
+    A task's share is its part of the pooled latency; with a few heavy tasks, a score says little.
     """
     latency = np.zeros(programs.count)
     for calls in weights.values():
@@ -157,9 +158,9 @@ def rmse(programs: TaskCosts, scores: ArrayLike) -> float:
 
 
 def r_squared(programs: TaskCosts, scores: ArrayLike) -> float:
-    """Return R² against labels, a mean over tasks weighted by their numbers of programs.
+    """Return R² against labels, averaged over tasks with weights by their number of programs.
 
-    A task whose labels are all equal counts 1 if they were met exactly, else 0.
+    A task whose labels are all equal counts 1 if they are met exactly, else 0.
     """
     return float(np.average(r_squared_by_task(programs, scores), weights=programs.sizes))
 
@@ -178,10 +179,10 @@ def mape(programs: TaskCosts, scores: ArrayLike) -> float:
 
 
 def pairwise_accuracy(programs: TaskCosts, scores: ArrayLike) -> float:
-    """Return the part of pairs within a task that scores order as costs do.
+    """Return the fraction of pairs within a task that scores order as costs do.
 
-    As TenSet counts: equal scores or equal costs are not in order, a task of one program counts
-    one half, and tasks are weighted by their numbers of programs.
+    As TenSet counts: equal scores or equal costs are not in order, a task of one program counts one
+    half, and tasks are weighted by their number of programs.
     """
     return float(np.average(pairwise_by_task(programs, scores), weights=programs.sizes))
 

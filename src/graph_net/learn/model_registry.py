@@ -1,4 +1,4 @@
-"""Find cost models: those that come with the package, and others through entry points."""
+"""Find cost models: built-in ones, and others through entry points."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ BUILT_IN = {
     "lightgbm": "graph_net.learn.trees:LightGbm",
     "xgboost": "graph_net.learn.trees:XgBoost",
     "blend": "graph_net.learn.blend:Blend",
+    "mixture": "graph_net.learn.mixture:Mixture",
     "in_context": "graph_net.learn.in_context:InContext",
     "in_context_stacked": "graph_net.learn.in_context_stacked:StackedInContext",
     "mlp": "graph_net.learn.neural:Mlp",
@@ -42,19 +43,19 @@ def model_names() -> list[str]:
 
 
 def create_model(name: str, options: Mapping[str, Json] | None = None, seed: int = 0) -> CostModel:
-    """Return a new model that has learned nothing yet."""
+    """Return a new, unfitted model."""
     return _class_of(name)(options, seed)
 
 
 def create_inner(outer: CostModel, key: str, seed: int) -> CostModel:
-    """Return a new model as the options ``KEY`` and ``KEY_options`` of another one say."""
+    """Return a new model from another's options ``KEY`` and ``KEY_options``."""
     options = outer.settings[f"{key}_options"]
     assert isinstance(options, dict)
     return create_model(str(outer.settings[key]), options, seed)
 
 
 def model_from_text(text: str, seed: int = 0) -> CostModel:
-    """Return the model of ``lightgbm[objective=lambdarank,rounds=300]``."""
+    """Parse ``lightgbm[objective=lambdarank,rounds=300]`` into a new model."""
     name, bracket, rest = text.strip().partition("[")
     if bracket and not rest.endswith("]"):
         raise LearnError(f"{text!r} is not a model; write lightgbm[rounds=300,leaves=31]")

@@ -1,7 +1,8 @@
 """Neural networks that score programs from rows of features: TenSet's MLP, an LSTM, attention.
 
-Each takes the rows of all programs of a batch, one after another, and how many each program has. An
-encoder makes one vector of a program's rows; the head, the same for all, makes a score of it.
+Each takes the concatenated rows of a batch of programs, and the number of rows per program. An
+encoder turns a program's rows into one vector; the head, shared by all, turns the vector into a
+score.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 MOST_ROWS = 256
-"""Rows of a program that attention looks at: the longest schedule's primitives are fewer."""
+"""Most rows per program that attention uses; the longest schedules have fewer primitives."""
 
 
 class Residual(nn.Module):
-    """A layer whose result is added to what it was given."""
+    """A layer with a residual connection."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -37,7 +38,7 @@ class ScoreNetwork(nn.Module):
 
 
 class SegmentSum(nn.Module):
-    """TenSet's MLP: each row encoded by itself, and summed over a program."""
+    """TenSet's MLP: each row encoded by itself, then summed per program."""
 
     def __init__(self, features: int, width: int) -> None:
         super().__init__()
@@ -52,7 +53,7 @@ class SegmentSum(nn.Module):
 
 
 class RowLstm(nn.Module):
-    """An LSTM over a program's rows in their order; its last state."""
+    """The last state of an LSTM over a program's rows in order."""
 
     def __init__(self, features: int, width: int) -> None:
         super().__init__()
@@ -65,7 +66,7 @@ class RowLstm(nn.Module):
 
 
 class RowAttention(nn.Module):
-    """TLP's: attention between a program's rows, such as the primitives of its schedule."""
+    """TLP's encoder: attention between a program's rows, such as schedule primitives."""
 
     def __init__(self, features: int, width: int, heads: int = 4, layers: int = 2) -> None:
         super().__init__()
@@ -79,16 +80,16 @@ class RowAttention(nn.Module):
     def forward(self, rows: Tensor, sizes: Tensor) -> Tensor:
         padded = pad_rows(self.layer(rows), sizes)[:, :MOST_ROWS]
         length = padded.shape[1]
-        # a program without a row has one of zeros: attention to nothing at all is not a number
+        # A program without rows gets one of zeros: attention over nothing is NaN.
         absent = torch.arange(length, device=rows.device) >= sizes.clamp(min=1)[:, None]
         states = self.attention(padded + self.positions[:length], src_key_padding_mask=absent)
         return torch.as_tensor(states.masked_fill(absent[:, :, None], 0.0).sum(dim=1))
 
 
 class JoinedRows(nn.Module):
-    """PaCM's: statements summed, primitives attended to, both joined.
+    """PaCM's encoder: statements summed, primitives through attention, both concatenated.
 
-    ``is_store`` has a 1 for the feature that is 1 in the rows of statements and 0 in the others.
+    ``is_store`` selects the feature that is 1 in rows of statements and 0 in rows of primitives.
     """
 
     def __init__(self, features: int, width: int) -> None:
@@ -111,7 +112,7 @@ def owners_of(sizes: Tensor) -> Tensor:
 
 
 def pad_rows(rows: Tensor, sizes: Tensor) -> Tensor:
-    """Return rows as (programs, most rows of one, features), zeros after the last of a program."""
+    """Return rows as (programs, most rows of one, features), zero-padded."""
     owners = owners_of(sizes)
     places = torch.arange(len(rows), device=rows.device) - (sizes.cumsum(0) - sizes)[owners]
     longest = max(1, int(sizes.max()))

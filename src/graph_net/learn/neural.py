@@ -24,17 +24,17 @@ PART = "weights.safetensors"
 MOST_BYTES = 1 << 30
 SCORED_AT_ONCE = 4096
 SMALL = 1 << 22
-"""Numbers for which threads cost more than they save, most of all on a machine that is busy."""
+"""Numbers per step up to which threads cost more than they save, above all on a busy machine."""
 MEAN, DEVIATION = "features.mean", "features.deviation"
 CONSTANT = 1e-6
-"""Deviation of a feature up to which it is taken to be always the same."""
+"""Standard deviation up to which a feature counts as constant."""
 FARTHEST = 8.0
-"""Deviations from the mean beyond which a feature is cut: networks do not extrapolate."""
+"""Standard deviations at which features are clipped: networks do not extrapolate."""
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some programs of some tasks, a task per row of ``labels`` and ``mask``."""
+    """Some programs of some tasks; each row of ``labels`` and ``mask`` is a task."""
 
     rows: Tensor
     sizes: Tensor
@@ -43,7 +43,7 @@ class _Batch:
 
 
 class _Neural(CostModel):
-    """The training, saving and loading that every network has."""
+    """Training, saving and loading, shared by all networks."""
 
     needs = "safetensors"
     options: ClassVar[dict[str, Option]] = {
@@ -58,7 +58,7 @@ class _Neural(CostModel):
     encoder: ClassVar[type[nn.Module]]
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        """Train; of all epochs keep the one that picks best from ``held_out``, if it is given."""
+        """Train; with ``held_out``, keep the epoch that picks best from it."""
         with few_threads(data.rows.size):
             self._fit(data, held_out)
 
@@ -96,7 +96,7 @@ class _Neural(CostModel):
             self._module.load_state_dict(kept)
 
     def _prepare(self, data: LearningSet) -> tuple[Features, Features]:
-        """Return what each feature is standardised by; one that never varies is only shifted."""
+        """Return the mean and scale of each feature; a constant feature is only shifted."""
         mean = data.rows.mean(axis=0, dtype=np.float64)
         deviation = data.rows.std(axis=0, dtype=np.float64)
         deviation[deviation < CONSTANT] = 1.0
@@ -140,7 +140,7 @@ class _Neural(CostModel):
         return ScoreNetwork(make(features, width), width).to(device)
 
     def _rows(self, data: LearningSet, programs: Ints) -> tuple[Tensor, Tensor]:
-        """Return the standardised rows of programs, and how many each has, where the model is."""
+        """Return the standardised rows of programs and the row counts, on the model's device."""
         sizes = np.diff(data.starts)[programs]
         ends = np.cumsum(sizes)
         index = np.repeat(data.starts[programs] - ends + sizes, sizes) + np.arange(ends[-1])
@@ -150,7 +150,7 @@ class _Neural(CostModel):
         return torch.from_numpy(rows).to(device), torch.from_numpy(sizes).to(device)
 
     def _batches(self, data: LearningSet, generator: np.random.Generator) -> Iterator[_Batch]:
-        """Yield an epoch: as many programs as there are, of tasks in random order."""
+        """Yield an epoch: as many programs as the set has, from tasks in random order."""
         groups = [rows for rows in data.programs.rows() if rows.size > 1]
         if not groups:
             raise LearnError("no task has two programs: there is nothing to rank")
@@ -183,7 +183,7 @@ class _Neural(CostModel):
 
 @contextmanager
 def few_threads(numbers: int) -> Iterator[None]:
-    """Compute on one thread where there is little to compute: so many numbers."""
+    """Compute on one thread if there are few numbers to compute."""
     before = torch.get_num_threads()
     torch.set_num_threads(1 if numbers < SMALL else before)
     try:

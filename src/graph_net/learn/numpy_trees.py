@@ -1,4 +1,4 @@
-"""NumpyTrees: LightGBM's trees evaluated with numpy, where no library for them is installed."""
+"""NumpyTrees: LightGBM's trees evaluated with numpy, for machines without LightGBM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graph_net.learn.tree_files import LightGbmTree, parse_lightgbm
 class NumpyTrees:
     """All trees of a model side by side: node ``j`` of tree ``i`` is at ``[i, j]``.
 
-    A negative child is a leaf, as LightGBM counts them: ``-1`` is leaf 0.
+    A negative child is a leaf, in LightGBM's numbering: ``-1`` is leaf 0.
     """
 
     columns: int
@@ -45,7 +45,7 @@ class NumpyTrees:
         )
 
     def predict(self, rows: NDArray[np.float32]) -> Floats:
-        """Return the sum of the leaves that each row falls into."""
+        """Return the sum of each row's leaves."""
         if rows.ndim != 2 or rows.shape[1] != self.columns:
             raise LearnError(f"trees of {self.columns} features, not {rows.shape[1:]}: learn anew")
         values = np.asarray(rows, np.float64)
@@ -62,7 +62,7 @@ class NumpyTrees:
 
 
 def _children(tree: LightGbmTree, side: Sequence[int]) -> Sequence[int]:
-    """Return the children of a side; a tree of one leaf has a split that leads to it."""
+    """Return the children on one side; a tree of one leaf gets a split that leads to it."""
     return side if len(tree.leaves) > 1 else [-1]
 
 
@@ -74,7 +74,7 @@ def _table(lists: Sequence[Sequence[float]], width: int, empty: float = 0.0) -> 
 
 
 def _depth(tree: LightGbmTree) -> int:
-    """Return the splits on a tree's longest path; a child comes after its parent."""
+    """Return the splits on a tree's longest path; children come after their parents."""
     depths = [1] * max(len(tree.features), 1)
     for place, children in enumerate(zip(tree.lefts, tree.rights, strict=True)):
         for child in children:

@@ -1,4 +1,4 @@
-"""The operator of a task, in one word: scores are given for each."""
+"""The operator of a task in one word, by which scores are grouped."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ KINDS = {
     "pool": r"pool",
     "reduction": r"reduc|sum|mean|variance|argmax|argmin",
 }
-"""Kinds by a pattern in the name of a kernel; the first that is found counts."""
+"""Kinds by a pattern in a kernel's name; the first match counts."""
 OTHER = "elementwise"
 GROUPS = {"conv2d": 6, "convolution": 8}
-"""The place of the number of groups among an operator's arguments."""
+"""Index of the number of groups among an operator's arguments."""
 
 
 def kind_of_name(kernel: str) -> str:
-    """Return the kind of a kernel, by its name: ``fused_conv2d_add_relu`` is a conv2d."""
+    """Return the kind of a kernel by its name: ``fused_conv2d_add_relu`` is a conv2d."""
     name = kernel.lower()
     return next((kind for kind, how in KINDS.items() if re.search(how, name)), OTHER)
 
 
 def task_kinds(records: Path, tasks: Mapping[str, TaskSummary]) -> dict[str, str]:
-    """Return the kind of each task; whether a convolution has groups, its subgraph says."""
+    """Return the kind of each task; the subgraph tells whether a convolution has groups."""
     kinds = {name: kind_of_name(task.kernel or task.name) for name, task in tasks.items()}
     convolutions = {
         f"{task.kernel}-{task.workload}": name
@@ -49,12 +49,12 @@ def task_kinds(records: Path, tasks: Mapping[str, TaskSummary]) -> dict[str, str
         for name, graph in pack.graphs(sorted(convolutions)):
             kinds[convolutions[name]] = convolution_kind(graph)
     except (PackError, GraphError):
-        return kinds  # nobody has to publish subgraphs
+        return kinds  # publishing subgraphs is optional
     return kinds
 
 
 def convolution_kind(graph: Graph) -> str:
-    """Return conv2d, grouped or depthwise: what the first convolution of a graph is."""
+    """Return the kind of a graph's first convolution: conv2d, grouped or depthwise."""
     weights = {given.name: given.spec for given in graph.inputs}
     for node in graph.nodes:
         groups = _groups(node)

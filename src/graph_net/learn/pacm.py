@@ -1,7 +1,7 @@
-"""PaCM, Pruner's cost model: the features of statements joined with the primitives of a schedule.
+"""PaCM, Pruner's cost model: features of statements joined with the primitives of a schedule.
 
-A program has rows of both kinds in one set: columns ``store.…`` are of its statements, ``step.…``
-of its primitives, each 0 in the rows of the other kind, and ``is_store`` says which kind a row is.
+A program has rows of both kinds in one set: columns ``store.…`` describe its statements, ``step.…``
+its primitives. Each is 0 in rows of the other kind, and ``is_store`` gives the kind of a row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Pacm(AttentionModel):
         super().fit(data, held_out)
 
     def _prepare(self, data: LearningSet) -> tuple[Features, Features]:
-        """Leave ``is_store`` as it is, and say to the network where it stands."""
+        """Leave ``is_store`` unscaled, and tell the network its column."""
         mean, deviation = super()._prepare(data)
         place = data.columns.index(IS_STORE)
         mean[place], deviation[place] = 0.0, 1.0

@@ -39,11 +39,11 @@ class PairedDifference:
 def compare_models(
     one: ArrayLike, other: ArrayLike, kinds: Sequence[str] = (), seed: int = 0
 ) -> list[PairedDifference]:
-    """Compare two models by the ``best_over_picked`` of each, of the same tasks in the same order.
+    """Compare two models by their ``best_over_picked`` on the same tasks in the same order.
 
-    The first result is of all tasks, then one for each of ``kinds`` (the operator of each task).
-    Tasks are drawn with replacement, both models' values together; one task has no interval, and
-    its low and high are minus and plus infinity.
+    The first result is over all tasks, then one per value of ``kinds`` (the operator of each task).
+    Tasks are drawn with replacement, both models' values together; for a single task, low and high
+    are minus and plus infinity.
     """
     first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if first.shape != second.shape or first.ndim != 1 or not first.size:

@@ -1,7 +1,7 @@
-"""Models that learn each graph apart: which setting of which node costs how much.
+"""Models that learn each graph separately: how much each setting of each node costs.
 
-They rank configurations of graphs that they have seen, as a search on one graph needs it, and say
-so where they are asked about another.
+They rank configurations of graphs that they have seen, as a search on one graph needs, and raise an
+error for other graphs.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ class PerGraph(CostModel, Generic[Ranker]):
         return scores
 
     def choose_tensors(self, configs: LayoutConfigs) -> Ints:
-        """Return the tensors that are looked at: by default, one of those that vary together."""
+        """Return the tensors to use: by default, one of each group that vary together."""
         return distinct_tensors(configs)
 
     @abstractmethod
     def fit_graph(self, codes: Codes, costs: Floats, samples: list[Floats]) -> Ranker:
         """Fit to the configurations of a graph: (configurations, tensors) of order numbers.
 
-        ``samples`` are the runs that each cost is the median of.
+        ``samples`` has the runs whose median is each cost.
         """
 
     @abstractmethod
@@ -80,11 +80,11 @@ class PerGraph(CostModel, Generic[Ranker]):
 
     @abstractmethod
     def ranker_arrays(self, ranker: Ranker) -> Arrays:
-        """Return what a ranker is made of."""
+        """Return the arrays that make up a ranker."""
 
     @abstractmethod
     def ranker_of(self, arrays: Arrays) -> Ranker:
-        """Return the ranker of ``ranker_arrays``; raise KeyError or ValueError on others."""
+        """Return the ranker of ``ranker_arrays``; raise KeyError or ValueError on other arrays."""
 
     def save_parts(self, folder: Path) -> None:
         from safetensors.numpy import save_file
@@ -117,7 +117,7 @@ class PerGraph(CostModel, Generic[Ranker]):
 
 
 def layouts_of(graph: ConfigGraph, model: str) -> LayoutConfigs:
-    """Return the layouts of a graph; raise LearnError where it has tiles."""
+    """Return the layouts of a graph; raise LearnError if it has tiles."""
     if not isinstance(graph.configs, LayoutConfigs):
         raise LearnError(f"{model} ranks layouts; {graph.name} has tiles: use tile_cost")
     return graph.configs

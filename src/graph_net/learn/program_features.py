@@ -2,6 +2,7 @@
 
     triton                  one row: the numbers of TritonSpace.encode
     ansor_gpu               one row: how an Ansor program fills a GPU whose limits are known
+    tiles                   one row: the loops that a MetaSchedule program makes on a CPU
     primitives              a row per primitive of a schedule (MetaSchedule or Ansor), no padding
     per_store               a row per store to a buffer, computed by TVM and kept in a feature store
     per_store+primitives    both in one matrix: columns ``store.…`` and ``step.…``, one ``is_store``
@@ -13,7 +14,7 @@ Another kind is an entry of ``ENCODERS``: its columns, and a function from sched
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,17 +22,19 @@ import numpy as np
 
 from graph_net.learn.learning_set import Features, LearnError
 from graph_net.programs.features.per_store import WIDTH as STORE_WIDTH
-from graph_net.programs.spaces import SpaceError, ansor_gpu, ansor_steps, primitives
+from graph_net.programs.spaces import SpaceError, ansor_gpu, ansor_steps, loop_tiles, primitives
 from graph_net.programs.spaces.gpus import find_gpu
 from graph_net.programs.triton.features import NAMES as TRITON_NAMES
 from graph_net.programs.triton.space import TritonSpace, workload_of
 from graph_net.programs.view.overview import TaskSummary
 
 AUTO, TRITON, PRIMITIVES, ANSOR_GPU = "auto", "triton", "primitives", "ansor_gpu"
+TILES = "tiles"
 PER_STORE, BOTH = "per_store", "per_store+primitives"
-KINDS = (AUTO, TRITON, ANSOR_GPU, PRIMITIVES, PER_STORE, BOTH)
+KINDS = (AUTO, TRITON, ANSOR_GPU, TILES, PRIMITIVES, PER_STORE, BOTH)
 STORE, STEP, IS_STORE = "store.", "step.", "is_store"
 METASCHEDULE, ANSOR = "metaschedule", "ansor"
+MOST_CORES = 4096
 Rows = list[Features | None]
 """Of each schedule, an array of its rows; None where it has no features."""
 Encode = Callable[[TaskSummary, Sequence[str]], Rows]
@@ -56,7 +59,7 @@ def choose_kind(kind: str, tasks: Mapping[str, TaskSummary]) -> tuple[str, str]:
             "a directory of records of one format"
         )
     (found,) = formats
-    known = _fitting(found, {task.device for task in tasks.values()})
+    known = _fitting(found, tasks.values())
     if not known or kind not in (AUTO, *known):
         raise LearnError(
             f"tasks of {found} have no features {kind}; they have: {', '.join(known) or 'none'}"
@@ -64,14 +67,16 @@ def choose_kind(kind: str, tasks: Mapping[str, TaskSummary]) -> tuple[str, str]:
     return known[0] if kind == AUTO else kind, found
 
 
-def _fitting(found: str, devices: set[str]) -> tuple[str, ...]:
-    """Return the kinds of features that programs of a format have, measured on these devices."""
+def _fitting(found: str, tasks: Iterable[TaskSummary]) -> tuple[str, ...]:
+    """Return the kinds of features that programs of these tasks, all of one format, have."""
     if found == TRITON:
         return (TRITON,)
     if found == METASCHEDULE:
-        return (PRIMITIVES, PER_STORE, BOTH)
+        on_cpu = all(cores_of(task.target) for task in tasks)
+        return (*([TILES] if on_cpu else []), PRIMITIVES, PER_STORE, BOTH)
     if found != ANSOR:
         return ()
+    devices = {task.device for task in tasks}
     return (ANSOR_GPU, PRIMITIVES) if all(map(_is_known_gpu, devices)) else (PRIMITIVES,)
 
 
@@ -81,6 +86,16 @@ def _is_known_gpu(device: str) -> bool:
     except SpaceError:
         return False
     return True
+
+
+def cores_of(target: str) -> int:
+    """Return the cores of one of TVM's targets that is a CPU, within bounds; 0 for any other."""
+    try:
+        tree = json.loads(target)
+        cores = int(tree.get("num-cores", 1))
+        return min(max(cores, 1), MOST_CORES) if tree["kind"] == "llvm" else 0
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        return 0
 
 
 def encoder_of(kind: str, found: str) -> ScheduleEncoder:
@@ -131,6 +146,15 @@ def _ansor_gpu() -> ScheduleEncoder:
     return ScheduleEncoder(ansor_gpu.NAMES, encode)
 
 
+def _tiles() -> ScheduleEncoder:
+    encoder_for = cache(loop_tiles.LoopTileEncoder)
+
+    def encode(task: TaskSummary, schedules: Sequence[str]) -> Rows:
+        return _together(schedules, encoder_for(cores_of(task.target)).encode)
+
+    return ScheduleEncoder(tuple(loop_tiles.COLUMNS), encode)
+
+
 def _together(schedules: Sequence[str], encode: Callable[[Sequence[str]], Features]) -> Rows:
     """Return one row for each schedule; where one is damaged, the others one by one."""
     try:
@@ -167,11 +191,6 @@ def _steps() -> ScheduleEncoder:
     )
 
 
-def encode_traces(schedules: Sequence[str]) -> Rows:
-    """Return the rows of MetaSchedule's traces, a row per primitive; their task is not needed."""
-    return _trimmed(schedules, primitives.TraceEncoder().encode)
-
-
 def _trimmed(schedules: Sequence[str], encode: Callable[[Sequence[str]], Features]) -> Rows:
     """Return sequences without their padding; where one is damaged, the others one by one."""
     try:
@@ -188,6 +207,7 @@ def _trimmed(schedules: Sequence[str], encode: Callable[[Sequence[str]], Feature
 ENCODERS: dict[tuple[str, str], Callable[[], ScheduleEncoder]] = {
     (TRITON, TRITON): _triton,
     (ANSOR_GPU, ANSOR): _ansor_gpu,
+    (TILES, METASCHEDULE): _tiles,
     (PRIMITIVES, METASCHEDULE): _traces,
     (PRIMITIVES, ANSOR): _steps,
 }

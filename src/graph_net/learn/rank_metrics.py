@@ -1,8 +1,8 @@
-"""How well a ranking of configurations is, as TpuGraphs and Kaggle define it.
+"""How good a ranking of configurations is, as TpuGraphs and Kaggle define it.
 
-Kendall's τ is scipy's (τ-b), OPA the share of ordered pairs that are ranked right, slowdown@k what
-the fastest of the k best-predicted takes over the fastest of all, less 1. They are of run times and
-scores in tasks, as ``graph_net.learn.metrics`` has them.
+Kendall's τ is scipy's (τ-b). OPA is the fraction of ordered pairs that are ranked right. Slowdown@k
+is the fastest of the k best-predicted over the fastest of all, less 1. All take run times and
+scores in tasks, as in ``graph_net.learn.metrics``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from graph_net.learn.metrics import Floats, Ints, MetricError, TaskCosts
 SLOWDOWNS = (1, 5, 10, 100)
 TILE_K = 5
 SMALL = 64
-"""Values whose pairs are counted one by one."""
+"""Number of values up to which all pairs are compared directly."""
 
 
 def kendall_tau(one: ArrayLike, other: ArrayLike) -> float:
-    """Return τ-b of two lists; 0 where one of them is all equal, which scipy calls NaN."""
+    """Return τ-b of two lists; 0 if one of them is constant, where scipy gives NaN."""
     first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if first.shape != second.shape or first.ndim != 1 or first.size < 2:
         raise MetricError("τ is of two lists of the same length, two values at least")
@@ -40,7 +40,7 @@ def ordered_pair_accuracy(costs: ArrayLike, scores: ArrayLike) -> float:
 
 
 def tau_by_task(programs: TaskCosts, scores: ArrayLike) -> Floats:
-    """Return τ of each task; one configuration has none, and counts 0."""
+    """Return τ of each task; 0 for a task with one configuration."""
     values = np.asarray(scores, np.float64)
     return np.array(
         [
@@ -77,14 +77,14 @@ def tile_score(programs: TaskCosts, scores: ArrayLike) -> float:
 
 
 def kaggle_score(collections: Mapping[str, float]) -> float:
-    """Return Kaggle's aggregate: the mean over the five collections, τ of layouts, tile score."""
+    """Return Kaggle's aggregate: the mean over five collections of τ (layouts) or tile score."""
     if not collections:
         raise MetricError("no collection has a score")
     return float(np.mean(list(collections.values())))
 
 
 class _PairCounts:
-    """How many pairs two lists order alike, otherwise, or not at all."""
+    """How many pairs two lists order alike, oppositely, or not at all."""
 
     def __init__(self, total: int, first: int, second: int, both: int, discordant: int) -> None:
         self.total, self.ties_first, self.ties_second = total, first, second
@@ -93,7 +93,7 @@ class _PairCounts:
 
 
 def _count_pairs(first: Floats, second: Floats) -> _PairCounts:
-    """Count in n log² n steps, by merging."""
+    """Count pairs in O(n log² n), by merging."""
     order = np.lexsort((second, first))
     ranks_first = np.unique(first, return_inverse=True)[1]
     ranks_second = np.unique(second, return_inverse=True)[1]
@@ -114,7 +114,7 @@ def _tied(ranks: Ints) -> int:
 
 
 def _inversions(values: Ints) -> int:
-    """Return the pairs of which the earlier is the greater."""
+    """Return the number of pairs whose earlier value is the greater."""
     if values.size <= SMALL:
         return int(np.triu(values[:, None] > values[None, :], 1).sum())
     middle = values.size // 2

@@ -1,4 +1,4 @@
-"""What a ranking picks from tasks, and its metrics as sums over tasks, to be drawn again."""
+"""What a ranking picks from tasks, and metrics as sums over tasks, for bootstrapping."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from graph_net.learn.rank_metrics import (
 )
 
 KS = (1, 5)
-"""How many of the first programs are looked at."""
+"""How many top programs are considered."""
 NEAR = 30
-"""Pairs of measurements, nearest by cost, that one is drawn from."""
+"""Number of measured pairs, nearest by cost, of which one is drawn."""
 
 
 @dataclass(frozen=True)
 class RankedTasks:
-    """What comes of a ranking of the programs of each task."""
+    """What a ranking of each task's programs gives."""
 
     picked: Mapping[int, Floats]
     """By k, the least cost among the first k of each task; if all failed, that of the slowest."""
     reached: Mapping[int, Floats]
-    """By k, the least cost of all over that."""
+    """By k, the least cost of all over ``picked``."""
     in_order: Floats
-    """The part of each task's pairs that is ordered as the costs are."""
+    """Fraction of each task's pairs that is ordered as the costs are."""
     labels: Floats | None
-    """What is predicted for each program; None for a ranking that only ranks."""
+    """Predicted label of each program; None if the ranking has no labels."""
     scores: Floats | None = None
-    """The scores, where configurations are judged by τ and slowdown; NaN for chance."""
+    """The scores, if configurations are judged by τ and slowdown; NaN for the random ranking."""
 
 
 def slowest_by_task(programs: TaskCosts) -> Floats:
@@ -67,7 +67,7 @@ def rank_by_scores(programs: TaskCosts, scores: Floats, labels: Floats | None) -
 
 
 def rank_at_random(programs: TaskCosts, seed: int) -> RankedTasks:
-    """Return what a random order gives in expectation; its labels are those of a task, shuffled."""
+    """Return the expectation of a random order; its labels are those of the task, shuffled."""
     slowest = slowest_by_task(programs)[programs.tasks]
     bounded = TaskCosts(np.minimum(programs.costs, slowest), programs.tasks)
     generator = np.random.default_rng(seed)
@@ -83,13 +83,13 @@ def rank_at_random(programs: TaskCosts, seed: int) -> RankedTasks:
 
 
 def rank_perfectly(programs: TaskCosts) -> RankedTasks:
-    """Return what the costs themselves give; equal ones are never in order."""
+    """Return what the costs themselves give; equal costs are never in order."""
     return rank_by_scores(programs, programs.labels, programs.labels)
 
 
 @dataclass(frozen=True)
 class RepeatedCosts:
-    """Programs that were measured twice, by their first cost: what noise there is."""
+    """Programs that were measured twice, sorted by first cost; they show the noise."""
 
     costs: Floats
     """Ascending."""
@@ -98,7 +98,7 @@ class RepeatedCosts:
 
     @staticmethod
     def of(first: Floats, second: Floats) -> RepeatedCosts:
-        """Return the pairs of programs that ran both times; NaN is no measurement."""
+        """Return the programs that ran both times; NaN means not measured."""
         both = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
         order = both[np.argsort(first[both], kind="stable")]
         return RepeatedCosts(first[order], np.log(second[order] / first[order]))
@@ -112,9 +112,9 @@ class RepeatedCosts:
         return RepeatedCosts(costs[order], ratios[order])
 
     def draw(self, costs: Floats, generator: np.random.Generator) -> Floats:
-        """Return costs as measured again: by the ratio of a pair that takes about as long.
+        """Return costs as if measured again, by the ratio of a repeated program of similar cost.
 
-        Short programs are noisier than long ones. A ratio is taken either way round.
+        Short programs are noisier than long ones. A ratio is used in either direction.
         """
         near = min(NEAR, self.costs.size)
         first = np.searchsorted(self.costs, costs) - near // 2
@@ -126,22 +126,22 @@ class RepeatedCosts:
 def rank_by_measuring_again(
     programs: TaskCosts, repeated: RepeatedCosts, generator: np.random.Generator
 ) -> RankedTasks:
-    """Return what a second measurement of every program would give, as some were measured twice."""
+    """Return what measuring every program again would give, from those measured twice."""
     again = TaskCosts.of(repeated.draw(programs.costs, generator), programs.tasks)
     return rank_by_scores(programs, again.labels, again.labels)
 
 
 @dataclass(frozen=True)
 class TaskRatio:
-    """A metric: the mean over groups of Σ over / Σ under, sums over tasks; its root if asked."""
+    """A metric: the mean over groups of Σ over / Σ under, sums over tasks; optionally its root."""
 
     over: Floats
-    """Groups × tasks."""
+    """Shape: groups × tasks."""
     under: Floats
     is_root: bool = False
 
     def values(self, counts: Floats) -> Floats:
-        """Return the metric where each task is there so often: a row of counts for each value."""
+        """Return the metric with tasks repeated by ``counts``: one value per row of counts."""
         over, under = counts @ self.over.T, counts @ self.under.T
         there = under > 0
         ratios = np.divide(over, under, out=np.zeros_like(over), where=there)
@@ -158,7 +158,7 @@ class TaskRatio:
 
 
 def metrics_of(programs: TaskCosts, ranked: RankedTasks, weights: Weights) -> dict[str, TaskRatio]:
-    """Return every metric of a ranking by name; RMSE, R² and MAPE only where labels are given."""
+    """Return every metric of a ranking by name; RMSE, R² and MAPE only if labels are given."""
     sizes, ones = programs.sizes.astype(np.float64), np.ones(programs.count)
     found: dict[str, TaskRatio] = {}
     for k in KS:
@@ -177,7 +177,7 @@ def metrics_of(programs: TaskCosts, ranked: RankedTasks, weights: Weights) -> di
 
 
 def config_metrics_of(programs: TaskCosts, ranked: RankedTasks) -> dict[str, TaskRatio]:
-    """Return the metrics of configurations, as TpuGraphs has them; of chance in expectation."""
+    """Return the metrics of configurations, as in TpuGraphs; expectations for a random order."""
     ones, scores = np.ones(programs.count), ranked.scores
     if scores is None:
         tau, opa = np.zeros(programs.count), np.full(programs.count, 0.5)

@@ -1,7 +1,7 @@
 """Read configurations to learn from: TpuGraphs' files, or folders of them.
 
-A configuration that was run several times counts once, with the median of its runs; the first two
-of them tell the noise. Graphs without run times, or with one configuration, are left out.
+A configuration that was run several times counts once, with the median of its runs; its first two
+runs show the noise. Graphs without run times, or with one configuration, are left out.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Tell = Callable[[str], None]
 
 
 def has_configs(source: Path) -> bool:
-    """Return whether a source is TpuGraphs' files, or a folder that holds some."""
+    """Return whether a source is TpuGraphs' files or a folder with some."""
     return bool(config_files(source))
 
 
 def config_files(source: Path) -> list[ConfigFile]:
-    """Return TpuGraphs' files of a source."""
+    """Return the TpuGraphs files of a source."""
     return find_files([source])
 
 
@@ -47,10 +47,10 @@ def read_configs(
     per_task: int = 1 << 16,
     tell: Tell = lambda line: None,
 ) -> MeasuredSet:
-    """Return the configurations of the labelled graphs of a source, all layouts or all tiles.
+    """Return the configurations of a source's labelled graphs, all layouts or all tiles.
 
-    ``features`` are ``hand`` features, which mean the same for every graph, the ``settings`` of
-    one graph's nodes, or both; ``auto`` is both for one graph with layouts, else ``hand``.
+    ``features`` are ``hand``-made features, which mean the same for every graph, the ``settings``
+    of one graph's nodes, or both; ``auto`` is both for a single graph with layouts, else ``hand``.
     """
     if features not in KINDS:
         raise LearnError(f"unknown features {features!r}; of graphs: {', '.join(KINDS)}")
@@ -109,9 +109,9 @@ def _assemble(graphs: Sequence[ConfigGraph], kind: str, per_task: int) -> Measur
 
 
 def noise_of_one_run(first: Floats, second: Floats) -> RepeatedCosts:
-    """Return what one run differs from the truth by: two runs differ √2 times as much.
+    """Return the noise of one run, given two: the difference of two runs is √2 times as large.
 
-    The ceiling is then what a model that knows the truth would get on labels of one run each.
+    The ceiling is then the score of a model that knows the true costs, on labels of one run each.
     """
     pairs = RepeatedCosts.of(first, second)
     return RepeatedCosts(pairs.costs, pairs.log_ratios / np.sqrt(2))
@@ -140,7 +140,7 @@ def _hashes(graph: ConfigGraph) -> Uint64s:
 
 
 def _pairs(graph: ConfigGraph, chosen: Ints) -> Floats:
-    """Return the first and the second run of configurations that have two."""
+    """Return the first two runs of configurations that have two."""
     runs = graph.seconds()
     found = [runs[place][:2] for place in chosen.tolist() if len(runs[place]) > 1]
     return np.array(found).reshape(-1, 2).T
@@ -154,7 +154,7 @@ def _task(graph: ConfigGraph) -> LearningTask:
 
 
 def configs_digest(source: Path) -> str:
-    """Return a hash of TpuGraphs' files of a source, by content."""
+    """Return a hash of the contents of a source's TpuGraphs files."""
     state = sha256()
     for file in config_files(source):
         state.update(f"{file.name}\n".encode())

@@ -1,8 +1,8 @@
-"""Read programs to learn from: a directory of records, or a data set of several platforms.
+"""Read programs to learn from: a store, or a data set of several platforms.
 
-In memory are about thirty bytes of every program that is there, and the features of those that are
-taken: at most ``per_task`` of each task, chosen by the hash of the schedule, which knows nothing of
-costs. Schedules are streamed. Features of more than ``MOST_BYTES`` are refused.
+Memory holds about thirty bytes of every program, and the features of the chosen ones: at most
+``per_task`` of each task, chosen by the hash of the schedule, independent of costs. Schedules are
+streamed. Features of more than ``MOST_BYTES`` are refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from graph_net.programs.dataset.splits import graph_key
 from graph_net.programs.view.overview import TaskSummary, tables
 
 PER_TASK = 4096
-"""Programs of a task that are taken, at most; TenSet has 4,000."""
+"""Most programs taken from one task; TenSet has 4,000."""
 MOST_BYTES = 8 << 30
 Tell = Callable[[str], None]
 
@@ -54,11 +54,11 @@ def read_set(
     cache: Path | None = None,
     tell: Tell = lambda line: None,
 ) -> MeasuredSet:
-    """Return the programs of a directory of records, or of all platforms of a data set.
+    """Return the programs of a store, or of all platforms of a data set.
 
-    A program that was measured again counts once, with its first measurement; one that failed has
-    an infinite cost. Tasks with one program are left out, and programs without features. ``cache``
-    is a feature store for what takes TVM to compute; ``tell`` hears what was left out.
+    A program measured twice counts once, with its first measurement; a failure has an infinite
+    cost. Tasks with one program and programs without features are left out. ``cache`` is a feature
+    store for features that need TVM; ``tell`` is called with what was left out.
     """
     folders = record_folders(source)
     known = {name: read_tasks(path) for name, path in folders.items()}
@@ -122,7 +122,7 @@ def _rows(
 def _encoded(
     path: Path, chosen: ChosenPrograms, encode: Callable[[TaskSummary, Sequence[str]], Rows]
 ) -> Rows:
-    """Encode the schedules of chosen programs, each once, as they stream by."""
+    """Encode the schedules of chosen programs, each once, while streaming."""
     rows: Rows = [None] * chosen.program.size
     size = 0
     for task, programs, schedules in stream_schedules(path):
@@ -168,7 +168,7 @@ def _assemble(
     described: Sequence[LearningTask],
     kind: str,
 ) -> MeasuredSet | None:
-    """Make the set of programs that have features, of tasks that still have a choice."""
+    """Make the set of the programs with features, in tasks that still have a choice."""
     sizes = np.bincount(chosen.task[kept], minlength=len(described))
     ran = np.bincount(chosen.task[kept][np.isfinite(chosen.cost[kept])], minlength=len(described))
     good = (sizes >= LEAST) & (ran > 0)

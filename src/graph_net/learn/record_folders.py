@@ -1,4 +1,4 @@
-"""The directories of records that a source has, their platforms and their tasks."""
+"""The stores of a source, their platforms and their tasks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from graph_net.programs.view.overview import TaskSummary, summaries, tables
 
 
 def record_folders(source: Path) -> dict[str, Path]:
-    """Return the directories of records of a data set, by platform; or the one that was given.
+    """Return the stores of a data set by platform; or the given store.
 
-    The latter has no name, unless it is a platform of a data set.
+    A given store has no name unless it is a platform of a data set.
     """
     if any(source.glob(PATTERNS["programs"])):
         return {source.name if (source.parent / SPLITS).is_file() else "": source}
@@ -24,18 +24,18 @@ def record_folders(source: Path) -> dict[str, Path]:
 
 
 def platform_of(folder: str, task: TaskSummary) -> str:
-    """Return the platform of a task: that of the data set, else its device, else its target."""
+    """Return the platform of a task: the data set's, else its device, else its target."""
     return folder or task.device or task.target.split(" ")[0]
 
 
 def read_tasks(path: Path) -> list[TaskSummary]:
-    """Return the tasks of a directory of records."""
+    """Return the tasks of a store."""
     with tables(path) as connection:
         return summaries(connection)
 
 
 def tasks_by_platform(source: Path) -> Mapping[str, list[TaskSummary]]:
-    """Return the tasks of each platform of a source, as splits are made of them."""
+    """Return the tasks of each platform of a source, from which splits are made."""
     found: dict[str, list[TaskSummary]] = {}
     for name, path in record_folders(source).items():
         for task in read_tasks(path):

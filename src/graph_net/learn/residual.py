@@ -1,8 +1,8 @@
-"""A prior model, and another that learns what the prior gets wrong.
+"""A prior model, and a second one that learns the prior's errors.
 
-With the analytical prior it is a roofline with a learned correction. With a model that was trained
-before (``correct_model``) it is TenSet's local model: fitted to (label - prediction) on the first
-measured programs of a new task.
+With the analytical prior it is a roofline with a learned correction. With a pre-trained model
+(``correct_model``) it is TenSet's local model: fitted to (label - prediction) on the first measured
+programs of a new task.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from graph_net.learn.score_scale import ScoreScale, log_labels
 
 PRIOR, BASE, SLOPES = "prior", "residual", "slopes.json"
 MOST_CORRECTION = 30.0
-"""Of a logarithm: what a prior says beyond that is not taken at its word."""
+"""Bound of a correction, as a logarithm; larger errors of a prior are clipped."""
 
 
 @dataclass(frozen=True)
 class _Slopes:
-    """What the scores of the two count in their sum."""
+    """Weights of the two scores in their sum."""
 
     prior: float
     residual: float
 
 
 class ResidualModel(CostModel):
-    """Prior + residual, both as logarithms of labels."""
+    """Prior + residual, both as log labels."""
 
     name = "residual"
     options: ClassVar[dict[str, Option]] = {
@@ -51,7 +51,7 @@ class ResidualModel(CostModel):
         "base_options": Option({}),
     }
     trained: CostModel | None = None
-    """A prior that has learned already; without it one is trained on the same set."""
+    """A fitted prior; without it, one is trained on the same set."""
     prior: CostModel
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
@@ -90,7 +90,7 @@ def correct_model(
     options: Mapping[str, Json] | None = None,
     seed: int = 0,
 ) -> ResidualModel:
-    """Return a trained model corrected by programs that were measured since."""
+    """Return a trained model, corrected by programs measured since."""
     model = ResidualModel(options, seed)
     model.trained = prior
     model.fit(measured)
@@ -100,7 +100,7 @@ def correct_model(
 def _without(data: LearningSet, known: Floats) -> LearningSet:
     """Return the set whose log labels are, within a task, what ``known`` leaves unexplained.
 
-    Its costs are those that have such labels, so that any model can learn the rest.
+    Its costs are chosen to have these labels, so that any model can learn the rest.
     """
     rest = np.clip(log_labels(data) - known, -MOST_CORRECTION, MOST_CORRECTION)
     return replace(data, programs=TaskCosts.of(np.exp(-rest), data.programs.tasks))

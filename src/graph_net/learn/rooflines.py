@@ -33,23 +33,24 @@ import torch
 from torch import Tensor
 
 WARPS, WARP_REGISTERS = 64, 2048
-"""Of a multiprocessor: the warps it holds, and the registers of each lane of all of them."""
+"""Warps that a multiprocessor holds, and registers per lane over all of them."""
 CACHE_LINE = 64
 OPERATIONS = range(7)
-"""Places of the numbers of floating-point operations among the 164 of a store; those on whole
-numbers are of addresses, mostly."""
+"""Indices of the floating-point operation counts among the 164 numbers of a store; integer
+operations are mostly address computation.
+"""
 LANES, PARALLEL = 18, 39
 BUFFERS = range(57, 147, 18)
-"""Where the numbers of each buffer begin."""
+"""Index of the first number of each buffer."""
 TOUCHED, LINES, UNIQUE_LINES, DISTANCE = 3, 5, 6, 11
-"""Of a buffer: bytes, cache lines, different ones, bytes between two uses of the same."""
+"""Offsets within a buffer: bytes, cache lines, unique lines, bytes between two uses."""
 
 Numbers = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
 class RooflineFormula:
-    """A formula: the columns it needs, its constants before any fit, the seconds of each row."""
+    """A formula: the columns it needs, its initial constants, and the seconds of each row."""
 
     logarithms: tuple[str, ...]
     """Columns that are log2(1 + x)."""
@@ -103,7 +104,7 @@ def _cpu_seconds(column: Numbers, constant: Numbers) -> Tensor:
         near / lanes / constant["near"],
         far / constant["far"],
     )
-    # a row that touches nothing is no store: a primitive, in a set that has both
+    # A row that touches nothing is not a store but a primitive, in a set with both.
     return (near > 0) * constant["start"] + torch.stack(roofs).amax(dim=0) / cores
 
 

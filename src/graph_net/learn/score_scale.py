@@ -1,4 +1,4 @@
-"""ScoreScale: the scores of any model as logarithms of labels, so that they can be added."""
+"""ScoreScale: the scores of any model as log labels, so that they can be added."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from graph_net.learn.learning_set import LearningSet
 from graph_net.learn.metrics import Floats, Ints
 
 LEAST_LABEL = 0.01
-"""Programs slower than this part of the best, and those that failed, are all equally bad."""
+"""Labels below this, and failures, all count as equally bad."""
 
 
 def log_labels(data: LearningSet) -> Floats:
-    """Return the logarithm of each program's label, which is ``least cost of the task / cost``."""
+    """Return the log of each program's label, ``least cost of the task / cost``."""
     return np.log(np.maximum(data.programs.labels, LEAST_LABEL))
 
 
 @dataclass(frozen=True)
 class ScoreScale:
-    """``log label ≈ offset + slope · score``: the scores of a ranking model have no unit."""
+    """``log label ≈ offset + slope · score``; the scores of a ranking model have no unit."""
 
     slope: float = 1.0
     offset: float = 0.0
@@ -29,7 +29,8 @@ class ScoreScale:
     def fit(scores: Floats, data: LearningSet) -> ScoreScale:
         """Return the least squares within tasks, over programs that ran; slopes are not negative.
 
-        Scores compare only within a task, so the slope is of differences from the task's mean.
+        Scores compare only within a task, so the slope is fitted to differences from the task's
+        mean.
         """
         ran = np.isfinite(data.programs.costs)
         tasks, given, wanted = data.programs.tasks[ran], scores[ran], log_labels(data)[ran]
@@ -38,7 +39,7 @@ class ScoreScale:
         return ScoreScale(slope, float((wanted - slope * given).mean()))
 
     def apply(self, scores: Floats) -> Floats:
-        """Return the logarithms of labels that scores stand for."""
+        """Return the log labels that scores correspond to."""
         return self.offset + self.slope * scores
 
 

@@ -1,4 +1,4 @@
-"""A set of programs in two: what a model learns from, and what it is judged on."""
+"""Split a set of programs: what a model learns from, and what it is judged on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from graph_net.programs.dataset.splits import (
 )
 
 NONE = "none"
-"""The name of no split: all programs are for training, or for judging a model made elsewhere."""
+"""Name for no split: all programs are for training, or for judging a model made elsewhere."""
 
 
 Mask = NDArray[np.bool_]
@@ -33,7 +33,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ChosenSplit:
-    """A rule; by platform, the one that is tested, and perhaps a second rule that holds too."""
+    """A rule; for ``platform``, the tested platform and optionally a second rule."""
 
     rule: SplitRule
     platform: str = ""
@@ -41,7 +41,7 @@ class ChosenSplit:
 
     @staticmethod
     def parse(text: str) -> ChosenSplit:
-        """Return the split of ``network``, ``platform:h200`` or ``platform:h200+task``."""
+        """Parse ``network``, ``platform:h200`` or ``platform:h200+task``."""
         first, _, second = text.partition("+")
         rule, _, platform = first.partition(":")
         if rule not in tuple(SplitRule) or (second and second not in BY_TASK):
@@ -68,7 +68,7 @@ class ChosenSplit:
 
 
 def splits_at(source: Path) -> DatasetSplits:
-    """Return the splits that were published with the data; those of its tasks where none were."""
+    """Return the splits published with the data; if there are none, make them from its tasks."""
     for folder in (source, source.parent):
         if (folder / SPLITS).is_file():
             return load_splits(folder)
@@ -78,10 +78,10 @@ def splits_at(source: Path) -> DatasetSplits:
 def split_set(
     measured: MeasuredSet, splits: DatasetSplits, chosen: ChosenSplit
 ) -> tuple[MeasuredSet, MeasuredSet]:
-    """Return the programs to learn from and those to judge on; raise LearnError if one has none.
+    """Return the programs to learn from and to judge on; raise LearnError if one side is empty.
 
-    Both sides have tasks with a choice only. By network, a tested task counts for the held-out
-    networks alone, so that no score is of a network of which only some tasks are there.
+    Both sides have only tasks with a choice. By network, a tested task counts only for the held-out
+    networks, so that no network is scored on a part of its tasks.
     """
     learned, tested = _masks(measured, splits, chosen)
     if chosen.rule == SplitRule.WITHIN_TASK:
@@ -102,9 +102,9 @@ def split_set(
 
 
 def part_of_tasks(measured: MeasuredSet, part: float) -> tuple[MeasuredSet, MeasuredSet]:
-    """Return the set without a part of its tasks, and that part, to decide when to stop.
+    """Return the set without a fraction of its tasks, and that fraction, for early stopping.
 
-    A hash of the graph's id decides, so that tasks that compute the same go together.
+    Chosen by a hash of the graph's id, so that tasks that compute the same stay together.
     """
     graphs = [task.graph or task.name for task in measured.data.tasks]
     draws = [int(sha256(f"validation:{graph}".encode()).hexdigest()[:8], 16) for graph in graphs]
@@ -142,7 +142,7 @@ def _named(measured: MeasuredSet, splits: DatasetSplits, rule: SplitRule) -> Mas
 
 
 def _with_choice(measured: MeasuredSet, side: Mask) -> Ints:
-    """Return the programs of a side whose tasks have several there, one of which ran."""
+    """Return the programs of a side whose tasks have several there, at least one of which ran."""
     costs, tasks = measured.data.programs.costs, measured.data.programs.tasks
     count = len(measured.data.tasks)
     several = np.bincount(tasks[side], minlength=count) >= LEAST
@@ -151,7 +151,7 @@ def _with_choice(measured: MeasuredSet, side: Mask) -> Ints:
 
 
 def _check_sides(train: MeasuredSet, test: MeasuredSet, chosen: ChosenSplit) -> None:
-    """Raise LearnError where published splits put a graph on both sides."""
+    """Raise LearnError if published splits put a graph on both sides."""
     if chosen.keeps_graphs:
         return
     graphs = [{task.graph for task in side.data.tasks if task.graph} for side in (train, test)]

@@ -1,8 +1,8 @@
-"""A Gaussian process over settings: how alike two configurations are, counted setting by setting.
+"""A Gaussian process over settings, with similarity counted setting by setting.
 
-The kernel has an additive part (the weighted share of settings that agree) and an exponential one
-(of the weighted number that differ); weights, scales and noise are those of greatest likelihood on
-a sample. The noise of a cost falls with the number of its runs.
+The kernel has an additive part (the weighted share of equal settings) and an exponential part (of
+the weighted number of different ones). Weights, scales and noise maximise the likelihood on a
+sample. The noise of a cost decreases with the number of its runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STEPS, RATE, PRIOR = 40, 0.1, 0.02
 SAMPLE = 300
 """Configurations that weights are fitted to."""
 MOST = 2000
-"""Configurations that a prediction rests on."""
+"""Most configurations that a prediction uses."""
 JITTER = 1e-4
 AT_ONCE = 1 << 24
 Codes = NDArray[np.int32]
@@ -28,20 +28,20 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class SettingProcess:
-    """What was fitted: weights of settings, scales, and the configurations it rests on."""
+    """A fitted process: weights of settings, scales, and the training configurations."""
 
     codes: Codes
-    """Configurations × settings."""
+    """Shape: configurations × settings."""
     weights: Floats
     shares: Floats
     scales: Floats
-    """Of the exponential part and of the additive one."""
+    """Scales of the exponential and of the additive part."""
     solved: Floats
-    """The inverse of the kernel times the values."""
+    """Inverse of the kernel matrix times the values."""
 
     @staticmethod
     def fit(codes: Codes, values: Floats, runs: Ints, seed: int = 0) -> SettingProcess:
-        """Fit to configurations and their values, each from so many runs."""
+        """Fit to configurations and their values, each the median of ``runs`` runs."""
         generator = np.random.default_rng(seed)
         kept = np.sort(generator.permutation(len(codes))[:MOST])
         codes, values, runs = codes[kept], values[kept], runs[kept]
@@ -73,7 +73,7 @@ class SettingProcess:
 
 
 class _Weights:
-    """What the likelihood is a function of, as logarithms."""
+    """The parameters of the likelihood, as logarithms."""
 
     def __init__(self, settings: int) -> None:
         self.first = float(-np.log(max(1, settings)))
@@ -82,17 +82,17 @@ class _Weights:
         self.scales = _parameter(torch.tensor([0.0, 0.0, -2.0, -4.0], dtype=torch.float64))
 
     def kernel(self, differ: Tensor) -> Tensor:
-        """Return the kernel, given (one, other, setting): 1 where settings differ."""
+        """Return the kernel; ``differ`` is (one, other, setting), 1 where settings differ."""
         apart = torch.exp(-(differ @ self.weights.exp()))
         alike = (1 - differ) @ torch.softmax(self.shares, 0)
         return self.scales[0].exp() * apart + self.scales[1].exp() * alike
 
     def noise(self, runs: Tensor) -> Tensor:
-        """Return the variance of values that are medians of so many runs."""
+        """Return the variance of values that are medians of ``runs`` runs."""
         return self.scales[2].exp() / runs + self.scales[3].exp() + JITTER
 
     def penalty(self) -> Tensor:
-        """Return how far weights are from being all alike."""
+        """Return a penalty on unequal weights."""
         one, other = self.weights - self.first, self.shares - self.first
         return PRIOR * ((one**2).sum() + (other**2).sum())
 

@@ -1,4 +1,4 @@
-"""LightGBM on which setting each tensor has, as columns of 0 and 1: a few seeds, averaged."""
+"""LightGBM on one-hot settings of tensors, averaged over a few seeds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class SettingTrees:
-    """Boosters, and the settings that their columns stand for."""
+    """Boosters, and the setting of each of their columns."""
 
     pairs: NDArray[np.int32]
     """(column of codes, value) of each feature."""
@@ -71,7 +71,7 @@ class SettingTrees:
 
     @staticmethod
     def read(pairs: NDArray[np.int32], texts: list[str]) -> SettingTrees:
-        """Return what ``texts`` gave; every tree is checked before LightGBM sees it."""
+        """Return the trees of ``texts``; every tree is validated before LightGBM reads it."""
         library = _lightgbm()
         checked = [rewrite_lightgbm(text, "regression") for text in texts]
         boosters = tuple(library.Booster(model_str=text) for text in checked)

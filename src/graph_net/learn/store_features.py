@@ -17,9 +17,9 @@ from graph_net.programs.features.pipeline import Making
 from graph_net.programs.view.overview import TaskSummary
 
 SECONDS, GIGABYTES = 20, 16.0
-"""What one program may cost."""
+"""Time and memory limit of one program."""
 Find = Callable[[str, Sequence[int]], Ints]
-"""The index of each program of a task; -1 for those that are not wanted."""
+"""Returns the index of each program of a task; -1 if it is not wanted."""
 
 
 def read_store_rows(
@@ -30,7 +30,7 @@ def read_store_rows(
     cache: Path | None,
     tell: Callable[[str], None],
 ) -> Rows:
-    """Return the rows of each wanted program; without ``cache`` they are computed and not kept."""
+    """Return the rows of each wanted program; without ``cache``, computed and not stored."""
     with tempfile.TemporaryDirectory() as place:
         store = FeatureStore(cache or Path(place))
         _compute_missing(records, store, {task.task for task in tasks}, find, tell)

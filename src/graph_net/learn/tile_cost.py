@@ -1,9 +1,9 @@
-"""An analytical model of tiles: work with its padding, a pipeline that fills, steps that cost.
+"""An analytical model of tiles: work with padding, pipeline fill, and overhead per step.
 
     cost = waste · (1 + fill / steps) + overhead · steps / volume + traffic + rows
 
 Its six constants are not fitted to seconds but drawn at random and weighted by what they pick from
-the training kernels: few kernels have been measured, and what counts is the pick. The score is the
+the training kernels: few kernels have been measured, and the pick is what counts. The score is the
 weighted mean over all draws, so no single lucky draw decides.
 """
 
@@ -27,17 +27,17 @@ NAMES = ("fill", "overhead", "kernel_overhead", "output_traffic", "kernel_traffi
 LOWS = np.log([0.1, 1.0, 10.0, 0.1, 0.1, 0.001])
 HIGHS = np.log([4.0, 60.0, 4000.0, 30.0, 30.0, 0.3])
 KEPT = 512
-"""Draws that are kept, those of the greatest weight."""
+"""Number of draws kept, those of the greatest weight."""
 MOST_TASKS, MOST_PROGRAMS = 256, 1024
-"""Kernels that draws are weighted by, and programs of each."""
+"""Most kernels that draws are weighted by, and most programs of each."""
 DIGITS = 9
-"""Decimals of a score: what differs by less is a tie."""
+"""Decimals of a score; smaller differences are ties."""
 Draws = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class WeightedDraws:
-    """Constants in the order of ``NAMES``, one draw after another, and the weight of each draw."""
+    """Constants in the order of ``NAMES``, draw by draw, and the weight of each draw."""
 
     constants: tuple[float, ...]
     weights: tuple[float, ...]
@@ -113,7 +113,7 @@ def _rows(data: LearningSet) -> Floats:
 
 
 def _regrets(data: LearningSet, draws: Draws, generator: np.random.Generator) -> Floats:
-    """Return the mean over tasks of slowdown@1 + slowdown@5, each at most 1, of each draw."""
+    """Return, for each draw, the mean over tasks of slowdown@1 + slowdown@5, each at most 1."""
     rows, tasks = _rows(data), list(data.programs.rows())
     chosen = generator.permutation(len(tasks))[:MOST_TASKS].tolist()
     total = np.zeros(len(draws))

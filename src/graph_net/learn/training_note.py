@@ -1,4 +1,4 @@
-"""What a model has learned from and how it scored: kept beside it, as JSON and as a card."""
+"""What a model was trained on and how it scored, stored beside it as JSON and as a card."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ LIBRARIES = ("numpy", "torch", "lightgbm", "xgboost", "xgboost-cpu")
 
 @dataclass(frozen=True)
 class TrainingNote:
-    """How a model came about."""
+    """How a model was trained."""
 
     data: str
-    """Where it was, by name."""
+    """Name of the data's location."""
     digest: str
-    """Of the files of the data."""
+    """Digest of the data's files."""
     split: str
     features: str
     per_task: int
@@ -43,10 +43,10 @@ class TrainingNote:
     versions: dict[str, str]
     scale: LabelScale = field(repr=False)
     graphs: tuple[str, ...] = field(repr=False)
-    """Short hashes of the graphs that were learned from."""
+    """Short hashes of the training graphs."""
 
     def count_known(self, tasks: Iterable[LearningTask]) -> int:
-        """Return how many tasks compute what programs do that the model has learned from."""
+        """Return how many tasks compute the same as a task that the model learned from."""
         known = frozenset(self.graphs)
         return sum(short_hash(task) in known for task in tasks)
 
@@ -77,7 +77,7 @@ def data_digest(source: Path) -> str:
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that decide what is learned."""
+    """Return the versions of Python and of the libraries that affect training."""
     found = {"python": python_version()}
     for name in LIBRARIES:
         try:
@@ -93,7 +93,7 @@ def note_text(note: TrainingNote) -> str:
 
 
 def read_note(folder: Path) -> TrainingNote | None:
-    """Return how a saved model came about; None where nobody noted it."""
+    """Return how a saved model was trained; None if there is no note."""
     try:
         return read_as(TrainingNote, read_text(folder / FILE, MOST_BYTES), "training note")
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Boosted trees in the text of LightGBM and XGBoost, checked before either library reads them.
+"""Boosted trees in LightGBM's and XGBoost's text, validated before either library reads them.
 
-Both trust what they read: a child that is no node ends the process or never ends. Here a file is
-taken apart, every tree must be one, and the library is given a text written anew from its numbers.
-A child comes after its parent in both formats, so that every path ends.
+Both libraries trust their input: an invalid child crashes or hangs the process. Here a file is
+parsed, every tree is checked, and the library gets a text rewritten from the numbers. In both
+formats a child comes after its parent, so every path ends.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 MOST_LEAVES = 4096
 MOST_TREES = MOST_COLUMNS = 100_000
 ROOT = 2147483647
-"""The parent of a root, as XGBoost writes it."""
+"""The parent of a root in XGBoost's files."""
 DECISIONS = (0, 2, 8, 10)
-"""LightGBM's splits of numbers: where a missing value goes, and which values are missing."""
+"""LightGBM's codes of numeric splits: which values are missing, and where those go."""
 
 
 class BadTrees(ValueError):
-    """A text that holds no trees that can be read here."""
+    """A text without valid trees."""
 
 
 @dataclass(frozen=True)
 class LightGbmTree:
-    """A tree of LightGBM: splits in the order they were made, leaves as negative children."""
+    """A LightGBM tree: splits in creation order, leaves as negative children."""
 
     features: Sequence[int]
     thresholds: Sequence[float]
@@ -53,7 +53,7 @@ class LightGbmTree:
                 raise BadTrees("a child is a later split or a leaf")
 
     def text(self) -> str:
-        """Return its part of a file."""
+        """Return the tree's section of a file."""
         fields: dict[str, Sequence[object]] = {"num_leaves": [len(self.leaves)], "num_cat": [0]}
         if len(self.leaves) > 1:
             fields |= {
@@ -74,7 +74,7 @@ class LightGbmTree:
 
 
 def parse_lightgbm(text: str) -> tuple[int, list[LightGbmTree]]:
-    """Return the number of features and the trees of a LightGBM text; raise BadTrees otherwise."""
+    """Return the number of features and the trees of a LightGBM text; else raise BadTrees."""
     columns = _columns(dict(_fields(text.partition("\nTree=")[0])).get("max_feature_idx", ""), 1)
     body = text.partition("\nTree=")[2].partition("\nend of trees")[0]
     sections = body.split("\nTree=")
@@ -89,7 +89,7 @@ def parse_lightgbm(text: str) -> tuple[int, list[LightGbmTree]]:
 
 
 def rewrite_lightgbm(text: str, objective: str) -> str:
-    """Return the trees of a LightGBM text as a text of our own; raise BadTrees on anything else."""
+    """Return a LightGBM text rewritten from its parsed trees; raise BadTrees if it is invalid."""
     columns, trees = parse_lightgbm(text)
     names = " ".join(f"Column_{place}" for place in range(columns))
     head = (
@@ -137,7 +137,7 @@ def _whole(text: str) -> list[int]:
 
 
 def rewrite_xgboost(text: str, objective: str) -> str:
-    """Return the trees of an XGBoost JSON as a JSON of our own; raise BadTrees on anything else."""
+    """Return an XGBoost JSON rewritten from its parsed trees; raise BadTrees if it is invalid."""
     try:
         learner = json.loads(text)["learner"]
         trees = learner["gradient_booster"]["model"]["trees"]
@@ -194,7 +194,7 @@ def _xgboost_tree(tree: Mapping[str, Any], columns: int, place: int) -> dict[str
 
 
 def _parents(lefts: Sequence[int], rights: Sequence[int]) -> list[int]:
-    """Return the parent of each node; BadTrees unless all nodes make one tree."""
+    """Return the parent of each node; raise BadTrees unless all nodes form one tree."""
     parents = [ROOT] * len(lefts)
     for place, pair in enumerate(zip(lefts, rights, strict=True)):
         if pair == (-1, -1):
@@ -243,7 +243,7 @@ def _xgboost_model(
 
 
 def _columns(text: Any, more: int) -> int:
-    """Return how many features trees are of, from the text of that number less ``more``."""
+    """Return the number of features, from the text of that number less ``more``."""
     if not isinstance(text, str) or not text.isdecimal() or len(text) > len(str(MOST_COLUMNS)):
         raise BadTrees("trees say how many features they are of")
     columns = int(text) + more
@@ -253,7 +253,7 @@ def _columns(text: Any, more: int) -> int:
 
 
 def _listed(values: Any, kind: type) -> list[Any]:
-    """Return a list of numbers; a Boolean is a whole number, as XGBoost has written both."""
+    """Return a list of numbers; Booleans count as integers, as XGBoost has written both."""
     if not isinstance(values, list) or not all(isinstance(v, (int, float)) for v in values):
         raise BadTrees("a tree has lists of numbers")
     if kind is int and not all(float(value).is_integer() for value in values):

@@ -1,7 +1,7 @@
 """Boosted trees: LightGBM and XGBoost, on the log label, on the label, or as LambdaRank by task.
 
-The honest baselines of this field: minutes of one core, no GPU. A program of several rows is given
-to them as the sum and the greatest of each column.
+The honest baselines of this field: minutes on one core, no GPU. A program of several rows is given
+to them as the sum and the maximum of each column.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ from graph_net.learn.tree_files import rewrite_lightgbm, rewrite_xgboost
 from graph_net.store.files import read_text
 
 REGRESSION, CROSS_ENTROPY, RANKING = "regression", "cross_entropy", "lambdarank"
-"""Least squares of the log label, cross-entropy of the label itself, the order within a task."""
+"""Least squares of the log label, cross-entropy of the label, the order within a task."""
 IN_XGBOOST = {
     REGRESSION: "reg:squarederror",
     CROSS_ENTROPY: "reg:logistic",
     RANKING: "rank:ndcg",
 }
 LEVELS = 31
-"""Grades of a ranking, from labels: LightGBM and XGBoost rank whole numbers."""
+"""Grades of a ranking, from labels: LightGBM and XGBoost rank integers."""
 LARGEST_GROUP = 10_000
-"""Programs of a task that LightGBM ranks together; a larger task is cut into random groups."""
+"""Most programs that LightGBM ranks together; a larger task is cut into random groups."""
 LEAST_WEIGHT = 0.1
 LEAST_SCORE = 1e-9
-"""A label that is predicted to be less is as good as none."""
+"""Predicted labels are clipped to at least this."""
 PATIENCE = 50
-"""Rounds without progress on held-out tasks after which no more are added."""
+"""Rounds without improvement on held-out tasks after which training stops."""
 MOST_BYTES = 1 << 30
 SMALL = 1 << 22
-"""Numbers for which threads cost more than they save."""
+"""Numbers up to which threads cost more than they save."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """What the libraries take: a row for each program, the programs of a group together."""
+    """Input of the libraries: one row per program, the programs of a group together."""
 
     rows: Features
     targets: Floats
     weights: Floats | None
     groups: list[int] | None
-    """Sizes of groups, where they are ranked."""
+    """Sizes of groups, if they are ranked."""
 
 
 class _Trees(CostModel):
-    """What the two libraries have in common."""
+    """What the two libraries share."""
 
     options: ClassVar[dict[str, Option]] = {
         "objective": Option(REGRESSION, (REGRESSION, CROSS_ENTROPY, RANKING)),
@@ -70,13 +70,13 @@ class _Trees(CostModel):
         "weight_best": Option(0.0, least=0.0, most=16.0),
         "threads": Option(0, least=0, most=1024),
     }
-    """``weight_best``: a program counts label ** weight_best + 0.1 in a regression; 0 is all equal.
-    ``targets``: a regression learns the log label, or the rank within a task.
+    """``weight_best``: in a regression a program has weight label ** weight_best + 0.1; 0 weighs
+    all equally. ``targets``: a regression learns the log label, or the rank within a task.
     """
     part: ClassVar[str]
 
     def fit(self, data: LearningSet, held_out: LearningSet | None = None) -> None:
-        """Train for ``rounds``, or with ``held_out`` until it has not helped there for a while."""
+        """Train for ``rounds``; with ``held_out``, stop early when it no longer improves."""
         seen = None if held_out is None else self._table(held_out)
         self._train(self._table(data), seen)
         self.domain = Domain.of(data)
@@ -105,7 +105,7 @@ class _Trees(CostModel):
 
     @property
     def is_ranking(self) -> bool:
-        """Whether it learns the order of a task's programs, not their labels."""
+        """Whether the order of a task's programs is learned, not their labels."""
         return self.settings["objective"] == RANKING
 
     @property
@@ -151,7 +151,7 @@ class _Trees(CostModel):
 
     @abstractmethod
     def _width(self) -> int:
-        """Return how many features the trees are of."""
+        """Return how many features the trees use."""
 
 
 class LightGbm(_Trees):
@@ -192,7 +192,7 @@ class LightGbm(_Trees):
         self._booster = library.train(settings, data, self.settings["rounds"], valid_sets=seen)
 
     def text(self) -> str:
-        """Return the trees in LightGBM's text, as a saved model has them."""
+        """Return the trees in LightGBM's text, as stored in a saved model."""
         self.learned()
         return self._text()
 
@@ -272,7 +272,7 @@ class XgBoost(_Trees):
 
 
 def pool_rows(data: LearningSet) -> Features:
-    """Return one row for each program: its own, or the sum and the greatest of its several."""
+    """Return one row per program: its own, or the sum and the maximum of its rows."""
     if data.is_tabular:
         return data.rows
     sums = np.add.reduceat(data.rows, data.starts[:-1])
@@ -284,7 +284,7 @@ def _grades(labels: Floats) -> Floats:
 
 
 def _groups(data: LearningSet, seed: int) -> list[Ints]:
-    """Return the programs of each task, large tasks in several groups."""
+    """Return the programs of each task; large tasks in several groups."""
     generator = np.random.default_rng(seed)
     groups: list[Ints] = []
     for rows in data.programs.rows():

@@ -1,1 +1,1 @@
-"""Programs of tasks: spaces, tuners' files, collection, store, features, the data set."""
+"""Schedules of tasks: spaces, tuner logs, collection, store, features and the data set."""

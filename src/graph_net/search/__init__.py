@@ -1,1 +1,1 @@
-"""Search: a cost model in the loop of a tuner or of a compiler."""
+"""Search: cost models inside the loop of a tuner or a compiler."""

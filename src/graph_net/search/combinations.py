@@ -1,8 +1,8 @@
-"""TenSet's end: the network is rebuilt with random choices among each task's best programs.
+"""TenSet's last step: rebuild the network with random choices among each task's best programs.
 
 A program that is fastest alone need not be fastest beside the others. Of ``COMBINATIONS`` networks,
-each made of one of the ``TOP`` best programs of every task, the fastest end to end is kept; the one
-made of every task's best is always among them.
+each made of one of the ``TOP`` best programs of every task, the fastest end to end is kept. The
+network of every task's best program is always among them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from graph_net.search.measurer import SearchError
 
 TOP, COMBINATIONS = 3, 80
 Choice = dict[str, str]
-"""A program for each task, by the task's name."""
+"""One program per task, by the task's name."""
 
 
 def combinations(
     best: Mapping[str, Sequence[str]], count: int = COMBINATIONS, top: int = TOP, seed: int = 0
 ) -> Iterator[Choice]:
-    """Yield distinct choices: first every task's best, then random ones, at most ``count``."""
+    """Yield at most ``count`` distinct choices: first every task's best, then random ones."""
     if empty := [task for task, programs in best.items() if not programs]:
         raise SearchError(f"no program of {empty[0]} ran: measure more of it")
     chance = Random(seed)  # noqa: S311 - no secret

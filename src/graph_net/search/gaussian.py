@@ -1,8 +1,8 @@
-"""A Gaussian process over a space's features: a length scale for each, found by likelihood.
+"""A Gaussian process over a space's features, with a length scale per feature.
 
-The covariance is half the mean over features of one of each, half one of all together (Matérn 5/2,
-standardised features): what a parameter does on its own is learned from few points, and what
-several do together where there are more. Everything is dense, for tens to hundreds of points.
+The covariance is half the mean over single features, half that of all features together (Matérn
+5/2, standardised features). The effect of a single parameter is learned from few points,
+interactions from more. All matrices are dense, for tens to hundreds of points.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ import numpy as np
 from graph_net.learn.metrics import Floats
 
 SINGLE = 0.5
-"""The share of the variance that features explain each on its own."""
+"""Share of the variance that single features explain."""
 MEAN_SCALE, SPREAD = -0.7, 1.0
-"""Of the log of an inverse length scale, before anything is seen."""
+"""Prior mean and deviation of the log of an inverse length scale."""
 LOG_NOISE, NOISE_SPREAD = float(np.log(1e-3)), 2.0
 LOWEST, HIGHEST = -4.0, 2.5
 STEPS = 30
-"""Of the descent, in each of which every setting goes at a pace of its own (Rprop)."""
+"""Steps of the descent (Rprop: a step size per setting)."""
 JITTER = 1e-8
 TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class GaussianProcess:
-    """A process that was fitted to values at points."""
+    """A process fitted to values at points."""
 
     points: Floats
     settings: Floats
-    """Logarithms: of the inverse length scale of each feature, then of the noise."""
+    """Logarithms of the inverse length scale of each feature, then of the noise."""
     inverse: Floats
-    """Of the covariance of the points, in units of ``variance``."""
+    """Inverse of the points' covariance, in units of ``variance``."""
     weights: Floats
     mean: float
     variance: float
 
     def predict(self, asked: Floats) -> tuple[Floats, Floats]:
-        """Return the mean and the deviation at each point asked for."""
+        """Return the mean and the deviation at each point."""
         covariance = _covariance(asked, self.points, np.exp(self.settings[:-1]))
         left = 1 - np.einsum("ij,ij->i", covariance @ self.inverse, covariance)
         deviation = np.sqrt(self.variance * np.maximum(left, 1e-9))
@@ -47,7 +47,7 @@ class GaussianProcess:
 
 
 def fit_process(points: Floats, values: Floats, steps: int = STEPS) -> GaussianProcess:
-    """Return the process whose length scales and noise explain the values best."""
+    """Return the process whose length scales and noise best explain the values."""
     squares = (points[:, None] - points[None]) ** 2
     settings = np.append(np.full(points.shape[1], MEAN_SCALE), LOG_NOISE)
     best, least = settings, np.inf
@@ -66,7 +66,7 @@ def fit_process(points: Floats, values: Floats, steps: int = STEPS) -> GaussianP
 
 
 def condition(settings: Floats, points: Floats, values: Floats) -> GaussianProcess:
-    """Return the process with settings that were found before."""
+    """Return the process with given settings."""
     noise = float(np.exp(settings[-1])) + JITTER
     covariance = _covariance(points, points, np.exp(settings[:-1]))
     inverse = np.asarray(np.linalg.inv(covariance + noise * np.eye(len(points))), np.float64)
@@ -75,7 +75,7 @@ def condition(settings: Floats, points: Floats, values: Floats) -> GaussianProce
 
 
 def _solve(inverse: Floats, values: Floats) -> tuple[float, Floats, float]:
-    """Return the likeliest mean, the weights of the points, and the likeliest variance."""
+    """Return the most likely mean, the weights of the points, and the most likely variance."""
     ones = inverse.sum(axis=1)
     mean = float(ones @ values / ones.sum())
     weights = inverse @ (values - mean)
@@ -83,7 +83,7 @@ def _solve(inverse: Floats, values: Floats) -> tuple[float, Floats, float]:
 
 
 def _loss(settings: Floats, values: Floats, squares: Floats) -> tuple[float, Floats]:
-    """Return the negative log posterior of settings, and its slope."""
+    """Return the negative log posterior of settings, and its gradient."""
     count, precisions = len(values), np.exp(2 * settings[:-1])
     noise = float(np.exp(settings[-1]))
     single, by_single = _matern(squares * precisions)
@@ -113,7 +113,7 @@ def _covariance(one: Floats, other: Floats, scales: Floats) -> Floats:
 
 
 def _of_feature(one: Floats, other: Floats) -> Floats:
-    """Return the covariance by one feature, which has few values in a space of configurations."""
+    """Return the covariance by one feature, which has few distinct values in a space."""
     values, rows = np.unique(one, return_inverse=True)
     others, columns = np.unique(other, return_inverse=True)
     table, _ = _matern((values[:, None] - others) ** 2)
@@ -121,7 +121,7 @@ def _of_feature(one: Floats, other: Floats) -> Floats:
 
 
 def _matern(squares: Floats) -> tuple[Floats, Floats]:
-    """Return the covariance at squared distances, and its slope by them."""
+    """Return the covariance at squared distances, and its derivative."""
     root = np.sqrt(5 * np.maximum(squares, TINY))
     decay = np.exp(-root)
     return (1 + root + root**2 / 3) * decay, -5 / 6 * (1 + root) * decay

@@ -10,14 +10,14 @@ from graph_net.search.measurer import SearchError
 
 
 class SearchHistory:
-    """Measured programs; one that is timed again has the mean of its times."""
+    """Measured programs; a program that is timed again has the mean of its times."""
 
     def __init__(self) -> None:
         self._times: dict[str, list[float]] = {}
         self._curve: list[float] = []
 
     def add(self, schedule: str, seconds: float) -> None:
-        """Note a measurement; a program that failed once has failed."""
+        """Add a measurement; a program that failed once stays failed."""
         if not seconds > 0:
             raise SearchError(f"{seconds} is not a positive number of seconds")
         self._times.setdefault(schedule, []).append(seconds)
@@ -48,27 +48,27 @@ class SearchHistory:
         return len(self._times.get(schedule, ()))
 
     def fastest(self, count: int) -> list[str]:
-        """Return the fastest programs that ran, best first; among equals the first measured."""
+        """Return the fastest programs that ran, best first; ties by order of measurement."""
         ran = [schedule for schedule in self if math.isfinite(self.seconds(schedule))]
         return sorted(ran, key=self.seconds)[:count]
 
     @property
     def best(self) -> str | None:
-        """The incumbent: the fastest program so far; None while none has run."""
+        """The incumbent: the fastest program so far; None if none has run."""
         return next(iter(self.fastest(1)), None)
 
     @property
     def best_seconds(self) -> float:
-        """The seconds of the incumbent; infinite while none has run."""
+        """Seconds of the incumbent; infinite if none has run."""
         return min(map(self.seconds, self._times), default=math.inf)
 
     @property
     def curve(self) -> tuple[float, ...]:
-        """The seconds of the incumbent after each measurement."""
+        """Seconds of the incumbent after each measurement."""
         return tuple(self._curve)
 
     def measurements_to(self, seconds: float) -> int | None:
-        """Return after how many measurements the best took at most ``seconds``; None: never."""
+        """Return how many measurements it took to reach ``seconds``; None if never."""
         for count, best in enumerate(self._curve, 1):
             if best <= seconds:
                 return count

@@ -1,7 +1,7 @@
-"""Expected improvement: what a measurement is worth, by a Gaussian process of what was measured.
+"""Expected improvement: the value of a measurement, by a Gaussian process of earlier ones.
 
-It starts from nothing with a design that fills the space, or from a model that has learned from
-other tasks or devices: then the process learns what that model misses.
+It starts without knowledge, from a design that fills the space, or from a model of other tasks or
+devices, whose error the process then learns.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from graph_net.learn.trees import pool_rows
 from graph_net.search.gaussian import GaussianProcess, condition, fit_process
 
 FAILED = 1.3
-"""A failure counts as this many times the slowest that ran."""
+"""A failure counts as this many times the slowest program that ran."""
 LEAST = 3
-"""Programs that ran from which on a process is fitted."""
+"""Number of programs that ran from which on a process is fitted."""
 REFITTED = 4
-"""Measurements after which length scales are found anew."""
+"""Measurements after which length scales are fitted again."""
 MOST_POINTS = 256
-"""The fastest and the latest points that a process is fitted to, at most."""
+"""Most points that a process is fitted to: the fastest and the latest."""
 _normal_tail = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)))
 
 
 @dataclass
 class ExpectedImprovement:
-    """Scores programs by how much faster than the incumbent they may be."""
+    """Scores programs by the expected speed gain over the incumbent."""
 
     prior: Adapts | None = None
-    """A model of other tasks; without one, what is far from all that was measured comes first."""
+    """A model of other tasks; without one, programs far from all measured ones come first."""
     design: int = 12
     """Measurements that fill the space, or follow the prior, before the process decides."""
     seed: int = 0
     powers: tuple[float, ...] = (0.0, 0.5)
-    """Of the label (best / cost) that the process learns, in turns; 0 is the log cost."""
+    """Powers of the label (best / cost) that the process learns, in turns; 0 is the log cost."""
     _kept: tuple[Features, Floats] | None = field(default=None, repr=False)
     _settings: dict[float, tuple[int, Floats]] = field(default_factory=dict, repr=False)
 
     def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
-        """Return the log of the expected improvement; before the process, the order to begin in."""
+        """Return the log expected improvement; before the process is fitted, the initial order."""
         features = self._features(data)
         guess = None if self.prior is None else self.prior.predict_given(data, measured)
         costs = data.programs.costs[measured]
@@ -62,7 +62,7 @@ class ExpectedImprovement:
         return _log_improvement(mean, deviation, float(values.min()))
 
     def _process(self, power: float, count: int, points: Floats, values: Floats) -> GaussianProcess:
-        """Return a process, with length scales of some measurements ago where there are."""
+        """Return a process, reusing length scales of some measurements ago if there are any."""
         when, settings = self._settings.get(power, (-REFITTED, np.zeros(0)))
         if 0 <= count - when < REFITTED and settings.size == points.shape[1] + 1:
             return condition(settings, points, values)
@@ -71,7 +71,7 @@ class ExpectedImprovement:
         return process
 
     def _begin(self, features: Floats, guess: Floats | None, measured: Ints) -> Floats:
-        """Return an order that fills the space; with a prior, the best that it names first."""
+        """Return an order that fills the space; with a prior, its best programs come first."""
         if guess is not None:
             return guess
         chance = np.random.default_rng((self.seed, measured.size))
@@ -80,11 +80,11 @@ class ExpectedImprovement:
         away = np.min(
             [((features - features[place]) ** 2).sum(axis=1) for place in measured], axis=0
         )
-        # Drawn in proportion to the squared distance twice over (Gumbel's maximum).
+        # Drawn in proportion to the fourth power of the distance (Gumbel's maximum).
         return np.asarray(2 * np.log(away + 1e-12) + chance.gumbel(size=len(features)), np.float64)
 
     def _features(self, data: LearningSet) -> Floats:
-        """Return the columns that vary, standardised; once for a space."""
+        """Return the columns that vary, standardised; computed once per space."""
         if self._kept is None or self._kept[0] is not data.rows:
             values = pool_rows(data).astype(np.float64)
             spread = values.std(axis=0)
@@ -95,7 +95,7 @@ class ExpectedImprovement:
 
 
 def _targets(costs: Floats, power: float) -> Floats:
-    """Return what the process learns, the less the better, with mean 0 and deviation 1."""
+    """Return the process's targets, lower is better, with mean 0 and deviation 1."""
     ran = np.isfinite(costs)
     ratios = np.where(ran, costs, FAILED * costs[ran].max()) / costs[ran].min()
     values = np.log(ratios) if power == 0 else -(ratios**-power)
@@ -103,7 +103,7 @@ def _targets(costs: Floats, power: float) -> Floats:
 
 
 def _kept_points(values: Floats) -> Ints:
-    """Return the fastest half and the latest half of what may be fitted."""
+    """Return the indices of the fastest half and the latest half of the points to fit."""
     if values.size <= MOST_POINTS:
         return np.arange(values.size)
     best = np.argsort(values, kind="stable")[: MOST_POINTS // 2]

@@ -1,4 +1,4 @@
-"""Measurer: what tells a search the seconds of programs, and one that answers from data."""
+"""Measurer: gives a search the seconds of programs; one implementation replays data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class SearchError(ValueError):
-    """A search that cannot be done: no program, no budget, or no measurement of one."""
+    """A search that cannot be done: no program, no budget, or no measurement of a program."""
 
 
 class Measurer(Protocol):
@@ -20,7 +20,7 @@ class Measurer(Protocol):
 
 
 class ReplayMeasurer:
-    """Answers from costs that were measured before; no device is needed."""
+    """Answers from earlier measurements; no device is needed."""
 
     def __init__(self, costs: Mapping[str, float]) -> None:
         if not any(map(math.isfinite, costs.values())):
@@ -33,7 +33,7 @@ class ReplayMeasurer:
         return min(self.costs.values())
 
     def measure(self, schedules: Sequence[str]) -> list[float]:
-        """Return the known costs; raise SearchError on a program that was never measured."""
+        """Return the known costs; raise SearchError for a program that was never measured."""
         try:
             return [self.costs[schedule] for schedule in schedules]
         except KeyError as error:

@@ -1,4 +1,4 @@
-"""Spaces to replay searches on: measured programs of a data set, files of Kernel Tuner."""
+"""Spaces for replayed searches: measured programs of a data set, files of Kernel Tuner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from graph_net.search.search_space import ListedSpace
 
 @dataclass(frozen=True)
 class ReplayedTask:
-    """A task whose programs, all or many of them, were measured."""
+    """A task of which all or many programs were measured."""
 
     name: str
     space: ListedSpace
@@ -32,7 +32,7 @@ class ReplayedTask:
 
 
 def replay_set(measured: MeasuredSet, source: Path) -> list[ReplayedTask]:
-    """Return the tasks of a set that was read from ``source``, with the schedules of programs."""
+    """Return the tasks of a set that was read from ``source``, with their schedules."""
     texts = {
         (task, program): schedule
         for path in record_folders(source).values()
@@ -51,7 +51,7 @@ def replay_set(measured: MeasuredSet, source: Path) -> list[ReplayedTask]:
 
 
 def replay_t4(path: Path, device: str = "") -> ReplayedTask:
-    """Return the task of a Kernel Tuner file, its configurations as numbers."""
+    """Return the task of a Kernel Tuner file, with its configurations as numbers."""
     costs: dict[str, float] = {}
     for _, program in read_t4(path):
         if isinstance(program, Program):
@@ -69,9 +69,9 @@ def replay_t4(path: Path, device: str = "") -> ReplayedTask:
 def encode_parameters(configs: Sequence[Mapping[str, Any]]) -> tuple[list[str], Features]:
     """Return the parameters that vary as numbers, with their names.
 
-    A number is its logarithm, and where it varies the largest power of two that divides it: GPUs
-    work in powers of two. Sizes of blocks and of tiles are multiplied too, as Kernel Tuner names
-    them: threads of a block, and points that one thread computes. A text is its number in order.
+    A number becomes its logarithm and, if that varies, the largest power of two that divides it:
+    GPUs work in powers of two. Block and tile sizes, by Kernel Tuner's names, are also multiplied:
+    threads per block, and points per thread. A text becomes its index in sorted order.
     """
     columns: dict[str, list[float]] = {}
     for name in sorted(configs[0]):

@@ -1,8 +1,8 @@
-"""Which task of a network is tuned next: Ansor's gradient over the network's weights.
+"""Choose the task of a network to tune next: Ansor's gradient over the network's weights.
 
-The gradient of a task estimates by how much the network's time falls with one more round there: by
-what its last rounds gained, and by what it may still gain, the optimistic guess being that its time
-goes on to fall to that of similar tasks, or to zero in as many rounds again.
+The gradient of a task estimates how much one more round lowers the network's time. It combines the
+gain of the last rounds with an optimistic guess of the remaining gain: that the time falls to that
+of similar tasks, or to zero in as many rounds again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from graph_net.search.measurer import SearchError
 
 PAST = 0.2
-"""The share of what the last rounds gained (Ansor's alpha); the rest is what may be gained."""
+"""Weight of the gain of the last rounds (Ansor's alpha); the rest is for the remaining gain."""
 WINDOW = 3
-"""Rounds that the past gain is taken over."""
+"""Number of rounds over which the past gain is taken."""
 SIMILAR = 2.0
-"""A task may be hoped to become this many times as fast, for its work, as the best like it."""
+"""A task may hope to be this many times as fast, for its work, as the best similar task."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class ScheduledTask:
 
     name: str
     weight: float
-    """How often the network calls it."""
+    """How often the network calls the task."""
     flops: float = 0.0
     kind: str = ""
-    """Tasks of one kind are similar: what one reaches, another may."""
+    """Tasks of one kind are similar: one may reach the speed of another."""
 
     def __post_init__(self) -> None:
         if not self.weight > 0:
@@ -39,11 +39,11 @@ class ScheduledTask:
 
 @dataclass
 class TaskScheduler:
-    """Chooses tasks in turn, by what another round of each is expected to give."""
+    """Chooses tasks in turn, by the expected gain of another round."""
 
     tasks: Sequence[ScheduledTask]
     _best: list[list[float]] = field(init=False)
-    """The best seconds of each task after each of its rounds."""
+    """Best seconds of each task after each of its rounds."""
     _done: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class TaskScheduler:
         self._best = [[] for _ in self.tasks]
 
     def choose(self) -> int | None:
-        """Return the task to tune next; None where all are exhausted.
+        """Return the task to tune next; None if all are exhausted.
 
         Every task gets one round first.
         """
@@ -63,12 +63,12 @@ class TaskScheduler:
         return max(open_, key=self.gradient, default=None)
 
     def note(self, place: int, seconds: float) -> None:
-        """Note the best seconds of a task after a round."""
+        """Record the best seconds of a task after a round."""
         before = self._best[place][-1] if self._best[place] else math.inf
         self._best[place].append(min(before, seconds))
 
     def exhaust(self, place: int) -> None:
-        """Choose a task no more: it has no program left."""
+        """Stop choosing a task: it has no program left."""
         self._done.add(place)
 
     def rounds(self, place: int) -> int:
@@ -84,7 +84,7 @@ class TaskScheduler:
         )
 
     def gradient(self, place: int) -> float:
-        """Return by how many seconds the network is expected to gain from a round of a task."""
+        """Return the expected gain of the network, in seconds, from a round of a task."""
         task, best = self.tasks[place], self._best[place]
         if not math.isfinite(best[-1]):
             return 0.0
@@ -100,7 +100,7 @@ class TaskScheduler:
         return (before - best[-1]) / window
 
     def _similar(self, place: int) -> float:
-        """Return the seconds that the task would take at the rate of its kind's best."""
+        """Return the seconds that the task would take at the rate of the best of its kind."""
         task = self.tasks[place]
         rates = [
             other.flops / best[-1]

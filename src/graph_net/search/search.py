@@ -1,7 +1,7 @@
-"""The search itself: propose, measure, note, until the budget is spent; then polish.
+"""The search loop: propose, measure, record, until the budget is spent; then polish.
 
-The incumbent is never lost: it is the fastest of all measured programs. Fast programs are timed
-again before they are believed, where the plan says so; their labels are then the mean of the times.
+The incumbent is never lost: it is the fastest of all measured programs. If the plan says so, fast
+programs are timed again before they are trusted; their cost is then the mean of the times.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from graph_net.search.search_space import Chance, SearchSpace
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What a search may spend, and how."""
+    """The budget of a search, and how to spend it."""
 
     trials: int = 100
-    """Measurements in all."""
+    """Number of measurements in total."""
     batch: int = 1
     """Programs that are proposed together."""
     polish: float = 0.2
-    """The part of the measurements kept for the incumbent's neighbourhood at the end."""
+    """Fraction of the measurements reserved for the incumbent's neighbourhood at the end."""
     retimed: int = 0
-    """The fastest programs that are timed again after each batch, each at most ``times`` times."""
+    """How many of the fastest are timed again after each batch, each at most ``times`` times."""
     times: int = 3
     seed: int = 0
 
@@ -41,17 +41,17 @@ class SearchPlan:
 
 @dataclass
 class Search:
-    """A search over one task, a batch at a time, so that a scheduler can turn to another task."""
+    """A search over one task, in batches, so that a scheduler can switch tasks in between."""
 
     space: SearchSpace
     measurer: Measurer
     proposer: Proposer
     plan: SearchPlan
     start: Sequence[str] = ()
-    """Programs measured first, such as what is used today."""
+    """Programs measured first, such as the one in use today."""
     history: SearchHistory = field(default_factory=SearchHistory)
     note: Callable[[str, float], None] = lambda schedule, seconds: None
-    """Hears every measurement."""
+    """Called with every measurement."""
     _chance: Chance = field(init=False)
     _polished: set[str] = field(default_factory=set)
 
@@ -70,7 +70,7 @@ class Search:
         return self.history
 
     def step(self) -> int:
-        """Measure one batch; return how many measurements it took, 0 where no program is left."""
+        """Measure one batch; return the number of measurements, 0 if no program is left."""
         before = len(self.history)
         count = min(self.plan.batch, self.left)
         begun = [text for text in self.start if text not in self.history]
@@ -92,7 +92,7 @@ class Search:
         )
 
     def _near(self, count: int) -> list[str]:
-        """Return neighbours of the fastest programs that are not measured yet, the best first."""
+        """Return unmeasured neighbours of the fastest programs, the best first."""
         for incumbent in self.history.fastest(2):
             if incumbent in self._polished:
                 continue
@@ -109,7 +109,7 @@ class Search:
             self.note(schedule, seconds)
 
     def _retime(self) -> None:
-        """Time the fastest programs again: the first of many is often only lucky."""
+        """Time the fastest programs again: the fastest of many is often only lucky."""
         for schedule in self.history.fastest(self.plan.retimed):
             if self.left > 0 and self.history.times(schedule) < self.plan.times:
                 self._measure([schedule])

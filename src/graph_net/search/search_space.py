@@ -1,6 +1,6 @@
-"""SearchSpace: the programs a search chooses from, as texts and as numbers.
+"""SearchSpace: the programs that a search chooses from, as texts and as features.
 
-``ListedSpace`` has all of its programs at hand, as where every program was measured.
+``ListedSpace`` lists all of its programs, for data in which every program was measured.
 ``DrawnSpace`` draws and mutates the programs of a ``programs.spaces.Space``.
 """
 
@@ -22,7 +22,7 @@ from graph_net.search.history import SearchHistory
 from graph_net.search.measurer import SearchError
 
 UNKNOWN = 1.0
-"""The cost of a program not measured, which no model looks at."""
+"""Cost given to unmeasured programs; no model reads it."""
 Chance = random.Random
 
 
@@ -34,27 +34,27 @@ class SearchSpace(Protocol):
         ...
 
     def neighbours(self, schedule: str, chance: Chance) -> list[str]:
-        """Return programs one decision away: all of them, or a sample where they are many."""
+        """Return programs one decision away: all of them, or a sample if there are many."""
         ...
 
     def describe(
         self, history: SearchHistory, asked: Sequence[str] | None
     ) -> tuple[LearningSet, Ints, list[str]]:
-        """Return a set of programs, which of them were measured, and the programs' texts.
+        """Return a set of programs, the indices of the measured ones, and the programs' texts.
 
-        The set has the measured programs with their costs and those ``asked``; None asks for all
-        that the space lists.
+        The set has the measured programs with their costs, and those ``asked``; None asks for all
+        programs that the space lists.
         """
         ...
 
 
 @dataclass(frozen=True)
 class ListedSpace:
-    """A space of which all programs are at hand."""
+    """A space that lists all of its programs."""
 
     schedules: tuple[str, ...]
     data: LearningSet
-    """Of one task, a program for each schedule, in the same order; its costs are not used."""
+    """The set of one task, with one program per schedule in the same order; costs are unused."""
 
     def __post_init__(self) -> None:
         if len(self.schedules) != len(self.data) or len(self.data.tasks) != 1:
@@ -62,12 +62,12 @@ class ListedSpace:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where each program is."""
+        """Index of each program."""
         return {schedule: place for place, schedule in enumerate(self.schedules)}
 
     @cached_property
     def _parameters(self) -> Ints:
-        """The parameters of each program as numbers of their values."""
+        """The parameters of each program, as indices of their values."""
         configs = [json.loads(schedule) for schedule in self.schedules]
         columns = [
             np.unique([str(config[name]) for config in configs], return_inverse=True)[1]
@@ -90,7 +90,7 @@ class ListedSpace:
     def describe(
         self, history: SearchHistory, asked: Sequence[str] | None
     ) -> tuple[LearningSet, Ints, list[str]]:
-        """Return all programs, with the costs of those measured."""
+        """Return all programs, with the costs of the measured ones."""
         costs = np.full(len(self.schedules), UNKNOWN)
         measured = np.array([self.places[schedule] for schedule in history], np.int64)
         costs[measured] = [history.seconds(schedule) for schedule in history]
@@ -99,7 +99,7 @@ class ListedSpace:
 
 
 class DrawnSpace:
-    """A space whose programs are drawn and mutated; without one, programs are only described."""
+    """A space whose programs are drawn and mutated; without a space, it only encodes programs."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class DrawnSpace:
         self._rows: dict[str, Features] = {}
 
     def draw(self, count: int, chance: Chance, known: SearchHistory) -> list[str]:
-        """Return random programs; fewer where the space runs dry."""
+        """Return random programs; fewer if the space is exhausted."""
         if self.space is None:
             return []
         found: dict[str, None] = {}
@@ -134,7 +134,7 @@ class DrawnSpace:
     def describe(
         self, history: SearchHistory, asked: Sequence[str] | None
     ) -> tuple[LearningSet, Ints, list[str]]:
-        """Return the measured programs, then those asked for."""
+        """Return the measured programs, then the ones asked for."""
         texts = list(dict.fromkeys([*history, *(asked or ())]))
         if fresh := [text for text in texts if text not in self._rows]:
             self._rows.update(zip(fresh, self.encode(fresh), strict=True))

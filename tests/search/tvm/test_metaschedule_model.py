@@ -9,8 +9,8 @@ from graph_net.learn.adapting import NearestNeighbour
 from graph_net.search.tvm.metaschedule_model import TraceScores
 
 TRACES = [
-    f'[[["SamplePerfectTile",["l1"],[3,64],["v3","v4","v5"]],'
-    f'["Split",["l1","v3","v4","v5"],[1],["l6","l7","l8"]]],[[0,[{a},{64 // a},1]]]]'
+    f'[[["SamplePerfectTile",["l1"],[4,64],["v3","v4","v5","v6"]],'
+    f'["Split",["l1","v3","v4","v5","v6"],[1],["l7","l8","l9","l10"]]],[[0,[{a},{64 // a},1,1]]]]'
     for a in (1, 2, 4, 8)
 ]
 

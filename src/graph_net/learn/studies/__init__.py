@@ -1,1 +1,1 @@
-"""Studies: questions about learning, each answered by many small trainings, a table, a picture."""
+"""Studies: questions about learning, each answered by many small trainings, a table, a plot."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graph_net.learn.analytical import has_roofline
 from graph_net.learn.studies.study import (
     Settings,
     Study,
@@ -21,6 +22,8 @@ from graph_net.learn.studies.trained import REACHED, train_and_judge
 from graph_net.results import Json
 
 BASELINE = "lightgbm[objective=regression]"
+OF_SEQUENCES, OF_ROOFLINES = ("lstm", "attention"), ("analytical", "residual")
+NETWORKS = ("mlp", *OF_SEQUENCES)
 LOSSES = ("mse", "pairwise", "lambdarank", "listmle")
 MODELS = (
     BASELINE,
@@ -29,7 +32,8 @@ MODELS = (
     "blend",
     "xgboost[objective=regression]",
     "xgboost[objective=lambdarank]",
-    *(f"{network}[loss={loss}]" for network in ("mlp", "lstm", "attention") for loss in LOSSES),
+    *(f"{network}[epochs=20,loss={loss}]" for network in NETWORKS for loss in LOSSES),
+    "mixture",
     "analytical",
     "residual[base=lightgbm]",
     "ensemble[base=lightgbm]",
@@ -58,7 +62,12 @@ class Architectures(Study):
     models: Sequence[str] = MODELS
 
     def cells(self, data: StudyData, seeds: Sequence[int]) -> list[Settings]:
-        return [{"model": model, "seed": seed} for model in self.models for seed in seeds]
+        """Return the models × seeds: of sequences, of rooflines only where the features fit."""
+        learned = data.train.data
+        unfit: tuple[str, ...] = OF_SEQUENCES if learned.is_tabular else ()
+        unfit += () if has_roofline(learned.columns) else OF_ROOFLINES
+        models = [model for model in self.models if not model.startswith(unfit)]
+        return [{"model": model, "seed": seed} for model in models for seed in seeds]
 
     def compute(self, data: StudyData, settings: Settings) -> Mapping[str, Json]:
         model, seed = str(settings["model"]), int(str(settings["seed"]))

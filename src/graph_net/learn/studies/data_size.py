@@ -74,7 +74,7 @@ class DataSize(Study):
 
 
 def choose_some(programs: TaskCosts, tasks: int, each: int, seed: int) -> Ints:
-    """Return some programs of some tasks, drawn at random; one that ran is among them."""
+    """Return some programs of some tasks, drawn at random; at least one of each task ran."""
     generator = np.random.default_rng(seed)
     groups, costs = list(programs.rows()), programs.costs
     chosen = []

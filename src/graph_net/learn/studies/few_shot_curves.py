@@ -1,4 +1,4 @@
-"""How fast a model gets better in a new task, and what a local model adds: TenSet's Table 5."""
+"""How fast a model improves in a new task, and what a local model adds: TenSet's Table 5."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ WAYS: dict[str, Callable[[CostModel, int], Adapts]] = {
 }
 IN_CONTEXT = "in context"
 TRIALS, LOCAL = 50, 40
-"""TenSet's: a local model learns from the first 40 of a task's 50 trials."""
+"""TenSet's numbers: a local model learns from the first 40 of a task's 50 trials."""
 
 
 def adapting_model(way: str, data: StudyData, seed: int) -> Adapts:
-    """Return a model trained on other tasks, and how it uses measurements of a new one."""
+    """Return a model trained on other tasks that uses measurements in the given ``way``."""
     if way == IN_CONTEXT:
         ranker = InContext(seed=seed)
         ranker.fit(data.train.data)
@@ -63,7 +63,7 @@ def adapting_model(way: str, data: StudyData, seed: int) -> Adapts:
 
 
 class FewShotCurves(Study):
-    """Quality over the number of programs measured in the new task."""
+    """Quality by number of programs measured in the new task."""
 
     name = "few_shot"
     title = "How many programs of a new task must be measured"
@@ -113,7 +113,7 @@ class FewShotCurves(Study):
 
 
 class LocalResidual(Study):
-    """What the first trials of a task add to a model that knows other tasks."""
+    """What the first trials of a task add to a model trained on other tasks."""
 
     name = "residual"
     title = "A local model on top of a pre-trained one"

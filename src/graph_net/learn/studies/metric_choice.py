@@ -1,4 +1,4 @@
-"""Which metric tells how well a model searches? TenSet's Table 3."""
+"""Which metric predicts how well a model searches? TenSet's Table 3."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SEARCH = "measurements"
 
 
 class MetricChoice(Study):
-    """Metrics against what a search takes."""
+    """Metrics against the number of trials of a search."""
 
     name = "metrics"
     title = "Which metric predicts what a search takes"
@@ -111,7 +111,7 @@ def _spearman(one: Floats, other: Floats) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return the rank of each value; equal ones share the mean of theirs."""
+    """Return the rank of each value; equal values share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return np.asarray((ends - (counts - 1) / 2)[inverse], np.float64)

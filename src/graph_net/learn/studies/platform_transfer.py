@@ -1,4 +1,4 @@
-"""What do another platform's programs tell? TenSet's Figure 6b."""
+"""What do programs of another platform add? TenSet's Figure 6b."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from graph_net.results import Json
 
 MODEL = "lightgbm"
 TASKS = (0, 4, 16, 64)
-"""Tasks of the tested platform that are learned from."""
+"""Numbers of tasks of the tested platform to learn from."""
 EVERY = 1 << 30
 SCORES = ("best/picked at 1", "best/picked at 5", "pairwise accuracy")
 
 
 class PlatformTransfer(Study):
-    """Others' programs, and some of one's own."""
+    """Programs of other platforms, and some of the tested one."""
 
     name = "transfer"
     title = "What another platform's programs tell"
@@ -91,7 +91,7 @@ class PlatformTransfer(Study):
 
 
 def on_platform(measured: MeasuredSet, name: str, other: bool = False) -> Ints:
-    """Return the programs of a platform, or those of all others."""
+    """Return the programs of a platform, or with ``other`` those of all others."""
     mine = np.array([task.platform == name for task in measured.data.tasks])
     return np.flatnonzero((mine != other)[measured.data.programs.tasks])
 

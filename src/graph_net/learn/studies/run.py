@@ -1,4 +1,4 @@
-"""Run a study: its trainings in parallel, each once; then its table and its picture."""
+"""Run a study: its trainings in parallel, each once; then its table and its plot."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ STUDIES: dict[str, type[Study]] = {
     )
 }  # fmt: skip
 LIMITS = Limits(3600, None)
-"""Of one training."""
+"""Limits of one training."""
 
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """The cells of a study, and those that failed, with the reason."""
+    """The cells of a study, and the reasons of those that failed."""
 
     cells: tuple[StudyCell, ...]
     failures: tuple[str, ...]
 
 
 class StudyJournal:
-    """The results of trainings, a line each: a training is done once for the same data."""
+    """The results of trainings, one per line; equal trainings on equal data are done once."""
 
     def __init__(self, path: Path, data: str) -> None:
         self.path, self.data = path, data
         self.done: dict[str, StudyCell] = {}
         for line in whole_lines(path) if path.exists() else ():
-            with suppress(ValueError, KeyError, TypeError):  # what no study wrote is no result
+            with suppress(ValueError, KeyError, TypeError):  # skip lines that no study wrote
                 tree = json.loads(line)
                 cell = StudyCell(dict(tree["settings"]), dict(tree["result"]))
                 if tree["data"] == data and tree["key"] == self.key(cell.settings):
                     self.done[tree["key"]] = cell
 
     def key(self, settings: Settings) -> str:
-        """Return what a training is known by."""
+        """Return the key of a training."""
         return digest(self.data, canonical(dict(settings)))
 
     def add(self, cell: StudyCell) -> None:
@@ -79,7 +79,7 @@ def run_study(
     advance: Callable[[], None] = lambda: None,
     make_pool: MakePool = Pool,
 ) -> StudyOutcome:
-    """Do the trainings that are not in the journal, and return all of them in order."""
+    """Run the trainings that are not in the journal, and return all in order."""
     wanted = study.cells(data, seeds)
     missing = [settings for settings in wanted if journal.key(settings) not in journal.done]
     pool = make_pool(LIMITS, jobs)
@@ -96,7 +96,7 @@ def _train(
     pool: WorkPool,
     advance: Callable[[], None],
 ) -> Iterator[str]:
-    """Train in processes that may die, and yield what failed."""
+    """Train in processes that may crash, and yield the failures."""
     for done in pool.each(missing, partial(_compute, study, data)):
         if done.death is None:
             journal.add(StudyCell(done.item, done.answer))

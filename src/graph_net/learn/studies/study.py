@@ -1,4 +1,4 @@
-"""Study: a question, the trainings that answer it, and how the answer is told."""
+"""Study: a question, the trainings that answer it, and how the answer is presented."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graph_net.learn.paired import PairedDifference, compare_models
 from graph_net.results import Json
 
 Settings = Mapping[str, Json]
-"""What tells one training from the others of a study; ``seed`` is among it."""
+"""The settings that identify a training within a study, including ``seed``."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class StudyData:
     train: MeasuredSet
     test: MeasuredSet
     spaces: MeasuredSet | None = None
-    """Tasks of which every program was measured, none of them learned from."""
+    """Tasks of which every program was measured; none of them is learned from."""
 
 
 @dataclass(frozen=True)
 class StudyCell:
-    """One training, and what came of it."""
+    """One training and its result."""
 
     settings: Settings
     result: Mapping[str, Json]
@@ -41,7 +41,7 @@ class StudyCell:
         return str(self.settings[name])
 
     def number(self, name: str) -> float:
-        """Return a number of the result; NaN where there is none."""
+        """Return a number of the result; NaN if it is missing."""
         value = self.result.get(name)
         return float(value) if isinstance(value, int | float) else float("nan")
 
@@ -53,12 +53,12 @@ class StudyCell:
 
 
 Line = tuple[str, Sequence[tuple[float, float, float]]]
-"""A line of a picture: its name, and its points with half the width of their spread."""
+"""A line of a plot: its name, and its points with half the width of their spread."""
 
 
 @dataclass(frozen=True)
 class StudyPicture:
-    """Lines over an axis, or with ``bars`` a bar for each line's only point."""
+    """Lines over an axis, or with ``bars`` one bar per line."""
 
     lines: Sequence[Line]
     x: str
@@ -68,16 +68,16 @@ class StudyPicture:
 
 
 class Study(ABC):
-    """A question that trainings answer; each training is one cell, computed apart."""
+    """A question that trainings answer; each training is one cell, computed independently."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     about: ClassVar[str]
-    """What is asked, what is done, how to read the table."""
+    """The question, the method, and how to read the table."""
 
     @abstractmethod
     def cells(self, data: StudyData, seeds: Sequence[int]) -> list[Settings]:
-        """Return the trainings to do."""
+        """Return the trainings to run."""
 
     @abstractmethod
     def compute(self, data: StudyData, settings: Settings) -> Mapping[str, Json]:
@@ -89,11 +89,11 @@ class Study(ABC):
 
     @abstractmethod
     def picture(self, cells: Sequence[StudyCell]) -> StudyPicture:
-        """Return the answer as a picture."""
+        """Return the answer as a plot."""
 
 
 def group(cells: Sequence[StudyCell], *names: str) -> dict[tuple[str, ...], list[StudyCell]]:
-    """Return the cells that agree in these settings: those of different seeds."""
+    """Group cells by these settings; a group differs in seed only."""
     groups: dict[tuple[str, ...], list[StudyCell]] = {}
     for cell in cells:
         groups.setdefault(tuple(cell.setting(name) for name in names), []).append(cell)
@@ -113,13 +113,13 @@ def format_spread(cells: Sequence[StudyCell], name: str) -> str:
 
 
 def lead(one: Sequence[StudyCell], other: Sequence[StudyCell], name: str) -> PairedDifference:
-    """Return how far one is ahead of another, task by task, each a mean over its seeds."""
+    """Return how far one is ahead of another, paired by task, each averaged over its seeds."""
     first, second = (np.mean([c.numbers(name) for c in cells], axis=0) for cells in (one, other))
     return compare_models(first, second)[0]
 
 
 def format_lead(difference: PairedDifference) -> str:
-    """Return a difference with its interval; bold where the interval excludes zero."""
+    """Return a difference with its interval; bold if the interval excludes zero."""
     text = f"{difference.value:+.3f} ({difference.low:+.3f} … {difference.high:+.3f})"
     return f"**{text}**" if difference.is_better or difference.is_worse else text
 

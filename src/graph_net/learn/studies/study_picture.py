@@ -1,4 +1,4 @@
-"""Draw a study's answer."""
+"""Plot a study's answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_IN_LEGEND = 12
 
 
 def draw_picture(picture: StudyPicture, path: Path) -> None:
-    """Write a picture as SVG; the same numbers give the same bytes."""
+    """Write a plot as SVG; equal numbers give equal bytes."""
     import matplotlib
     from matplotlib.figure import Figure
 

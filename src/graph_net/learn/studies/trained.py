@@ -1,4 +1,4 @@
-"""What studies of whole models have in common: train one, judge it, keep each task's ratio."""
+"""Shared by studies of whole models: train one, judge it, keep each task's ratio."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REACHED = "reached at 1"
 def train_and_judge(
     text: str, seed: int, train: MeasuredSet, test: MeasuredSet
 ) -> tuple[CostModel, dict[str, Json]]:
-    """Return a model, and all its scores on what it has not learned from."""
+    """Return a trained model, and all its scores on the test set."""
     model = model_from_text(text, seed)
     model.fit(train.data)
     scale = LabelScale.fit(train.data.programs, model.predict(train.data))
@@ -44,7 +44,7 @@ def judge(model: CostModel, test: MeasuredSet, scale: LabelScale | None) -> dict
 def measured_until_near(programs: TaskCosts, scores: Floats, within: float) -> list[int]:
     """Return how many programs of each task are measured, in order of scores, until one is near.
 
-    Near is at most ``within`` slower than the best of all.
+    A program is near if it is at most ``within`` slower than the best of all.
     """
     counts = []
     for rows in programs.rows():

@@ -1,1 +1,1 @@
-"""Collecting programs: which tasks, which programs, in what order, on which device."""
+"""Collect programs: choose tasks, draw schedules, order them and measure them on a device."""

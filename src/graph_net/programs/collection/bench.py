@@ -1,4 +1,4 @@
-"""Bench: how the programs of turns are built and timed on one kind of device."""
+"""Bench: builds and times the programs of turns on one kind of device."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from graph_net.results import Device, Program
 
 @dataclass(frozen=True)
 class LostTurn:
-    """Why a turn, or all that follow, ended without programs."""
+    """Why a turn, or every turn after it, ended without programs."""
 
     text: str
     task: str = ""
-    """The hash of the workload that is to blame, and is left out from now on; empty: none is."""
+    """Hash of the workload at fault, which is skipped from now on; empty if none is."""
 
 
 Event = Program | LostTurn | None
-"""What a bench reports; None while nothing is finished, so that the caller can look at clocks."""
+"""What a bench reports; None while nothing has finished, so that the caller can check the time."""
 
 
 class Bench(Protocol):
-    """Builds and times programs. What runs them can die of them, and can change no journal."""
+    """Builds and times programs in processes that may crash and cannot write to the journal."""
 
     @property
     def device(self) -> Device:
-        """Return what programs are measured with: on each of them."""
+        """Return the device that programs are measured on; it is stored with each program."""
         ...
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
-        """Return how many of the first ``most`` programs a task has, as far as is known."""
+        """Return how many of the first ``most`` programs the task is known to have."""
         ...
 
     def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
-        """Measure the programs of turns in order; ``best`` has the best seconds of a workload."""
+        """Measure the programs of turns in order; ``best`` has the least seconds per workload."""
         ...

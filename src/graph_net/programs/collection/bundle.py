@@ -38,16 +38,16 @@ MODULES = (
 )
 PLAN = "plan.json"
 MOST_PLAN = 64 << 20
-"""Bytes of a plan; a task takes some hundred."""
+"""Largest size of a plan in bytes; a task takes a few hundred bytes."""
 RESERVE = 4.0
-"""Seconds before the end at which measuring stops, to end the processes."""
+"""Seconds before the deadline at which measuring stops, so that processes can shut down."""
 EVERY = 20.0
-"""Seconds between lines of progress."""
+"""Seconds between progress lines."""
 
 
 @dataclass(frozen=True)
 class ProgramsPlan:
-    """What a bundle asks for."""
+    """The tasks that a bundle measures, and how many programs of each."""
 
     tasks: tuple[CollectedTask, ...]
     wanted: Wanted
@@ -62,7 +62,7 @@ def write_bundle(path: Path, tasks: Sequence[CollectedTask], wanted: Wanted) -> 
 
 
 def read_plan(path: str | Path) -> ProgramsPlan:
-    """Return the plan of a bundle; raises ValueError where it is none."""
+    """Return the plan of a bundle; raise ValueError if it has no valid plan."""
     with zipfile.ZipFile(path) as bundle:
         plan = read_as(ProgramsPlan, read_member(bundle, PLAN, MOST_PLAN), "plan")
     if not plan.tasks:
@@ -71,7 +71,7 @@ def read_plan(path: str | Path) -> ProgramsPlan:
 
 
 def main(bundle: str, arguments: Sequence[str] | None = None) -> int:
-    """Collect what a bundle asks for; return 0, or 2 where nothing could be measured."""
+    """Collect the programs of a bundle; return 0, or 2 if nothing could be measured."""
     began = time.monotonic()
     parser = argparse.ArgumentParser(prog="python BUNDLE", description=__doc__.split("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("programs.jsonl.gz"))
@@ -88,7 +88,7 @@ def main(bundle: str, arguments: Sequence[str] | None = None) -> int:
 
 
 def collect(plan: ProgramsPlan, output: Path, jobs: int, until: float) -> Tally:
-    """Measure what is missing in a file, and print how far it is now and then."""
+    """Measure the programs missing from a file, and print progress every EVERY seconds."""
     tally, shown = Tally(), time.monotonic()
     with open_cuda_bench(plan.tasks[0].workload, jobs) as bench:
         collection = Collection(output, plan.wanted, bench)
@@ -108,7 +108,7 @@ def collect(plan: ProgramsPlan, output: Path, jobs: int, until: float) -> Tally:
 
 
 def require_target(collection: Collection, target: str) -> None:
-    """Raise ValueError where a file holds programs for another GPU: times would not compare."""
+    """Raise ValueError if the file holds programs for another GPU, whose times do not compare."""
     others = collection.journal.targets - {target}
     if others:
         path = collection.journal.path

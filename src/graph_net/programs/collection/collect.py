@@ -1,6 +1,6 @@
-"""Collecting programs: turns of tasks, measured by a bench, kept in one journal.
+"""Collect programs: a bench measures turns of tasks and one journal stores the results.
 
-Killed at any moment and started again, a collection continues where it was.
+A collection can be killed at any moment; the next run continues it.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from graph_net.store.files import read_text
 
 
 class Collection:
-    """A journal of programs, and the bench that measures what is missing there."""
+    """A journal of programs, and the bench that measures the missing ones."""
 
     def __init__(self, path: Path, wanted: Wanted, bench: Bench) -> None:
         self.wanted, self.bench = wanted, bench
         self.journal = ProgramJournal(path)
         self.lost: list[str] = []
-        """Turns that ended early, and how; the next run has them again."""
+        """Why turns ended early; the next run repeats these turns."""
         self._failures = path.with_name(path.name.partition(".")[0] + ".failed.json")
         self._failed: dict[str, str] = {}
-        """Why tasks are left out, by the hash of their workload."""
+        """Why tasks are skipped, by workload hash."""
         if self._failures.exists():
             self._failed = json.loads(read_text(self._failures))
 
     def failures(self, tasks: Sequence[CollectedTask]) -> list[str]:
-        """Return why tasks are left out."""
+        """Return why tasks are skipped, one message per skipped task."""
         return [self._failed[hash_] for hash_ in _hashes(tasks) if hash_ in self._failed]
 
     def retry(self, tasks: Sequence[CollectedTask]) -> None:
-        """Take in again tasks that were left out."""
+        """Stop skipping these tasks."""
         self._set_failed({h: why for h, why in self._failed.items() if h not in _hashes(tasks)})
 
     def _set_failed(self, failed: dict[str, str]) -> None:
@@ -50,7 +50,7 @@ class Collection:
             write_text(self._failures, canonical(dict(failed)))
 
     def missing(self, tasks: Sequence[CollectedTask]) -> int:
-        """Return how many programs are not measured yet, as far as is known before drawing."""
+        """Return how many programs are not measured yet; an estimate until all are drawn."""
         total = 0
         for task in tasks:
             if task.workload.hash not in self._failed:
@@ -59,7 +59,7 @@ class Collection:
         return total
 
     def run(self, tasks: Sequence[CollectedTask], until: float = math.inf) -> Iterator[Program]:
-        """Measure what is missing, until a time; yield programs as they are finished."""
+        """Measure missing programs until a deadline; yield each program as it finishes."""
         device = self.bench.device
         with closing(self.bench.run(self.turns(tasks), self.journal.best)) as events:
             try:
@@ -76,7 +76,7 @@ class Collection:
                 self.journal.close()
 
     def turns(self, tasks: Sequence[CollectedTask]) -> Iterator[Turn]:
-        """Yield the turns of tasks in order, without those that failed by then."""
+        """Yield the turns of tasks in order, skipping tasks that have failed by then."""
         for number in range(self.wanted.turns):
             for task in tasks:
                 if task.workload.hash not in self._failed:

@@ -1,4 +1,4 @@
-"""The directory a collection works in: which machine's programs it holds, and its name."""
+"""The working directory of a collection: its name, and the machine whose programs it holds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FILE, JOURNAL = "machine.json", "programs.jsonl"
 
 @dataclass(frozen=True)
 class CollectionMachine:
-    """What programs were drawn for and measured on: the same in all of a directory."""
+    """The machine that programs were drawn for and measured on; a directory holds one only."""
 
     device: Device
     name: str
-    """Of the directory, wherever it is: files made from it bear it, and replace one another."""
+    """Name of the directory, kept if it moves. Files exported from it use this name."""
     placed: bool = False
-    """Whether every thread of a trial has a core: other times cannot be compared with its own."""
+    """Whether each thread of a trial is pinned to a core; times with and without do not compare."""
 
     def __str__(self) -> str:
         threads = "on cores of their own" if self.placed else "wherever the kernel put them"
@@ -31,13 +31,13 @@ class CollectionMachine:
 
 
 def claimed_device(work: Path) -> Device | None:
-    """Return the device whose programs a directory holds; None for a new one."""
+    """Return the device whose programs a directory holds; None for a new directory."""
     file = work / FILE
     return _read(file).device if file.exists() else None
 
 
 def claim(work: Path, device: Device) -> CollectionMachine:
-    """Return the machine of a directory, which is this one; ValueError where it is another."""
+    """Return the machine of a directory; raise ValueError if it is not this machine."""
     file = work / FILE
     here = CollectionMachine(device, secrets.token_hex(16), True)
     if not file.exists():

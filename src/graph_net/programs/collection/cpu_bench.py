@@ -1,7 +1,7 @@
-"""Programs on a CPU: a process for each turn that makes the task's space, a fork for each trial.
+"""Measure programs on a CPU: one process per turn makes the task's space and forks each trial.
 
-Schedules, programs and failures come through a pipe and are written by the process that collects:
-what runs a stranger's schedules can change no file of a collection.
+Schedules, programs and failures come through a pipe, and the collecting process writes them: code
+that runs untrusted schedules cannot change a collection's files.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from graph_net.results import Device, Stage, program_from_json
 from graph_net.results.signature import clean_text
 
 MOST_MESSAGE = 1 << 26
-"""Bytes of one message of a turn's process."""
+"""Largest message from a turn's process, in bytes."""
 PATIENCE = 120
-"""Seconds for making a space; a second for each draw, and the limits of each trial, on top."""
+"""Seconds for making a space; each draw adds a second, and each trial adds its limits."""
 MOST_BYTES = 16 << 30
-"""Address space of a turn's process, so that it fails itself and not the machine."""
+"""Address space of a turn's process in bytes, so that it fails before the machine runs out."""
 
 
 def cpu_collection(work: Path, wanted: Wanted, jobs: int) -> Collection:
@@ -49,7 +49,7 @@ def cpu_collection(work: Path, wanted: Wanted, jobs: int) -> Collection:
 
 
 class CpuBench:
-    """Builds programs beside each other on all cores, and times one at a time."""
+    """Builds programs in parallel on all cores, and times one at a time."""
 
     def __init__(self, work: Path, jobs: int) -> None:
         self.work, self.jobs = work, jobs
@@ -64,16 +64,16 @@ class CpuBench:
         return replace(describe(), software=software)
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
-        """Return how many schedules a task has: fewer than ``most`` where its space ended."""
+        """Return how many schedules a task has: fewer than ``most`` if its space is exhausted."""
         drawn, complete = self._samples(task, seed).known(most)
         return len(drawn) if complete else most
 
     def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
-        """Measure turn after turn."""
+        """Measure the turns in order."""
         try:
             yield from self._run(turns)
         finally:
-            forget()  # what others time in this process is theirs
+            forget()  # later users of this process time without the gauge
 
     def _run(self, turns: Iterator[Turn]) -> Generator[Event]:
         loaded = False
@@ -83,12 +83,12 @@ class CpuBench:
             if complete and not turn.pending(drawn):
                 continue
             if turn.task.workload.space == "metaschedule" and not loaded:
-                preload_metaschedule()  # once, here: every process of a turn is forked with it
+                preload_metaschedule()  # once, before forking the processes of turns
                 loaded = True
             yield from self.measure(TurnProcess(turn, samples, self.jobs))
 
     def measure(self, process: TurnProcess) -> Generator[Event]:
-        """Start a turn's process, and keep what it says, which is all that it can leave here."""
+        """Start a turn's process and yield what it reports through the pipe, its only output."""
         folder = self.work / "trials"
         remove_tree(folder)
         folder.mkdir()
@@ -125,7 +125,7 @@ class CpuBench:
 
 
 def preload_metaschedule() -> None:
-    """Import TVM, torch and TVM's intrinsics, and calibrate the gauge: that takes seconds."""
+    """Import TVM, torch and TVM's intrinsics, and calibrate the gauge; takes seconds."""
     from graph_net.compilers.tvm_ready import load_intrinsics
 
     import_module("graph_net.programs.spaces.metaschedule")
@@ -134,13 +134,13 @@ def preload_metaschedule() -> None:
 
 
 def _problem(workload: Any, death: Death) -> LostTurn:
-    """Blame a task for the death of its process, unless somebody killed it."""
+    """Blame the task for its process's death, unless the process was killed from outside."""
     text = f"{workload.name}: the process of its space ended: {death}"
     return LostTurn(text, "" if death.ending is Ending.KILLED else workload.hash)
 
 
 def _event(process: TurnProcess, message: dict[str, Any], blob: bytes) -> Event:
-    """Believe a turn's process what it may say; raise BadMessage on anything else."""
+    """Validate a message from a turn's process; raise BadMessage if it is not allowed."""
     workload = process.turn.task.workload
     try:
         match message["event"]:
@@ -159,21 +159,21 @@ def _event(process: TurnProcess, message: dict[str, Any], blob: bytes) -> Event:
 
 
 class TurnProcess:
-    """The process of one turn: makes the space, draws what is missing, runs the trials."""
+    """The process of one turn: makes the space, draws missing schedules, runs the trials."""
 
     def __init__(self, turn: Turn, samples: DrawnSchedules, jobs: int) -> None:
         self.turn, self.samples, self.jobs = turn, samples, jobs
 
     @property
     def most_seconds(self) -> int:
-        """How long it may take where every trial takes as long as it may."""
+        """Seconds that the process may take if every trial takes as long as it may."""
         seconds = trial_limits().seconds
         each = 1 + sum(seconds[stage] for stage in (Stage.COMPILE, Stage.MEASURE))
         return PATIENCE + int(2 * self.turn.wanted.turn * each)
 
     def live(self, folder: Path, writes: int) -> None:
-        """Run the turn, with ``folder`` alone to write to."""
-        # It holds the workers of its trials, and looks after them in /proc.
+        """Run the turn; only ``folder`` is writable."""
+        # This process owns the workers of its trials and watches them in /proc.
         needs = Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
         enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, needs), writes)
         workload = self.turn.task.workload
@@ -185,7 +185,7 @@ class TurnProcess:
             tell_parent(writes, {"event": "failed", "why": f"{workload.name}: {death}"})
 
     def _trials(self, space: Space, writes: int) -> list[Trial]:
-        """Draw what is not drawn yet, and say so; return what is to be measured."""
+        """Draw missing schedules and send them to the parent; return the trials to measure."""
         drawn, lines = self.samples.draw(space, self.turn.end)
         tell_parent(writes, {"event": "samples"}, lines)
         space.ready()
@@ -194,8 +194,8 @@ class TurnProcess:
 
 
 def tell_parent(pipe: int, tree: dict[str, Any], blob: bytes = b"") -> None:
-    """Send a message from a turn's process to the one that collects."""
-    os.set_blocking(pipe, True)  # the lanes leave it as they need it
+    """Send a message from a turn's process to the collecting process."""
+    os.set_blocking(pipe, True)  # the lanes may have changed it
     data = memoryview(encode(tree, blob))
     while data:
         data = data[os.write(pipe, data) :]

@@ -1,7 +1,7 @@
-"""The schedules of a task that are to be measured, drawn some at a time, in a file.
+"""The schedules of a task to measure, drawn in steps and stored in a file.
 
 A line is the number of the draw and the schedule; ``end`` says that the space has no more. Drawing
-continues from the last number, so that it costs the same whether a collection was stopped or not.
+continues from the last number, so resuming a collection draws nothing twice.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _LINE = re.compile(rb"end\n|\d{1,18} [^\n]+\n")
 
 
 def schedules_of(work: Path, workload: str, seed: int) -> DrawnSchedules:
-    """Return what a collection in a directory has drawn of a workload, by its hash."""
+    """Return the schedules drawn of a workload (by its hash) in a collection's directory."""
     return DrawnSchedules(work / "samples" / f"{workload}-{seed}.txt", seed)
 
 
 class DrawnSchedules:
-    """What has been drawn of one space with one seed."""
+    """The schedules drawn from one space with one seed."""
 
     def __init__(self, path: Path, seed: int) -> None:
         self.path, self.seed = path, seed
@@ -34,7 +34,7 @@ class DrawnSchedules:
         return schedules[:count], following is None or len(schedules) >= count
 
     def draw(self, space: Space, count: int) -> tuple[list[str], bytes]:
-        """Return ``count`` schedules, fewer at the end, and the lines of those that are new."""
+        """Return ``count`` schedules (fewer if the space ends), and file lines for new ones."""
         schedules, following = self._read()
         missing = count - len(schedules)
         if following is None or missing <= 0:
@@ -45,7 +45,7 @@ class DrawnSchedules:
         return schedules, b"".join(lines if len(lines) == missing else [*lines, END])
 
     def add(self, lines: bytes) -> None:
-        """Append lines, after dropping one that a kill cut off; ValueError on anything else."""
+        """Append lines after dropping a torn last line; raise ValueError on malformed lines."""
         if not all(_LINE.fullmatch(line) for line in lines.splitlines(keepends=True)):
             raise ValueError("not the lines of drawn schedules")
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ class DrawnSchedules:
             file.write(lines)
 
     def _read(self) -> tuple[list[str], int | None]:
-        """Return what has been drawn, and the number of the next draw; None after the end."""
+        """Return the schedules drawn and the number of the next draw; None if there is none."""
         schedules: list[str] = []
         following = 0
         for line in whole_lines(self.path) if self.path.exists() else ():

@@ -1,4 +1,4 @@
-"""The programs of a collection, a line each, in a file that only grows."""
+"""The programs of a collection, one per line, in an append-only file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from graph_net.store.journal import LineJournal, cut_torn_line, whole_lines
 
 
 class ProgramJournal:
-    """A file of programs, compressed where its name ends in ``.gz``, which is read once.
+    """A file of programs, compressed if its name ends in ``.gz``, which is read once.
 
-    Several collections may add to one file after each other; a line that a kill cut off is dropped.
+    Several collections may append to one file, one after another; a torn last line is dropped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,7 +41,7 @@ class ProgramJournal:
             task, costs, seconds = tree["task"], tree["costs"], tree["seconds"]
             self._note(task["workload"], task["target"], tree["schedule"], costs, seconds or 0.0)
         except (ValueError, KeyError, TypeError):
-            return  # what no collection wrote has no outcome
+            return  # a program not written by a collection has no outcome
 
     def _note(
         self, workload: str, target: str, schedule: str, costs: Sequence[float], seconds: float
@@ -53,12 +53,12 @@ class ProgramJournal:
             self.best[workload] = min(fmean(costs), self.best.get(workload, math.inf))
 
     def seconds(self, workload: str) -> float:
-        """Return the mean seconds of building and measuring a program; NaN where there is none."""
+        """Return the mean seconds of building and measuring a program; NaN if there is none."""
         measured = self.outcomes[workload].total()
         return self._seconds[workload] / measured if measured else math.nan
 
     def add(self, program: Program) -> bool:
-        """Append a program; return whether it has an outcome, without which it is not written."""
+        """Append a program that has an outcome; return whether it had one."""
         if not is_final(program):
             return False
         if self._lines is None:
@@ -69,7 +69,7 @@ class ProgramJournal:
         return True
 
     def close(self) -> None:
-        """Finish the file; adding opens it again."""
+        """Close the file; adding reopens it."""
         if self._lines is not None:
             self._lines.close()
             self._lines = None

@@ -1,4 +1,4 @@
-"""The tasks of the corpus for kernels on a GPU: what to measure, chosen from many networks."""
+"""The corpus tasks for GPU kernels, chosen from many networks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from graph_net.programs.triton.target import H200
 from graph_net.results import canonical
 
 MOST_TASKS = 10
-"""Tasks of one network, at most: the next network has others."""
+"""Most tasks taken from one network, so that tasks come from many networks."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A graph of the corpus as it is measured: at this dtype, at a multiple of its own batch."""
+    """A graph of the corpus as it is measured: its dtype, and a multiple of its own batch."""
 
     graph: str
     batch: int
@@ -30,7 +30,7 @@ class Network:
 
     @property
     def name(self) -> str:
-        """What its tasks are said to come from: graph, batch and dtype."""
+        """The network's name as its tasks give it: graph, batch and dtype."""
         return f"{self.graph}@{self.batch}:{self.dtype}"
 
 
@@ -76,11 +76,11 @@ HELD_OUT = frozenset(
     if network.graph.rpartition("/")[2]
     in ("vit_l_16", "mobilenet_v2", "BertModel", "Qwen2Model", "UNet2DConditionModel", "EsmModel")
 )
-"""Networks whose tasks no model is trained on."""
+"""Networks held out: no model is trained on their tasks."""
 
 
 def find_tasks(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[CollectedTask]:
-    """Return the tasks of networks, each once, with how often every network calls it."""
+    """Return the tasks of networks without repeats, each with its weight in every network."""
     calls: dict[str, Counter[str]] = {}
     modules: dict[str, Module] = {}
     graphs = dict(pack.graphs(sorted({network.graph for network in networks})))
@@ -95,14 +95,14 @@ def find_tasks(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[Colle
 
 
 def kernel_task(module: Module, weights: Mapping[str, int]) -> CollectedTask:
-    """Return the task of a kernel that networks call; its programs say all there is to know."""
+    """Return the portable task of a kernel that networks call."""
     workload = workload_of(module)
     graph = graph_of(TritonSpace(workload, H200.text).family)
     return CollectedTask(workload, graph.structure, graph.id, weights=dict(weights), portable=True)
 
 
 def _heaviest(network: Network, graph: Graph) -> Iterable[tuple[Module, int]]:
-    """Return a network's tasks with most work, taken in turn from each kind of kernel."""
+    """Return a network's tasks with the most work, taken in turn from each kind of kernel."""
     counts: Counter[str] = Counter()
     modules: dict[str, Module] = {}
     for match in find_matches(graph, network.dtype, network.batch):

@@ -8,11 +8,11 @@ from graph_net.corpus.pack import Pack
 from graph_net.corpus.shipped import shipped_corpus
 
 TENSET = "networks"
-"""The directory of the shipped corpus with TenSet's 120 networks (``graph-net collect``)."""
+"""Directory of the shipped corpus with TenSet's 120 networks (``graph-net collect``)."""
 
 
 def networks(named: str) -> Pack:
-    """Return the pack that ``tenset``, ``corpus`` or a path stands for."""
+    """Return the pack that ``tenset``, ``corpus`` or a path names."""
     if named == "tenset":
         return Pack(shipped_corpus() / TENSET)
     return Pack(shipped_corpus() if named == "corpus" else Path(named))

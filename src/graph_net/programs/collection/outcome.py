@@ -1,4 +1,4 @@
-"""What measuring a program gave, as a Program; the only place where collectors make one."""
+"""Make a Program from a measurement; collectors make programs only here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make_program(
     seconds: float,
     extra: Mapping[str, Any],
 ) -> Program:
-    """Return a program measured just now: the seconds of every repeat, or why there are none."""
+    """Return a program measured just now, with the seconds of every repeat or a failure."""
     return Program.from_log(
         task,
         schedule,
@@ -30,11 +30,11 @@ def make_program(
 
 
 def extra_of(program: Program) -> dict[str, Any]:
-    """Return what else is known of a program."""
+    """Return the extra fields of a program as a dictionary."""
     tree: dict[str, Any] = json.loads(program.extra) if program.extra else {}
     return tree
 
 
 def is_final(program: Program) -> bool:
-    """Return whether a program has an outcome; what the machine is to blame for is tried again."""
+    """Return whether a program has an outcome; failures caused by the machine are retried."""
     return program.failure is None or program.failure.symptom not in RETRIED

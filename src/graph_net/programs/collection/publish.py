@@ -1,4 +1,4 @@
-"""What a collection holds, as tables in a directory of records: programs, tasks and workloads."""
+"""Write a collection as tables of a store: programs, tasks and workloads."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
 from graph_net.results import Program
 
 SOURCE = Path("collected")
-"""What such programs have for the name of a file they came from."""
+"""Source name stored with programs that were collected, not read from a file."""
 SUBGRAPHS = "subgraphs"
 
 
 def store(
     collection: Collection, machine: CollectionMachine, tasks: Sequence[CollectedTask], output: Path
 ) -> int:
-    """Write everything a collection has of these tasks; return how many programs that is.
+    """Write all programs of these tasks to a store; return how many there are.
 
-    The files bear the name of the collection's directory: continued, it replaces its own alone.
+    File names contain the collection's name: a continued collection replaces only its own files.
     """
     output.mkdir(parents=True, exist_ok=True)
     part = output / f"programs-{LAYOUT}-{machine.name}.parquet"
@@ -52,14 +52,14 @@ def store(
 
 
 def _programs(journal: Path, workloads: set[str]) -> Iterator[tuple[Place, Program | Damage]]:
-    """Yield the programs of workloads, and what is damaged."""
+    """Yield the programs of these workloads, and damaged lines."""
     for place, line in read_collected(journal):
         if isinstance(line, Damage) or line.task.workload in workloads:
             yield place, line
 
 
 def _write_subgraphs(pack: Path, tasks: Sequence[CollectedTask]) -> None:
-    """Write the subgraphs that tasks compute, as a pack; those that are there stay."""
+    """Write the tasks' subgraphs as a pack; subgraphs already there are left alone."""
     with PackWriter(pack) as writer:
         for task in tasks:
             name = f"{task.workload.name}-{task.workload.hash}"

@@ -1,4 +1,4 @@
-"""Where the graphs at hand have the subgraph that a task computes."""
+"""Find the subgraph that a task computes in the graphs at hand."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from graph_net.corpus.shipped import shipped_corpus
 from graph_net.programs.view.overview import TaskSummary
 
 SUBGRAPHS = "subgraphs"
-"""The directory of the shipped corpus with the subgraphs of its graphs."""
+"""Directory of the shipped corpus with the subgraphs of its graphs."""
 NAMED = 3
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A graph of a structure; ``same`` where it is of the same sizes too."""
+    """A graph with a given structure; ``same`` says whether its sizes are equal too."""
 
     name: str
     occurrences: int
@@ -27,7 +27,7 @@ class Occurrence:
 
 
 def packs_at_hand() -> list[Pack]:
-    """Return the subgraphs of the shipped corpus and its graphs, as far as they are there."""
+    """Return those of the shipped corpus's two packs that exist: its subgraphs and its graphs."""
     try:
         corpus = shipped_corpus()
     except PackError:
@@ -44,14 +44,14 @@ def packs_at_hand() -> list[Pack]:
 def occurrences(
     summaries: Iterable[TaskSummary], packs: Sequence[Pack]
 ) -> dict[str, list[Occurrence]]:
-    """Return the graphs that have each task's structure: of its sizes first, then the frequent."""
+    """Return the graphs with each task's structure: equal sizes first, then by frequency."""
     wanted = [summary for summary in summaries if summary.structure]
     rows: dict[str, dict[str, tuple[str, int]]] = {one.structure: {} for one in wanted}
     chosen = pc.field("structure").isin(pa.array(sorted(rows), pa.string()))
     for pack in packs if rows else ():
         columns = [n for n in ("name", "id", "structure", "occurrences") if n in pack.columns]
         for row in pack.dataset.to_table(columns=columns, filter=chosen).to_pylist():
-            # Of a subgraph that is there under several kinds, the most frequent.
+            # A subgraph may be listed under several kinds: take the most frequent.
             graphs, graph = rows[row["structure"]], (row["name"], row.get("occurrences") or 1)
             graphs[row["id"]] = max(graph, graphs.get(row["id"], graph), key=lambda one: one[1])
     return {one.task: _ordered(rows[one.structure], one.graph) for one in wanted}
@@ -63,7 +63,7 @@ def _ordered(graphs: dict[str, tuple[str, int]], mine: str) -> list[Occurrence]:
 
 
 def format_subgraphs(listed: list[Occurrence]) -> str:
-    """Return occurrences in one line; empty where there are none."""
+    """Return occurrences in one line; empty if there are none."""
     if not listed:
         return ""
     named = ", ".join(

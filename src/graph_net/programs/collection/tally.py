@@ -1,4 +1,4 @@
-"""What a collection shows: a line while it runs, a table at its end."""
+"""Progress of a collection: a line while it runs, a table at its end."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class TaskTally:
     failed: int = 0
     best: float = math.inf
     torch: float | None = None
-    """Eager torch's seconds for the same computation, where they were taken."""
+    """Seconds that eager torch takes for the same computation, if measured."""
 
 
 @dataclass
 class Tally:
-    """Programs as they were measured, counted."""
+    """Counts of measured programs."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     """The message of one failure of each kind."""
     tasks: dict[str, TaskTally] = field(default_factory=dict)
     overtaken: int = 0
-    """Programs whose times may count waiting for the host."""
+    """Programs whose times may include waiting for the host."""
     spent: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """Seconds of each step of measuring a program."""
     began: float = field(default_factory=time.monotonic)
@@ -72,7 +72,7 @@ class Tally:
         return f"{taken:.0f} s: {total} programs, {failed} failed, {hourly}"
 
     def table(self) -> str:
-        """Return everything, as lines of text."""
+        """Return all counts as lines of text."""
         if not self.outcomes:
             return "nothing to measure: all programs have their outcomes"
         lines = [f"measured now: {self.line()}"]
@@ -86,7 +86,7 @@ class Tally:
         return "\n".join([*lines, *self._against_torch()])
 
     def _against_torch(self) -> Iterator[str]:
-        """Yield a row for each kernel whose best programs can be compared with torch."""
+        """Yield a row for each kernel whose best programs can be compared with torch's."""
         kernels = defaultdict(list)
         for task in self.tasks.values():
             if task.torch is not None and task.best < math.inf:
@@ -100,7 +100,7 @@ class Tally:
 
 
 def _kernel(program: Program) -> str:
-    """Return the kind of a task's kernel where its module names one; its own name else."""
+    """Return the kind of a task's kernel if its module names one; else the task's own name."""
     module = json.loads(program.task.details or "{}").get("module")
     kernel = module.get("kernel") if isinstance(module, dict) else None
     return str(kernel or program.task.kernel)

@@ -12,20 +12,20 @@ from graph_net.results import Json, Task, canonical
 
 @dataclass(frozen=True)
 class CollectedTask:
-    """A workload over all networks."""
+    """A workload, and how often each network calls it."""
 
     workload: Workload
     structure: str
-    """Of the subgraph it computes, with its id and bytes (base 64); empty for a part of a call."""
+    """Structure of the subgraph, then its id and bytes (base 64); empty for a part of a call."""
     graph: str
     subgraph: str = ""
     weights: Mapping[str, int] = field(default_factory=dict)
     """How often each network calls it."""
     portable: bool = False
-    """Whether programs carry its module and weights: a file of them is then complete alone."""
+    """Whether programs carry the module and weights, which makes a file of them self-contained."""
 
     def named(self, target: str) -> Task:
-        """Return the task as its programs have it."""
+        """Return the Task that programs for ``target`` refer to."""
         work = self.workload
         details: dict[str, Json] = {
             "flops": work.flops,

@@ -1,6 +1,6 @@
 """The tasks of networks: each workload once, with the networks it occurs in and how often.
 
-What TVM says of a network is kept in a file, so that a collection which goes on asks it once.
+TVM's answer for a network is stored in a file, so that resuming a collection does not ask again.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class NetworkTask:
     workload: Workload
     weight: int
     structure: str
-    """Of the subgraph it computes, with its id and bytes (base 64); empty for a part of a call."""
+    """Structure of the subgraph, then its id and bytes (base 64); empty for a part of a call."""
     graph: str
     subgraph: str
 
 
 def merge_tasks(calls: Iterable[NetworkTask], every: bool = False) -> list[CollectedTask]:
-    """Return each workload once, without those that compute no whole call unless ``every``."""
+    """Return each workload once; without ``every``, drop those that are only a part of a call."""
     tasks: dict[str, NetworkTask] = {}
     weights: dict[str, dict[str, int]] = {}
     for call in calls:
@@ -50,9 +50,9 @@ def merge_tasks(calls: Iterable[NetworkTask], every: bool = False) -> list[Colle
 
 
 class Extraction:
-    """Asks TVM for the tasks of graphs, in a process each, and keeps the answers.
+    """Asks TVM for the tasks of graphs, one process per graph, and stores the answers.
 
-    An answer is kept for a name and the id of its graph: another graph of that name is asked for.
+    Answers are stored by name and graph id, so a changed graph of the same name is asked for again.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Extraction:
         advance: Callable[[], None],
         make_pool: MakePool = Pool,
     ) -> None:
-        """Extract what is not known yet."""
+        """Extract the tasks of graphs that have no stored answer."""
         self.work.mkdir(parents=True, exist_ok=True)
         todo = [(name, data) for name, data in graphs if not self._file(name).exists()]
         for done in make_pool(self.budget, jobs).each(todo, partial(_ask, cores=self.cores)):
@@ -76,11 +76,11 @@ class Extraction:
             advance()
 
     def missing(self) -> list[str]:
-        """Return networks that TVM has not been asked for."""
+        """Return the networks without a stored answer."""
         return [name for name in self.ids if not self._file(name).exists()]
 
     def retry(self) -> None:
-        """Forget the answers for networks that TVM could not take."""
+        """Delete the answers of networks that failed."""
         for name in self.failures():
             self._file(name).unlink()
 
@@ -93,12 +93,12 @@ class Extraction:
         return self.work / f"{name.replace('/', '--')}@{self.ids[name]}.json"
 
     def tasks(self) -> Iterator[NetworkTask]:
-        """Yield what is known of these networks."""
+        """Yield the stored tasks of these networks."""
         for name in self.ids:
             yield from _tasks(_tree(self._file(name)))
 
     def all_tasks(self) -> Iterator[NetworkTask]:
-        """Yield what is known of every network that was ever asked for here, of its last graph."""
+        """Yield the tasks of every network stored in this directory, from its newest answer."""
         files: dict[str, Path] = {}
         for file in sorted(self.work.glob("*@*.json"), key=lambda file: file.stat().st_mtime_ns):
             files[file.stem.rpartition("@")[0]] = file
@@ -106,21 +106,21 @@ class Extraction:
             yield from _tasks(_tree(file))
 
     def failures(self) -> dict[str, str]:
-        """Return networks without tasks, and why."""
+        """Return why networks have no tasks, by network."""
         files = {name: self._file(name) for name in self.ids}
         reasons = ((name, _tree(file)["failed"]) for name, file in files.items() if file.exists())
         return {name: why for name, why in reasons if why}
 
 
 def _ask(item: tuple[str, bytes], cores: int) -> Iterator[dict[str, Any]]:
-    """Ask TVM for the tasks of one network, in the process that may die of it."""
+    """Ask TVM for the tasks of one network, in a process that may crash."""
     name, data = item
     for task in network_tasks(name, from_bytes(data), cores):
         yield asdict(task)
 
 
 def _believed(done: Finished[Any]) -> tuple[list[Any], str]:
-    """Return the tasks of a process's answer, or why there are none."""
+    """Return the tasks of a process's answer, or the reason for having none."""
     if done.death is not None:
         return [], done.death.reason[:500]
     answers = list(done.answers)

@@ -1,7 +1,8 @@
 """One program of a space, built and timed by a worker of the lanes.
 
-The space is made once, in the process that forks the workers: a trial is tens of milliseconds of
-forking instead of seconds of importing, and a schedule that crashes or never ends costs itself.
+The space is made once, in the process that forks the workers. A trial then costs tens of
+milliseconds of forking, not seconds of importing, and a schedule that crashes or hangs loses only
+itself.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from graph_net.results import (
 from graph_net.results.signature import clean_text, message_of, signature_of
 
 COMPILE_SECONDS, RUN_SECONDS = 15.0, 5.0
-"""TenSet's limits: a schedule that compiles longer never ends, a slower one is not worth timing."""
+"""TenSet's limits: slower compiles are taken to hang, slower programs are not worth timing."""
 
 TIMING_SECONDS = 2.5
-"""No further try is begun that might end after this long: a trial is stopped at RUN_SECONDS."""
+"""No further try starts if it might end later than this; a trial is stopped at RUN_SECONDS."""
 
 
 def trial_limits() -> MeasureLimits:
-    """Return what one program may cost."""
+    """Return the time and memory limits of one program."""
     seconds = dict.fromkeys(Stage, RUN_SECONDS) | {Stage.COMPILE: COMPILE_SECONDS}
     return MeasureLimits(seconds, 4 << 30)
 
@@ -57,11 +58,11 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """The hash of the schedule."""
+        """Hash of the schedule."""
         return f"{schedule_key(self.program.schedule):016x}"
 
     def sandbox(self, workdir: Path) -> Sandbox:
-        """Allow its work directory and nothing else: the space was made before the fork."""
+        """Allow the work directory only: the space was made before the fork."""
         return Sandbox(workdir)
 
     def check(self, result: bytes) -> None:
@@ -71,14 +72,14 @@ class Trial:
             raise ValueError("a program of another schedule")
 
     def keep(self, workdir: Path) -> None:
-        """Keep nothing: a trial has times alone."""
+        """Keep no files: a trial has only times."""
 
     def run(self, context: WorkerContext) -> bytes:
-        """Build beside others, then run alone; return the Program as JSON."""
+        """Build beside other trials, then run alone; return the Program as JSON."""
         clock, stage = context.clock, Stage.COMPILE
         began = clock()
         context.announce(stage, {})
-        placement = Placement(len(os.sched_getaffinity(0)))  # as it is before a runtime changes it
+        placement = Placement(len(os.sched_getaffinity(0)))  # before a runtime changes the affinity
         try:
             built = self.space.build(self.program.schedule)
             context.wait()
@@ -95,9 +96,9 @@ class Trial:
         return self._result(runs.costs, clock() - began, {**runs.remarks, **built.remarks})
 
     def died(self, failure: Failure, known: dict[str, Json], started: str, seconds: float) -> bytes:
-        """Return the program of a trial that was killed, or died.
+        """Return the program of a trial that was killed or crashed.
 
-        The lanes have one stage for running; what fails there is called as in tuners' files.
+        The lanes have one stage for running; tuner logs call a failure there ``first_run``.
         """
         if failure.stage is Stage.MEASURE:
             failure = replace(failure, stage=Stage.FIRST_RUN)
@@ -119,7 +120,7 @@ class Trial:
 
 
 def serve_trials(trials: Iterable[Trial], jobs: int, root: Path, sink: int) -> None:
-    """Run trials in the lanes of this process, and write what came of each to ``sink``."""
+    """Run trials in the lanes of this process, and write each result to ``sink``."""
     source, nobody = os.pipe()
     os.close(nobody)
     server = Server(jobs, "cpu", root, source, sink)

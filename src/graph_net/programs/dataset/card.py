@@ -29,7 +29,7 @@ def described(found: Sequence[Platform]) -> str:
 
 
 def card(found: Sequence[Platform]) -> str:
-    """Return the card: front matter that tools read, then what people read."""
+    """Return the card: front matter for tools, then a page for people."""
     lines = ["---", "license: mit", "pretty_name: GraphNet programs"]
     lines += ["task_categories:", "- tabular-regression", "tags:", *(f"- {tag}" for tag in TAGS)]
     lines += [
@@ -51,7 +51,7 @@ def _config(of: Platform, table: str, first: Platform) -> list[str]:
 
 
 def _info(of: Platform, table: str) -> list[str]:
-    """Return the types of columns, which the Hub's reader does not find out behind dictionaries."""
+    """Return the types of dictionary-encoded columns, which the Hub's reader cannot infer."""
     lines = [f"- config_name: {of.name}_{table}", "  features:"]
     for field in of.schemas[table]:
         kind = plain(field.type)
@@ -105,7 +105,7 @@ Made by `graph-net programs card`.
 
 
 def _held(of: Platform) -> str:
-    """Return the networks of a platform that are held out, and what its split lacks."""
+    """Return the held-out networks of a platform, and what its split lacks."""
     missing = lacking(of.tasks, of.split)
     return (", ".join(of.split.held_out) or "none") + (f" ({missing})" if missing else "")
 
@@ -140,7 +140,7 @@ or learned from.
 
 
 def view(platform: str) -> str:
-    """Return the columns of questions, in DuckDB's SQL, of the packed files of a platform."""
+    """Return a DuckDB view of a platform's packed files, with the columns that queries use."""
     given = ", ".join(name for name, how in COLUMNS.items() if name == how)
     computed = [
         f"{' '.join(how.split())} AS {name}" for name, how in COLUMNS.items() if name != how
@@ -150,7 +150,7 @@ def view(platform: str) -> str:
 
 
 def _columns(found: Sequence[Platform]) -> str:
-    """Describe every column that a platform has, a table at a time."""
+    """Describe every column of the platforms, table by table."""
     present: dict[str, set[str]] = {}
     for of in found:
         for table, schema in of.schemas.items():

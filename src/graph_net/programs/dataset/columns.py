@@ -1,4 +1,4 @@
-"""What the stored columns of a data set of programs are, for its card and its metadata."""
+"""Descriptions of the stored columns of a data set of programs, for its card and metadata."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "workloads": WORKLOADS,
     "subgraphs": GRAPHS,
 }
-"""The columns of each table; programs of a platform are plain, or packed where not published."""
+"""The columns of each table; a platform's programs are plain, or packed if not published."""
 ABOUT = {
     "programs": "One measured program per row: every timed run of it, or why there is none.",
     "packed": "The same in few bytes: times and schedules are computed from these columns.",
@@ -117,7 +117,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
 
 
 def kind_of(table: str, parts: Sequence[Path]) -> str:
-    """Return which of SCHEMAS a table of a platform has: its programs are plain or packed."""
+    """Return the key of a table in SCHEMAS: programs are plain or packed."""
     if table != "programs" or all(layout_of(part) is PLAIN for part in parts):
         return table
     return "packed"

@@ -1,4 +1,4 @@
-"""A data set of programs: a directory of records for each platform, and its files."""
+"""A data set of programs: one store per platform, and its files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PATTERNS = {
     **{name: f"{name}-*.parquet" for name in ("programs", "tasks", "workloads")},
     "subgraphs": "subgraphs/part-*.parquet",
 }
-"""The files of each table of a platform; subgraphs are a pack, where a space has any."""
+"""The files of each table of a platform; subgraphs, if a space has any, are a pack."""
 
 
 def platforms(folder: Path) -> dict[str, Path]:
-    """Return the directories of records in a data set, by name."""
+    """Return the stores of a data set, by platform name."""
     found = {
         path.name: path
         for path in sorted(folder.iterdir() if folder.is_dir() else ())
@@ -36,5 +36,5 @@ def files(path: Path) -> dict[str, list[Path]]:
 
 
 def digest(file: Path) -> str:
-    """Return the digest of a file's bytes, as metadata has it."""
+    """Return the digest of a file's bytes, as the metadata gives it."""
     return sha256(read_bytes(file)).hexdigest()

@@ -1,4 +1,4 @@
-"""Programs of a directory of records as plain columns: a Parquet reader is enough to use them."""
+"""Export the programs of a store as plain columns, which any Parquet reader can use."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from graph_net.store.sql import Sql
 
 SUBGRAPHS = "subgraphs"
 LEVEL = 19
-"""Of zstd: a set is published once and read for years."""
+"""Compression level of zstd; high because a set is published once and read for years."""
 ROWS = 1 << 16
 PAGE = 8 << 20
-"""Bytes of a page: what is in one is compressed together, and schedules of a task are alike."""
+"""Bytes per page. A page is compressed as one, and the schedules of a task resemble each other."""
 DICTIONARY = 16 << 20
-"""Bytes of a dictionary, at most: times are whole ticks of a clock, few values that come often."""
+"""Most bytes of a dictionary. Times are whole clock ticks: few values, each frequent."""
 DELTA = ("measured", "line")
 _COLUMNS = """task, workload, kernel, format, version, target, device_name, schedule, costs,
     status, stage, symptom, message, seconds, measured, program, source, line, details,
@@ -44,10 +44,10 @@ _ROWS = f"SELECT {_COLUMNS} FROM programs ORDER BY task, source, line"  # noqa: 
 
 
 def publish(source: Path, output: Path) -> int:
-    """Write the programs of a directory of records as plain columns; return how many rows.
+    """Write the programs of a store as plain columns; return the number of rows.
 
-    The tables of tasks and workloads and the subgraphs go along. What was published there before
-    is replaced; other programs there are an error, as they would be counted twice.
+    Also writes the tables of tasks and workloads, and the subgraphs. Replaces what was published
+    there before; other programs there are an error, since they would be counted twice.
     """
     with tables(source) as connection:
         output.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def publish(source: Path, output: Path) -> int:
 
 
 def _copy(source: Any, schema: pa.Schema, target: Path) -> None:
-    """Write all parts of a table as one, if it has rows."""
+    """Write all parts of a table as one part, if it has rows."""
     table = source if isinstance(source, pa.Table) else source.to_table()
     if len(table):
         with open_atomic(target) as file:
@@ -74,7 +74,7 @@ def _copy(source: Any, schema: pa.Schema, target: Path) -> None:
 
 
 def _write(file: IO[bytes], connection: Sql, tasks: Iterable[TaskSummary]) -> int:
-    """Write the programs, reading them twice: once for the columns they have, once for the rows.
+    """Write the programs in two passes: one finds the columns in use, one writes the rows.
 
     Memory holds one row group, however many programs there are.
     """
@@ -108,7 +108,7 @@ def _writer(file: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _paths(schema: pa.Schema) -> list[str]:
-    """Return the columns as Parquet names them."""
+    """Return the column paths as Parquet names them."""
     return [
         f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
         for field in schema
@@ -131,7 +131,7 @@ def _plain_rows(connection: Sql, tasks: Mapping[str, TaskSummary]) -> Iterator[d
 
 
 def _sizes(task: TaskSummary) -> dict[str, Any]:
-    """Return the dtype and the sizes of a kernel of Triton's; other tasks do not say."""
+    """Return the dtype and sizes of a Triton kernel; other tasks do not give them."""
     tree = _object(task.details).get("module")
     if task.format != TRITON or not isinstance(tree, dict):
         return {}
@@ -150,7 +150,7 @@ def _parameters(row: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _noted(text: str | None) -> dict[str, Any]:
-    """Return what a collector noted, as columns; what has none, or another type, stays JSON."""
+    """Return a collector's notes as columns; notes that fit no column stay JSON."""
     tree = _object(text)
     taken = {key: value for key, value in tree.items() if _fits(key, value)}
     rest = {key: value for key, value in tree.items() if key not in taken}
@@ -173,7 +173,7 @@ def _fits(key: str, value: Json) -> bool:
 
 
 def _is_small(value: Any) -> bool:
-    """Return whether it is a whole number of 32 bits."""
+    """Return whether a value is an integer that fits in 32 bits."""
     return type(value) is int and abs(value) < 1 << 31
 
 

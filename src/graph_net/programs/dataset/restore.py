@@ -1,4 +1,4 @@
-"""The journal of a published data set: a collection goes on where only the set is left."""
+"""Restore a collection's journal from a published data set, to continue the collection."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _QUESTION = """SELECT format, workload, kernel, target, details, schedule, costs
 def restore_journal(published: Path, journal: Path) -> int:
     """Write the programs of a data set as the journal of a collection; return how many.
 
-    Raise ValueError where the journal exists: a collection that is there knows more.
+    Raise ValueError if the journal exists: an existing collection has more information.
     """
     if journal.exists():
         raise ValueError(f"{journal} exists: name another file")
@@ -45,7 +45,7 @@ def restore_journal(published: Path, journal: Path) -> int:
 
 
 def read_published(published: Path) -> Iterator[Program]:
-    """Yield the programs of a directory of records or of one platform, as they were measured."""
+    """Yield the programs of a store or of one platform, in the order of measurement."""
     with tables(published) as connection:
         found = connection.execute(_QUESTION)
         names = [column[0] for column in found.description or ()]
@@ -80,6 +80,6 @@ def _failure(row: Mapping[str, Any]) -> Failure | None:
 
 
 def _signal(message: str) -> int:
-    """Return the signal that a message names; SIGKILL where it names none: there is no column."""
+    """Return the signal that a message names, else SIGKILL; no column stores the signal."""
     named = re.search(r"\bSIG[A-Z]+\b", message)
     return int(getattr(signal, named.group() if named else "", signal.SIGKILL))

@@ -1,9 +1,9 @@
-"""Which tasks and programs a model learns from, and on which ones it is judged.
+"""Which tasks and programs a model learns from, and which it is judged on.
 
-A rule puts a task on a side by what it is: the networks that call it, a hash of its graph's id, its
-structure, its platform. So the same tasks are split alike in any order and on every platform, and a
-task stays on its side when others are added. No graph id is on both sides, but in two rules: within
-a task it is programs that are split, and by platform it is the device that is new, not the graph.
+A rule assigns a task to a side by a property of the task: the networks that call it, a hash of its
+graph's id, its structure, its platform. The split therefore does not depend on order or platform,
+and a task stays on its side when others are added. No graph id is on both sides, with two
+exceptions: ``within_task`` splits programs, and ``platform`` holds out the device, not the graph.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ SPLITS = "splits.json"
 VERSION = 2
 MOST_BYTES = 64 << 20
 PARTS = 5
-"""One task, structure or program in so many is for testing, where a hash decides."""
+"""One task, structure or program in this many is for testing, for rules that use a hash."""
 SALT = 3
-"""Hashed too. Of few it was the one by which every shipped platform holds out some structures of
-several operators; no model had been looked at."""
+"""Part of the hash input. Chosen from a few values so that every shipped platform holds out some
+structures of several operators; no model was looked at.
+"""
 
 
 class SplitRule(StrEnum):
-    """How a side is chosen."""
+    """How tasks or programs are assigned to a side."""
 
     NETWORK = "network"
     TASK = "task"
@@ -61,20 +62,20 @@ RULES = {
         "in training, at any size."
     ),
 }
-"""What each rule does, as it is published."""
+"""What each rule does, as published."""
 BY_TASK = (SplitRule.NETWORK, SplitRule.TASK, SplitRule.OPERATORS)
-"""Rules that put whole tasks on a side, and whose tests are published by name."""
+"""Rules that assign whole tasks, and whose test tasks are published by name."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """The tasks of a platform by network, each on one side: a task's programs are never on both."""
+    """The tasks of a platform split by network; all programs of a task are on one side."""
 
     held_out: tuple[str, ...]
-    """The networks that are."""
+    """The held-out networks."""
     train: tuple[str, ...]
     test: tuple[str, ...]
-    """Every task that a network of those calls."""
+    """Every task that a held-out network calls."""
 
 
 @dataclass(frozen=True)
@@ -84,22 +85,22 @@ class DatasetSplits:
     version: int
     rules: Mapping[str, str]
     held_out: Mapping[str, tuple[str, ...]]
-    """Networks that are, by platform."""
+    """Held-out networks, by platform."""
     test: Mapping[str, Mapping[str, tuple[str, ...]]]
 
     def tested(self, rule: SplitRule, platform: str) -> frozenset[str]:
-        """Return the tasks of a platform to test with."""
+        """Return the test tasks of a platform."""
         return frozenset(self.test.get(rule, {}).get(platform, ()))
 
     def by_network(self, platform: str, tasks: Iterable[TaskSummary]) -> Split:
-        """Return both sides of a platform, as its networks decide."""
+        """Return both sides of a platform under the network rule."""
         test = self.tested(SplitRule.NETWORK, platform)
         train = {task.task for task in tasks} - test
         return Split(self.held_out[platform], tuple(sorted(train)), tuple(sorted(test)))
 
 
 def is_held_out(network: str) -> bool:
-    """Return whether no model is trained on a network: TenSet's five, and some of the corpus."""
+    """Return whether a network is held out of training: TenSet's five, and some of the corpus."""
     from graph_net.capture.zoo.tenset import HELD_OUT
     from graph_net.programs.collection.kernel_tasks import HELD_OUT as OF_THE_CORPUS
 
@@ -107,12 +108,12 @@ def is_held_out(network: str) -> bool:
 
 
 def graph_key(task: TaskSummary) -> str:
-    """Return what may be on one side only: the id of the task's graph, its workload if unknown."""
+    """Return the key that may be on one side only: the task's graph id, else its workload."""
     return task.graph or task.workload
 
 
 def structure_key(task: TaskSummary) -> str:
-    """Return the structure of a task's graph; where it is unknown, the name of its function."""
+    """Return the structure of a task's graph; if unknown, the name of its function."""
     return task.structure or task.kernel or task.workload
 
 
@@ -122,7 +123,7 @@ def is_tested_program(program: int) -> bool:
 
 
 def make_splits(platforms: Mapping[str, Sequence[TaskSummary]]) -> DatasetSplits:
-    """Return the splits of the tasks of platforms; the same in whatever order they come."""
+    """Return the splits of the tasks of platforms, independent of their order."""
     every = [task for tasks in platforms.values() for task in tasks]
     called = {graph_key(task) for task in every if any(map(is_held_out, task.weights))}
     sides: dict[SplitRule, Callable[[TaskSummary], bool]] = {
@@ -145,12 +146,12 @@ def make_splits(platforms: Mapping[str, Sequence[TaskSummary]]) -> DatasetSplits
 
 
 def split_of(tasks: Sequence[TaskSummary]) -> Split:
-    """Return the split by network of the tasks of one platform alone."""
+    """Return the network split of one platform's tasks."""
     return make_splits({"": tasks}).by_network("", tasks)
 
 
 def lacking(tasks: Sequence[TaskSummary], split: Split) -> str:
-    """Return why one side of a split has no task; empty where both have some."""
+    """Return why one side of a split has no task; empty if both sides have tasks."""
     if not split.train:
         return "nothing to train on: networks that are held out call every task"
     if split.test:
@@ -161,7 +162,7 @@ def lacking(tasks: Sequence[TaskSummary], split: Split) -> str:
 
 
 def save_splits(folder: Path, splits: DatasetSplits) -> None:
-    """Write them beside the platforms."""
+    """Write the splits beside the platforms."""
     (folder / SPLITS).write_text(json.dumps(asdict(splits), indent=1) + "\n", "utf-8")
 
 
@@ -186,5 +187,5 @@ def _held_out(tasks: Sequence[TaskSummary]) -> tuple[str, ...]:
 
 
 def _is_drawn(rule: SplitRule, key: str) -> bool:
-    """Return whether a hash, of the rule too, so that rules differ, chooses a key for testing."""
+    """Return whether a key is for testing, by a hash of rule and key, so that rules differ."""
     return int(sha256(f"{rule}:{SALT}:{key}".encode()).hexdigest()[:8], 16) % PARTS == 0

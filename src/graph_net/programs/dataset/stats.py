@@ -1,4 +1,4 @@
-"""What a data set of programs is made of, counted, and as tables in Markdown."""
+"""Statistics of a data set of programs, as counts and as Markdown tables."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _EXTRA = "SELECT task, extra FROM programs WHERE contains(extra, ?) ORDER BY lin
 
 
 SOFTWARE = ("torch", "triton", "tvm")
-"""What may be said of the device, and matters for times."""
+"""Software that a device lists and that affects times."""
 
 
 @dataclass(frozen=True)
 class Repeatability:
-    """How far two measurements of a program, at distant moments, are from each other."""
+    """How far two measurements of a program, far apart in time, differ."""
 
     pairs: int
-    """Programs that were measured twice, and ran both times."""
+    """Programs that were measured twice and ran both times."""
     median: float
-    """Of |log ratio| of the two mean times."""
+    """Median |log ratio| of the two mean times."""
     ninth_decile: float
 
 
@@ -65,33 +65,33 @@ class Platform:
     programs: int
     ran: int
     runs: int
-    """Repeats of all programs together; of one, from ``fewest`` to ``most``."""
+    """Repeats of all programs together; one program has ``fewest`` to ``most``."""
     fewest: int
     most: int
     noise: float
     """Median over programs of the standard deviation of the repeats over their mean."""
     repeatability: Repeatability | None
-    """None where no program was measured twice."""
+    """None if no program was measured twice."""
     jumpy: int
     """Programs with a repeat that took more than twice as long as their median."""
     failures: dict[str, int]
     torch: dict[str, float]
-    """What torch takes for a task, in seconds, where that was measured."""
+    """Seconds that torch takes for a task, if measured."""
     files: dict[str, int]
     """The bytes of each table."""
     schemas: dict[str, pa.Schema]
     """The columns of each table."""
     packed: bool
-    """Whether programs are in the packed layout, which takes SQL to read."""
+    """Whether programs are in the packed layout, which needs SQL to read."""
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """Bytes of all files."""
         return sum(self.files.values())
 
     @property
     def networks(self) -> set[str]:
-        """All whose tasks these are."""
+        """All networks that the tasks come from."""
         return {network for task in self.tasks for network in task.weights}
 
 
@@ -137,7 +137,7 @@ def _counted(name: str, path: Path) -> Platform:
 
 
 def _software(connection: Sql) -> Mapping[str, Any]:
-    """Return what programs were measured with: from a Device, or what an older collector noted."""
+    """Return the software versions: from a Device, or from an older collector's notes."""
     row = connection.execute(_DEVICE).fetchone()
     if row is not None:
         return read_as(Device, row[0], "device").software
@@ -146,7 +146,7 @@ def _software(connection: Sql) -> Mapping[str, Any]:
 
 
 def _extras(connection: Sql, key: str) -> dict[str, Any]:
-    """Return what the first program of each task that says something under a key says."""
+    """Return the value of a key for each task: from the task's first program that has the key."""
     found: dict[str, Any] = {}
     for task, extra in connection.execute(_EXTRA, [f'"{key}":']).fetchall():
         tree = json.loads(extra)
@@ -156,13 +156,13 @@ def _extras(connection: Sql, key: str) -> dict[str, Any]:
 
 
 def _are_times(value: Any) -> bool:
-    """Return whether something that a file says is a list of durations."""
+    """Return whether a value read from a file is a list of durations."""
     times = value if isinstance(value, list) else []
     return bool(times) and all(isinstance(t, int | float) and t > 0 for t in times)
 
 
 def markdown(found: Sequence[Platform]) -> str:
-    """Return all tables: platforms beside each other, architectures, failures."""
+    """Return all tables: platforms side by side, architectures, failures."""
     rows = [[what, *(tell(one) for one in found)] for what, tell in _ROWS.items()]
     lines = _table(["", *(one.name for one in found)], rows)
     heads = ["platform", "architecture", "networks", "tasks", "held out", "programs"]
@@ -175,7 +175,7 @@ def markdown(found: Sequence[Platform]) -> str:
 
 
 def with_statistics(page: str, found: Sequence[Platform]) -> str:
-    """Return a page, what lies between its two marks made anew."""
+    """Return a page with the text between its two marks regenerated."""
     return replace_region(page, BEGIN, END, markdown(found))
 
 
@@ -204,13 +204,13 @@ def _architectures(of: Platform) -> list[list[str]]:
 
 
 def _architecture(network: str) -> str:
-    """Return a name without batch, size and dtype: ``a/b-1x224`` and ``a/b@8:float16`` are b."""
+    """Return a name without batch, size and dtype: ``a/b-1x224`` and ``a/b@8:float16`` give b."""
     name = network.rpartition("/")[2]
     return name.partition("@")[0] if "@" in name else name.split("-")[0]
 
 
 def _gain(tasks: Sequence[TaskSummary], network: str) -> float:
-    """Return how much longer a network takes with each task's median program than the best."""
+    """Return a network's time with each task's median program over its time with the best."""
     ran = [task for task in tasks if network in task.weights and task.best]
     typical = math.fsum(task.weights[network] * (task.median or 0.0) for task in ran)
     best = math.fsum(task.weights[network] * (task.best or 0.0) for task in ran)
@@ -222,7 +222,7 @@ def _times(ratio: float) -> str:
 
 
 def _several(of: Platform) -> list[TaskSummary]:
-    """Tasks with a choice; a task of few steps may have one program in all."""
+    """Return the tasks with more than one program; a task of few steps may have only one."""
     return [task for task in of.tasks if task.programs > 1]
 
 

@@ -1,1 +1,1 @@
-"""Programs and graphs as numbers, for models that learn from them."""
+"""Programs and graphs as feature vectors for cost models."""

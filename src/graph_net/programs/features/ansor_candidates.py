@@ -1,10 +1,10 @@
-"""Ansor's programs for a GPU beside the other candidates of their task.
+"""Features of Ansor's GPU programs, relative to the other candidates of their task.
 
-A search asks for the best of the candidates it has, so what sets a candidate apart from the others
-may be told: each number of ``spaces.ansor_gpu`` also as its difference from the candidates' median.
-The candidates of a search that has converged are near each other because they are good, and a model
-that learned from such ones reads that off the median: ask it about candidates of the same origin,
-or join it with a model that has not seen the differences.
+A search asks for the best of its candidates, so how a candidate differs from the others matters:
+each number of ``spaces.ansor_gpu`` is also given as its difference from the candidates' median. The
+candidates of a converged search are close to each other because they are good, and a model trained
+on them learns that from the median. Ask it only about candidates of the same origin, or combine it
+with a model that has not seen the differences.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def encode_candidates(workload: str, schedules: Sequence[str], gpu: Gpu) -> Floa
 
 
 def beside_median(rows: Floats) -> Floats:
-    """Return rows of one task's candidates, with the differences from their median behind."""
+    """Return the rows of one task's candidates, with their differences from the median appended."""
     if not len(rows):
         return np.zeros((0, 2 * rows.shape[1]), np.float32)
     return np.hstack([rows, rows - np.median(rows, axis=0)]).astype(np.float32)

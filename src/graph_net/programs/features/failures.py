@@ -1,4 +1,4 @@
-"""What has no features, and why."""
+"""Items without features, and the reasons."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Lost:
-    """Something without features, and why."""
+    """The reason why an item has no features."""
 
     reason: str
 
     @classmethod
     def to(cls, death: Death) -> Lost:
-        """Return what the process that computed them died of, in one line."""
+        """Return the cause of death of the process that computed features, in one line."""
         return cls(" ".join(death.reason.split())[:300])
 
 
 def found_or_lost(done: Finished[Any], read: Callable[[bytes], Found]) -> Found | Lost:
-    """Return what a process answered, or why that is nothing; its bytes are not trusted."""
+    """Return a process's answer, or the reason for having none; its bytes are untrusted."""
     if done.death is not None:
         return Lost.to(done.death)
     try:

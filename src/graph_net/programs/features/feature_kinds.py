@@ -1,4 +1,4 @@
-"""The kinds of features there are: what they are of, their columns, the version of both."""
+"""The kinds of features: the keys of a row, the columns, and the version of both."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from graph_net.programs.features import graph_features, per_store
 from graph_net.programs.spaces import ansor_gpu, ansor_steps, primitives
 
 HALF, SINGLE, WHOLE = pa.float16(), pa.float32(), pa.int32()
-"""Magnitudes on a logarithmic scale need no more than half precision."""
+"""Magnitudes on a log scale need only half precision."""
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """Numbers of one row: an array of ``shape``, or with ``ragged`` any number of them."""
+    """Numbers of one row: an array of ``shape``, or with ``ragged`` any number of such arrays."""
 
     name: str
     type: pa.DataType
@@ -24,19 +24,19 @@ class FeatureColumn:
 
     @property
     def width(self) -> int:
-        """Numbers of one array."""
+        """How many numbers one array has."""
         return self.shape[0] if len(self.shape) == 1 else self.shape[0] * self.shape[1]
 
     @property
     def field(self) -> pa.Field:
-        """As it is stored."""
+        """The column's Arrow field."""
         array = pa.list_(pa.field("item", self.type, nullable=False), self.width)
         return pa.field(self.name, pa.list_(array) if self.ragged else array)
 
 
 @dataclass(frozen=True)
 class FeatureKind:
-    """Features of one definition; those of another version are other features."""
+    """Features of one definition; another version counts as another kind."""
 
     name: str
     version: int
@@ -45,12 +45,12 @@ class FeatureKind:
 
     @property
     def prefix(self) -> str:
-        """How the names of its files begin."""
+        """Prefix of its file names."""
         return f"features-{self.name}-{self.version}-"
 
     @property
     def schema(self) -> pa.Schema:
-        """Keys, numbers, and a reason where there are none."""
+        """Keys, numbers, and the reason if there are none."""
         types = {"program": pa.uint64()}
         return pa.schema(
             [
@@ -88,7 +88,7 @@ ANSOR_DEVICE = FeatureKind(
     ("device", "task", "program"),
     _values(SINGLE, len(ansor_gpu.NAMES)),
 )
-"""Of a program on a GPU: records of Ansor do not name the device in their task."""
+"""Features of a program on a GPU; the device is a key because Ansor's tasks do not name it."""
 PER_STORE = FeatureKind(
     "per_store",
     per_store.VERSION,

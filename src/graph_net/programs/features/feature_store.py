@@ -1,7 +1,7 @@
-"""Features on disk: immutable Parquet parts in a directory, by kind and by the version of a kind.
+"""Features on disk: immutable Parquet parts in a directory, by kind and version.
 
-A row is known by its keys, the hashes of what it is of. What could not be computed has a row too,
-with the reason, so that it is not tried again unless that is asked for.
+A row is identified by its keys, which are hashes. An item whose features could not be computed has
+a row too, with the reason, and is not tried again unless asked for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from graph_net.store.parquet_guard import STORE, Guarded
 
 Uint64s = NDArray[np.uint64]
 Row = tuple[tuple[Any, ...], Sequence[NDArray[Any]] | Lost]
-"""The keys of a row in their order, and an array a column or why there is none."""
+"""The keys of a row in order, and one array per column or the reason for having none."""
 LEVEL = 6
 RECENT = 1 << 20
 
@@ -38,26 +38,26 @@ class FeatureStore:
         self.path = Path(path)
 
     def parts(self, kind: FeatureKind) -> list[Path]:
-        """Return the files of a kind, of its present version; raise ParquetError on another one."""
+        """Return the files of a kind's current version; raise ParquetError if one is malformed."""
         parts = list_regular(self.path, f"{kind.prefix}*.parquet")
         Guarded(parts, kind.schema, limits=STORE)
         return parts
 
     def known(self, kind: FeatureKind, retry: bool = False) -> HashSet:
-        """Return what is there; with ``retry`` what could not be computed is not."""
+        """Return the keys of all rows; with ``retry``, only of rows that have features."""
         found = HashSet()
         for keys, reasons in self._keys(kind):
             found.add(keys[reasons.is_null()] if retry else keys)
         return found
 
     def _keys(self, kind: FeatureKind) -> Iterator[tuple[Uint64s, pa.ChunkedArray]]:
-        """Yield the keys of a part's rows, each as one number, and their reasons."""
+        """Yield the keys of each part's rows, hashed to one number per row, and their reasons."""
         for part in self.parts(kind):
             table = pq.read_table(part, columns=[*kind.keys, "reason"])
             yield hashes(kind, [table[key] for key in kind.keys]), table["reason"]
 
     def add(self, kind: FeatureKind, rows: Sequence[Row]) -> None:
-        """Write rows as a part; it is there whole or not at all."""
+        """Write rows as one part, atomically."""
         if not rows:
             return
         self.path.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class FeatureStore:
             pq.write_table(table, file, compression="zstd", compression_level=LEVEL)
 
     def batches(self, kind: FeatureKind, rows: int = 4096) -> Iterator[pa.RecordBatch]:
-        """Yield all rows that have features, some at a time."""
+        """Yield all rows that have features, in batches."""
         for part in self.parts(kind):
             with pq.ParquetFile(part) as file:
                 for batch in file.iter_batches(rows):
@@ -80,7 +80,7 @@ class FeatureStore:
         return sum(reason.null_count for reason in reasons)
 
     def lost(self, kind: FeatureKind) -> Counter[str]:
-        """Count features that could not be computed, by reason; not what a later try computed."""
+        """Count items without features by reason, excluding those that a later try computed."""
         failed: dict[int, str] = {}
         for keys, reasons in self._keys(kind):
             found = zip(keys.tolist(), reasons.to_pylist(), strict=True)
@@ -94,7 +94,7 @@ class FeatureStore:
 
 
 class HashSet:
-    """A set of hashes, eight bytes each; new ones gather aside and are merged at times."""
+    """A set of 8-byte hashes; new ones are buffered and merged now and then."""
 
     def __init__(self) -> None:
         self._sorted: Uint64s = np.empty(0, np.uint64)
@@ -104,7 +104,7 @@ class HashSet:
         return len(self._sorted) + len(self._recent)
 
     def add(self, keys: Uint64s) -> None:
-        """Add keys that may be there already."""
+        """Add keys; some may be present already."""
         self._recent.update(keys[~self._has_sorted(keys)].tolist())
         if len(self._recent) > RECENT:
             recent = np.fromiter(self._recent, np.uint64, len(self._recent))
@@ -112,7 +112,7 @@ class HashSet:
             self._recent = set()
 
     def has(self, keys: Uint64s) -> NDArray[np.bool_]:
-        """Return which of some keys are in."""
+        """Return which of the keys are in the set."""
         recent = np.fromiter((key in self._recent for key in keys.tolist()), bool, len(keys))
         return np.asarray(self._has_sorted(keys) | recent)
 
@@ -124,7 +124,7 @@ class HashSet:
 
 
 def hashes(kind: FeatureKind, columns: Sequence[Any]) -> Uint64s:
-    """Return one number for each row's keys, which are hashes themselves."""
+    """Return one number for each row, combined from its keys, which are hashes."""
     found = np.zeros(len(columns[0]), np.uint64)
     for name, column in zip(kind.keys, columns, strict=True):
         if name == "program":
@@ -155,7 +155,7 @@ def _table(kind: FeatureKind, rows: Sequence[Row]) -> pa.Table:
 
 
 def _column(column: FeatureColumn, arrays: Sequence[NDArray[Any] | None]) -> pa.Array:
-    """Arrays as a column of lists of fixed size, or of lists of those; None has no value."""
+    """Return arrays as a column of fixed-size lists, or of lists of those; None becomes null."""
     kept = [array.reshape(-1, column.width) for array in arrays if array is not None]
     type = column.type.to_pandas_dtype()
     flat = np.concatenate(kept) if kept else np.empty((0, column.width))
@@ -177,7 +177,7 @@ def _flat(array: NDArray[Any], type: Any) -> pa.Array:
 
 
 def arrays_of(column: FeatureColumn, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return a stored column as one array, and where each row of a ragged one begins and ends."""
+    """Return a stored column as one array, and the offsets of the rows in it."""
     if not column.ragged:
         flat = np.asarray(values.flatten()).reshape(-1, *column.shape)
         return flat, np.arange(len(flat) + 1)

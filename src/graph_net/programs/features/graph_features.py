@@ -1,8 +1,8 @@
-"""A graph as numbers: one row for all of it, a row for each node, and the edges between them.
+"""A graph as numbers: one row for the graph, one row per node, and the edges between nodes.
 
-Nodes are those of the folded graph (``graph_net.rewrite.blocks``): layers that repeat are there
-once, with how often they occur, and an edge from one copy to the next is marked as carried.
-Magnitudes are log2(1 + x).
+Nodes are those of the folded graph (``graph_net.rewrite.blocks``): repeated layers appear once,
+with their number of copies, and an edge from one copy to the next is marked as carried. Magnitudes
+are log2(1 + x).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ OPERATORS = (
     "embedding cat stack split chunk unbind getitem slice select index gather view reshape flatten "
     "transpose permute expand unsqueeze squeeze to dropout"
 ).split()
-"""Those with a column of their own, which the corpus has most of; the rest share eight."""
+"""Operators with a column of their own, the most frequent of the corpus; others share eight."""
 OTHERS = 8
 CLASSES = tuple(Weight)
 DTYPES = ("float32", "float16", "bfloat16")
 SIZES = 4
-"""Of a shape, the last ones."""
+"""How many sizes of a shape are used, counted from the last."""
 COUNTS = (
     "nodes folded_nodes edges inputs depth symbols parameters tensor_bytes moved_bytes flops "
     "convolution_flops intensity flops_known"
@@ -64,7 +64,7 @@ class GraphFeatures:
 
 
 def graph_features(graph: Graph) -> GraphFeatures:
-    """Return the features of a graph; nothing is computed."""
+    """Return the features of a graph; the graph is not run."""
     places, kept = _places(fold_blocks(graph))
     edges = _edges(graph, places)
     copies = np.bincount([place.row for place in places.values()], minlength=len(kept))
@@ -76,7 +76,7 @@ def graph_features(graph: Graph) -> GraphFeatures:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A node's row, and the copy of which block it is in; one outside is in copy 0 of block -1."""
+    """A node's row, block and copy; a node outside all blocks is in copy 0 of block -1."""
 
     row: int
     block: int = -1
@@ -84,7 +84,7 @@ class _Place:
 
 
 def _places(folded: Folded) -> tuple[dict[str, _Place], list[Node]]:
-    """Return where each node of a graph is in the folded one, and the nodes that have rows."""
+    """Return the place of each node of a graph in the folded graph, and the nodes with rows."""
     kept = list(folded.outside)
     by_name = {node.name: node for node in folded.graph.nodes}
     places = {node.name: _Place(row) for row, node in enumerate(kept)}
@@ -110,7 +110,7 @@ def _edges(graph: Graph, places: dict[str, _Place]) -> NDArray[np.int32]:
 
 
 def _operator(node: Node) -> int:
-    """Return the column of a node's operator; one that works in place shares the other's."""
+    """Return the column of a node's operator; an in-place operator shares that of the plain one."""
     base = base_name(node.target)
     plain = base if base.endswith("__") else base.removesuffix("_")
     return _PLACE.get(plain, len(OPERATORS) + bucket(plain, OTHERS))
@@ -169,7 +169,7 @@ def _summary(graph: Graph, rows: int, edges: NDArray[np.int32]) -> Floats:
 
 
 def _depth(graph: Graph) -> int:
-    """Nodes on the longest path."""
+    """Return the number of nodes on the longest path."""
     depth: dict[str, int] = {}
     for node in graph.nodes:
         depth[node.name] = 1 + max((depth.get(ref.name, 0) for ref in node.refs), default=0)
@@ -187,7 +187,7 @@ def _sizes(graph: Graph, entry: Input) -> tuple[int, ...]:
 
 
 def _last(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the last sizes of a shape, with zeros in front of a short one."""
+    """Return the last sizes of a shape, padded with zeros in front."""
     return (0,) * (SIZES - len(sizes)) + sizes[-SIZES:]
 
 

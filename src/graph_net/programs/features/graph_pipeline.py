@@ -1,4 +1,4 @@
-"""Features of the graphs of a pack: what is missing is computed and kept."""
+"""Compute and store the missing features of a pack's graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BATCH = 32
 
 
 def missing_graphs(pack: Pack, store: FeatureStore, retry: bool = False) -> dict[str, str]:
-    """By id, the name of a graph that has no features yet."""
+    """Return the names of graphs without features, by graph id."""
     rows = pack.rows(["id", "name"])
     known = store.known(GRAPH, retry).has(hashes(GRAPH, [rows["id"]]))
     fresh = rows.filter(pa.array(~known))
@@ -35,13 +35,13 @@ def missing_graphs(pack: Pack, store: FeatureStore, retry: bool = False) -> dict
 def make_graphs(
     pack: Pack, missing: dict[str, str], store: FeatureStore, pool: WorkPool
 ) -> Iterator[Lost | None]:
-    """Yields as graphs are done, with the reason for one without features."""
+    """Compute and store features; yield None per graph, or the reason for failing."""
     import torch
 
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # a pool of threads does not survive a fork
-    # All at once, a few bytes a node: while a pack is being read there are threads that read
-    # ahead, and a process forked then may inherit a lock that nobody will open.
+    torch.set_num_threads(1)  # a thread pool does not survive a fork
+    # Read everything first, a few bytes per node: while a pack is being read, read-ahead threads
+    # exist, and a process forked then may inherit a lock that is never released.
     blobs = dict(pack.blobs(list(missing.values())))
     items = sorted((graph, blobs[name]) for graph, name in missing.items())
     prepare = partial(_prepared, pack.limits)
@@ -64,7 +64,7 @@ def _arrays(answer: bytes) -> list[NDArray[Any]]:
 
 
 def _prepared(limits: GraphLimits) -> Callable[[tuple[str, bytes]], bytes]:
-    """Return what computes the features of a graph, given with its id."""
+    """Return a function that computes the features of a graph, given its id and bytes."""
 
     def work(item: tuple[str, bytes]) -> bytes:
         found = graph_features(from_bytes(item[1], limits))

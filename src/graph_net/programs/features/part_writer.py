@@ -1,4 +1,4 @@
-"""Rows on their way to a store: a part is written after enough of them, or enough time."""
+"""Write rows to a store: a part is written after enough rows, or after enough time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from graph_net.programs.features.feature_store import FeatureStore, Row
 
 PART_ROWS = 8192
 PART_SECONDS = 60.0
-"""What a killed run loses at most."""
+"""Most seconds of work that a killed run loses."""
 
 
 @dataclass
 class FeaturePartWriter:
-    """Gathers rows of a kind; what is left when it is closed is written too."""
+    """Buffers rows of a kind; closing writes the rest."""
 
     store: FeatureStore
     kind: FeatureKind
@@ -29,12 +29,12 @@ class FeaturePartWriter:
         self.flush()
 
     def add(self, row: Row) -> None:
-        """Take a row on."""
+        """Add a row."""
         self.rows.append(row)
         if len(self.rows) >= PART_ROWS or time.monotonic() - self.since > PART_SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what there is."""
+        """Write the buffered rows."""
         self.store.add(self.kind, self.rows)
         self.rows, self.since = [], time.monotonic()

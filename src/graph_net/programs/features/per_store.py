@@ -1,7 +1,7 @@
 """TenSet's features of a program: 164 numbers for each store to a buffer, through TVM.
 
-They describe the loops around a store as they are after scheduling, so the schedule is replayed: it
-takes TVM, and a hundred times as long as ``programs.spaces.primitives``. Nothing is compiled.
+They describe the loops around a store after scheduling, so the schedule is replayed. That needs TVM
+and takes a hundred times as long as ``programs.spaces.primitives``. Nothing is compiled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from graph_net.programs.spaces import Workload
 WIDTH = 164
 VERSION = 1
 BUFFERS, CURVE, CACHE_LINE = 5, 10, 64
-"""Buffers of a store that are described, points of the intensity curve, bytes of a cache line."""
+"""Buffers described per store, points of the intensity curve, bytes per cache line."""
 GROUPS = {
     "computation": (0, 57),
     "buffers": (57, 147),
@@ -30,19 +30,19 @@ GROUPS = {
     "allocation": (157, 161),
     "outer": (161, 164),
 }
-"""Columns, from and to."""
+"""Column range of each group: first, and one past the last."""
 MOST_STORES = 64
-"""Of a program; what has more is lost, as a model could not hold it."""
+"""Most stores of a program; one with more gets no features, as a model could not hold it."""
 BATCH = 64
-"""Programs a process takes on: making the space of a task costs about as much as ten of them."""
+"""Programs per process; making the space of a task costs about as much as ten programs."""
 
 POOL = Pool(Limits.of(20, 16.0))
-"""What one program may cost, and one process, where nothing else is asked for."""
+"""Default limits of one program and one process."""
 
 
 @dataclass(frozen=True)
 class TaskSchedules:
-    """The programs of one task: its workload, its target, and schedules."""
+    """The schedules of one task, with its workload and target."""
 
     task: str
     workload: Workload
@@ -53,9 +53,9 @@ class TaskSchedules:
 def extract(
     subjects: Iterable[TaskSchedules], pool: WorkPool | None = None
 ) -> Iterator[tuple[str, str, NDArray[np.float32] | Lost]]:
-    """(task, schedule, stores × 164) of each program, or why there is nothing.
+    """Yield (task, schedule, stores × 164) for each program, with the reason if it has no features.
 
-    Workers are forked from a process that loads TVM once for all.
+    Workers are forked from a process that loads TVM once.
     """
     pool = pool or POOL
     if pool.forks_here:
@@ -65,7 +65,7 @@ def extract(
 
 
 def warm_up() -> None:
-    """Load what every worker needs, before any is forked."""
+    """Import what every worker needs before forking."""
 
     import graph_net.programs.spaces.metaschedule  # noqa: F401
 
@@ -90,7 +90,7 @@ def _prepared(subject: TaskSchedules) -> Callable[[tuple[str, str]], bytes]:
 
 
 def extractor(workload: Workload, target: str) -> Callable[[str], bytes]:
-    """Return a function from a schedule of a workload to its features, as bytes of float32."""
+    """Return a function from a schedule of a workload to its features, as float32 bytes."""
     from tvm.s_tir.meta_schedule import MeasureCandidate, TuneContext
     from tvm.s_tir.meta_schedule.feature_extractor import PerStoreFeature
     from tvm.target import Target

@@ -1,4 +1,4 @@
-"""Features of the programs of a directory of records: what is missing is computed and kept."""
+"""Compute and store the missing features of a store's programs."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 class Making:
-    """The features of the programs of a directory of records, kept in another."""
+    """Computes the features of the programs of one directory and stores them in another."""
 
     def __init__(self, records: Path, store: FeatureStore, retry: bool = False) -> None:
         self.records, self.store, self.retry = records, store, retry
 
     def primitives(self) -> Iterator[int]:
-        """Sequences of primitives of all programs that have some; yields as programs are done."""
+        """Encode all programs as primitive sequences; yield how many programs were done."""
         for kind, where, encode in _sequences():
             yield from self._sequence(kind, where, encode)
 
     def count(self, where: str = "true") -> int:
-        """Count measurements; a program that was measured again is two."""
+        """Count measurements; a program measured twice counts twice."""
         ((number,),) = self._ask(f"SELECT count(*) FROM programs WHERE {where}").fetchall()  # noqa: S608
         return int(number)
 
@@ -60,7 +60,7 @@ class Making:
                 yield len(rows)
 
     def missing_stores(self) -> dict[str, list[int]]:
-        """By task, the programs whose stores are not known yet."""
+        """Return the programs without per-store features, by task."""
         programs = programs_by_key(
             self.records, kinds.PER_STORE, "format = 'metaschedule' AND schedule IS NOT NULL"
         )
@@ -75,7 +75,7 @@ class Making:
         return {task: found[task] for task in sorted(found)}
 
     def per_store(self, missing: dict[str, list[int]], pool: WorkPool) -> Iterator[Lost | None]:
-        """Features through TVM; yields as programs are done, with the reason for one without."""
+        """Compute features through TVM; yield None per program, or the reason for failing."""
         numbers: dict[tuple[str, str], int] = {}
         with FeaturePartWriter(self.store, kinds.PER_STORE) as parts:
             for task, schedule, found in extract(self._subjects(missing, numbers), pool):
@@ -87,9 +87,9 @@ class Making:
     def _subjects(
         self, missing: dict[str, list[int]], numbers: dict[tuple[str, str], int]
     ) -> Iterator[TaskSchedules]:
-        """Yield the tasks with their schedules; nothing is being read while the caller has one.
+        """Yield the tasks with their schedules; nothing is being read between yields.
 
-        Processes are forked meanwhile, and one forked from a reading thread may never end.
+        The caller forks processes then, and one forked while a thread reads may hang.
         """
         modules = self._modules()
         for task, programs in missing.items():
@@ -118,7 +118,7 @@ class Making:
 
 
 def _sequences() -> list[tuple[FeatureKind, str, Encode]]:
-    """Kinds of sequences, the programs they are of, and how they are made."""
+    """Return the sequence kinds, the SQL condition of their programs, and their encoders."""
     cpu = "format = 'ansor' AND starts_with(target::VARCHAR, 'llvm')"
     gpu = "format = 'ansor' AND NOT starts_with(target::VARCHAR, 'llvm')"
     return [
@@ -129,7 +129,7 @@ def _sequences() -> list[tuple[FeatureKind, str, Encode]]:
 
 
 def _encoded(texts: Sequence[str], encode: Encode) -> list[Sequence[NDArray[Any]] | Lost]:
-    """Many at once; where one of them is damaged, one by one."""
+    """Encode many texts at once; if one is damaged, encode them one by one."""
     try:
         return [[array] for array in encode(texts)]
     except SpaceError as error:

@@ -1,6 +1,6 @@
-"""Features with the costs of the programs they are of, a batch at a time.
+"""Features joined with the costs of their programs, in batches.
 
-The costs of all programs are in memory, some twenty bytes each; features are streamed.
+The costs of all programs are in memory, about twenty bytes each; features are streamed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ FROM programs WHERE ({{}}\n) GROUP BY ALL) USING (task)
 
 @dataclass(frozen=True)
 class Programs:
-    """What was measured, one row per program of a task, in the order of the keys of a kind."""
+    """Measured programs, one row per program of a task, ordered by the keys of a kind."""
 
     tasks: list[str]
     task: NDArray[np.int32]
-    """Place in ``tasks``."""
+    """Index into ``tasks``."""
     program: Uint64s
     cost: NDArray[np.float64]
-    """Seconds, of the first measurement; NaN for what failed."""
+    """Seconds of the first measurement; NaN if it failed."""
     key: Uint64s
 
 
@@ -46,7 +46,7 @@ class Programs:
 class Joined:
     """Some programs with their features.
 
-    ``values[starts[i] : starts[i + 1]]`` is the i-th program's: one array, or its stores.
+    ``values[starts[i] : starts[i + 1]]`` belongs to the i-th program: one array, or one per store.
     """
 
     task: NDArray[np.int32]
@@ -57,7 +57,7 @@ class Joined:
 
 
 def programs_by_key(records: Path | str, kind: FeatureKind, where: str = "true") -> Programs:
-    """Return the programs of a directory of records that a SQL condition chooses, each once."""
+    """Return the programs of a store that match a SQL condition, each once."""
     with Sql() as connection:
         ProgramStore(records).create_view(connection)
         tasks = [name for (name,) in connection.execute(_TASKS).fetchall()]
@@ -81,7 +81,7 @@ def programs_by_key(records: Path | str, kind: FeatureKind, where: str = "true")
 def training_batches(
     store: FeatureStore, kind: FeatureKind, programs: Programs, rows: int = 4096
 ) -> Iterator[Joined]:
-    """Give programs with features of a kind; one measured twice is there once."""
+    """Yield programs with their features of a kind; a program measured twice appears once."""
     (column,) = kind.columns
     for batch in store.batches(kind, rows):
         key = hashes(kind, [batch[name] for name in kind.keys])

@@ -1,4 +1,4 @@
-"""Measured programs as other people's tuners write them, read as data, a line at a time."""
+"""Readers of tuners' log files: measured programs, read as data, line by line."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +54,7 @@ __all__ = [
 def read_programs(
     path: Path, kind: Format, kernel: str = "", limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """Return the programs of a file; ``kernel`` names the task where no line does."""
+    """Yield the programs of a file; ``kernel`` names the task if no line does."""
     match kind:
         case Format.ANSOR:
             return read_ansor(path, limits)
@@ -74,7 +74,7 @@ def read_programs(
 def read_blocks(
     path: Path, kind: Format, kernel: str = "", rows: int = 1 << 16
 ) -> Iterator[ProgramColumns | tuple[Place, Program | Damage]]:
-    """Yield the same in blocks of about ``rows``, for formats with files of millions of lines."""
+    """Yield the same programs in blocks of about ``rows``, for files of millions of lines."""
     if kind is Format.ANSOR:
         return read_ansor_blocks(path, rows)
     return read_programs(path, kind, kernel)

@@ -1,7 +1,7 @@
-"""Ansor's records: a JSON object a line, as TenSet has 52 million of.
+"""Ansor's records: one JSON object per line. TenSet has 52 million of them.
 
-The workload is named by a function with its arguments or by the hash of its graph with the sizes of
-its inputs; both are a JSON list in a string, and both are kept as they stand.
+The workload is named by a function and its arguments, or by the hash of its graph and the sizes of
+its inputs. Both are a JSON list in a string, and both are kept unchanged.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from graph_net.store.lines import (
 NAME = "ansor"
 STEPS = frozenset("AN FU PR RE SP FSP FFSP SA CA CI CR CHR CHW RF".split())
 REMEMBERED, SHORT = 4096, 1 << 12
-"""How many tasks are remembered, and of how many characters: a longer one may be of megabytes."""
+"""How many tasks are cached, and the most characters of one; a longer one may be megabytes."""
 _DAG_HASH = re.compile(r"[0-9a-f]{32}")
 
 
 def read_ansor(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """Return the programs of a file, in order."""
+    """Yield the programs of a file, in order."""
     return read_each(path, limits, read_line)
 
 
 def read_line(line: bytes) -> Program:
-    """Return the program of a line; raises ReadError."""
+    """Return the program of a line; raise ReadError if it is malformed."""
     tree = fields(from_text(line), "a record")
     expect(tree.keys() == {"i", "r", "v"}, "the fields i, r and v")
     task, state = items(tree["i"], "an input", 2)
@@ -64,7 +64,7 @@ def read_line(line: bytes) -> Program:
 
 
 def _task(key: str, target: str, rest: str) -> Task:
-    """Files name few tasks and repeat them in every line."""
+    """Return a task, cached: a file has few tasks and repeats them in every line."""
     short = len(key) + len(target) + len(rest) <= SHORT
     return (_remembered if short else _made)(key, target, rest)
 
@@ -82,7 +82,7 @@ _remembered = lru_cache(maxsize=REMEMBERED)(_made)
 
 
 def write_ansor(programs: Iterable[Program], file: IO[bytes]) -> None:
-    """Programs as lines that Ansor, and ``read_ansor``, read."""
+    """Write programs as lines that Ansor and ``read_ansor`` read."""
     for program in programs:
         expect(program.task.format == NAME, f"programs of {NAME}, not {program.task.format}")
         tree: dict[str, Any] = {

@@ -1,10 +1,9 @@
-"""Ansor's records by the megabyte: the same programs and damages as line by line, in columns.
+"""Read Ansor's records a chunk at a time, into columns, with the results of the line reader.
 
-TenSet has 52 million lines, and decoding JSON costs 100 µs a line. But a tuner writes its lines in
-one way: the task's part is the same bytes thousands of times, and the steps are a few texts with
-other numbers in them. So a line is cut where these parts meet; a part that was seen before is
-known, and one that is new is first decoded by the reader of single lines. A line that is anything
-else than expected goes to that reader whole, and comes to what it comes to there.
+TenSet has 52 million lines, and decoding JSON costs 100 µs per line. But a tuner formats all lines
+alike: the task's part is the same bytes thousands of times, and the steps are a few texts with
+different numbers. A line is cut into these parts. A known part is looked up; a new part is first
+decoded by the line reader. A line of any other form is passed whole to the line reader.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ from graph_net.store.lines import (
 )
 
 BEFORE, AFTER, VERSION = b"], [[], [[", b']]], "r": [[', b'], "v": "'
-"""What stands around the steps; the outermost brackets of the steps are in both."""
+"""Text before and after the steps; both contain the outermost brackets of the steps."""
 REMEMBERED = 1 << 26
-"""Bytes of parts, texts, numbers and costs that are held at most, beside a chunk of the file."""
+"""Most bytes of cached parts, texts, numbers and costs, besides one chunk of the file."""
 _VERSION = re.compile(rb'\], "v": "([\w.]{0,32})"\}')
 _STEPS = re.compile(rb'(?:[][,\x01]|"[\x01!#-+\--[\]-~]*+")*+')
-"""Lists of whole numbers and of texts without escapes, commas and spaces.
+"""Lists of integers and of texts without escapes, commas and spaces.
 
-Possessive: to go back over a long text would take a hundred times its memory.
+Possessive, because backtracking over a long text would take a hundred times its memory.
 """
 _NO_STEPS = b'], [[], []]], "r": [[1], 0, 1, 1], "v": ""}'
 _NO_TASK = b'{"i": [["[\\"\\"]", ""], [[], '
@@ -62,7 +61,7 @@ _FAILURES: list[Failure | None] = [FAILURES.get(number) for number in range(1 + 
 def read_ansor_blocks(
     path: Path, rows: int, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[ProgramColumns | tuple[Place, Damage]]:
-    """Yield the programs of a file in blocks of about ``rows``, and damage where it is met."""
+    """Yield the programs of a file in blocks of about ``rows``, and damage as it occurs."""
     held: list[ProgramColumns] = []
     quick = _Quick(limits)
     for found in read_chunks(path, limits):
@@ -81,17 +80,17 @@ def read_ansor_blocks(
 
 @dataclass(frozen=True)
 class _Cut:
-    """Lines in parts: each line's in the same place of every list."""
+    """Lines cut into parts; the parts of one line have the same index in every list."""
 
     rows: list[int]
-    """Which line of the chunk."""
+    """Index of each line in the chunk."""
     heads: list[bytes]
     steps: list[bytes]
     results: list[bytes]
     versions: list[bytes]
 
     def only(self, good: NDArray[np.bool_]) -> _Cut:
-        """Some of the lines."""
+        """Return the selected lines."""
         if good.all():
             return self
         kept = np.flatnonzero(good).tolist()
@@ -106,7 +105,7 @@ class _Cut:
 
 
 class _Quick:
-    """What was seen of a file: its tasks, versions and steps without numbers."""
+    """Caches of what a file repeats: tasks, versions, and steps without numbers."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self.size = 0
@@ -118,7 +117,7 @@ class _Quick:
         self._pairs: set[int] = set()
 
     def read(self, chunk: Lines) -> tuple[list[ProgramColumns], list[tuple[Place, Damage]]]:
-        """Return the programs of some lines, and what cannot be read."""
+        """Return the programs of some lines, and the damaged lines."""
         lines = chunk.data.split(b"\n")
         cut = _cut(lines, self._limits)
         blocks = self._blocks(cut, chunk.place.line) if cut.rows else []
@@ -145,12 +144,12 @@ class _Quick:
 
     @property
     def known(self) -> int:
-        """Bytes of what is remembered."""
+        """Bytes of the caches."""
         parts = (self._tasks, self._versions, self._skeletons, self._shapes)
         return sum(part.size for part in parts)
 
     def _blocks(self, cut: _Cut, first: int) -> list[ProgramColumns]:
-        """Return the lines that are as expected; the first of the chunk has that number."""
+        """Return the lines of the expected form; the chunk's first line has number ``first``."""
         fits, results = read_results(cut.results, self._shapes)
         return [self._block(cut.only(fits), results, first)] if fits.any() else []
 
@@ -184,7 +183,7 @@ class _Quick:
         )
 
     def _count_texts(self, pairs: NDArray[np.int64], steps: list[bytes]) -> None:
-        """Count the steps of each pair of task and skeleton that is new: it is stored once."""
+        """Count the text of each new pair of task and skeleton, which is stored once."""
         found, rows = np.unique(pairs, return_index=True)
         for pair, row in zip(found.tolist(), rows.tolist(), strict=True):
             if pair not in self._pairs:
@@ -193,7 +192,7 @@ class _Quick:
 
 
 def _cut(lines: list[bytes], limits: ReadLimits) -> _Cut:
-    """Return the lines that can be cut where a record's parts meet."""
+    """Return the lines that can be cut into the parts of a record."""
     cut = _Cut([], [], [], [], [])
     for row, line in enumerate(lines):
         before, after = line.find(BEFORE), line.rfind(AFTER)
@@ -208,7 +207,7 @@ def _cut(lines: list[bytes], limits: ReadLimits) -> _Cut:
 
 
 def _task_of(head: bytes) -> Task | None:
-    """Return the task of a line that begins so, whatever steps and result come after."""
+    """Return the task of a line that begins with ``head``; None if it cannot be read."""
     program = _read(head + _NO_STEPS)
     return program.task if program else None
 
@@ -219,7 +218,7 @@ def _version_of(end: bytes) -> str | None:
 
 
 def _skeleton_of(skeleton: bytes) -> bytes | None:
-    """Steps without their numbers, if with any numbers they are canonical and can be read."""
+    """Return the steps without numbers if they are canonical and readable with any numbers."""
     steps = skeleton.replace(GAP, b"1")
     if not _STEPS.fullmatch(skeleton):
         return None
@@ -235,7 +234,7 @@ def _read(line: bytes) -> Program | None:
 
 
 def _canonical(steps: list[bytes]) -> tuple[bytes, NDArray[np.bool_]]:
-    """Steps without spaces, each with a line break; and which had one after every comma only."""
+    """Return the steps without spaces, one per line, and which had spaces after commas only."""
     data = b"\n".join(steps) + b"\n"
     spaced = np.frombuffer(data, np.uint8)
     wrong = (spaced[1:] == ord(" ")) != (spaced[:-1] == ord(","))
@@ -247,7 +246,7 @@ def _canonical(steps: list[bytes]) -> tuple[bytes, NDArray[np.bool_]]:
 
 
 def _in_range(results: Results) -> NDArray[np.bool_]:
-    """Return whether all numbers of a line are: a success has real times, a failure any number."""
+    """Return which lines have valid numbers: real times of a success, any times of a failure."""
     failed = np.repeat(results.errors > 0, results.repeats)
     ran = (results.costs >= SMALLEST) & (results.costs < NEVER)
     fits = np.where(failed, results.costs <= HUGE, ran)
@@ -257,7 +256,7 @@ def _in_range(results: Results) -> NDArray[np.bool_]:
 
 
 def _places(chunk: Lines, lines: list[bytes], rows: list[int]) -> Iterator[tuple[Place, bytes]]:
-    """Some lines of a chunk as they stand in the file, with their places."""
+    """Yield some lines of a chunk as they are in the file, with their places."""
     offset = done = 0
     for row in rows:
         offset += sum(len(line) + 1 for line in lines[done:row])

@@ -1,6 +1,6 @@
-"""AutoTVM's logs: a JSON object a line, in the two versions there were.
+"""AutoTVM's logs: one JSON object per line, in either of two versions.
 
-Its other protocol holds pickles. Unpickling runs code, so such a line is passed over and counted.
+Its other protocol holds pickles. Unpickling runs code, so such a line is skipped and counted.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from graph_net.store.lines import (
 
 NAME = "autotvm"
 ARGUMENTS, OPTIONS, WORKLOAD = "arguments", "options", "workload"
-"""What a task's details say where its line is laid out as in version 0.1.
+"""Keys of a task's details, which are present if the line has the layout of version 0.1.
 
-Arguments and options where the line has a workload too; that it has none where it has none. The
-later layout needs no details: the name, the arguments and the options are the workload.
+``arguments`` and ``options`` if the line also has a workload; ``workload`` if it has none. The
+later layout needs no details: its workload is the name, the arguments and the options.
 """
 PICKLED = "a pickle, which runs code when it is read"
 
@@ -49,7 +49,7 @@ def read_autotvm(
 
 
 def is_pickle(line: bytes) -> bool:
-    """Return whether a line is of the protocol with pickles: a target, three texts in base 64."""
+    """Return whether a line uses the pickle protocol: a target, then three texts in base 64."""
     parts = line.strip().split(b"\t")
     return len(parts) == 4 and not line.lstrip().startswith((b"{", b"["))
 
@@ -85,12 +85,12 @@ def _program(tree: dict[str, Any]) -> Program:
 
 
 def _check(config: Any, entities: str) -> None:
-    """Return a configuration, whose entities have a name that depends on the line's layout."""
+    """Raise ReadError unless the configuration has entities under the key of its layout."""
     items(fields(config, "a configuration").get(entities), "the entities of a configuration")
 
 
 def write_autotvm(programs: Iterable[Program], file: IO[bytes]) -> None:
-    """Programs as lines that AutoTVM, and ``read_autotvm``, read; laid out as they came."""
+    """Write programs as lines that AutoTVM and ``read_autotvm`` read, in their original layout."""
     for program in programs:
         expect(program.task.format == NAME, f"programs of {NAME}, not {program.task.format}")
         tree = _short(program) if program.task.details else _long(program)
@@ -99,7 +99,7 @@ def write_autotvm(programs: Iterable[Program], file: IO[bytes]) -> None:
 
 
 def _short(program: Program) -> dict[str, Any]:
-    """Read version 0.1: the workload beside the arguments, everything in one list."""
+    """Return a program as a line of version 0.1, where one list holds everything."""
     task, config = program.task, json.loads(program.schedule)
     _check(config, "e")
     details = fields(json.loads(task.details), "details")
@@ -112,7 +112,7 @@ def _short(program: Program) -> dict[str, Any]:
 
 
 def _long(program: Program) -> dict[str, Any]:
-    """Read version 0.2."""
+    """Return a program as a line of version 0.2."""
     task, config = program.task, json.loads(program.schedule)
     _check(config, "entity")
     return {
@@ -124,5 +124,5 @@ def _long(program: Program) -> dict[str, Any]:
 
 
 def _called(task: Task) -> list[Any]:
-    """Return the arguments and options that name a workload which has no other name."""
+    """Return the arguments and options of a task whose workload is made of them."""
     return items(json.loads(task.workload), "a task's name, arguments and options", 3)[1:]

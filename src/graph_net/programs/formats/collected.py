@@ -1,7 +1,7 @@
-"""Programs as this package collects them: a Program a line, with all there is to know of it.
+"""Programs as this package collects them: one Program per line, with all its fields.
 
-A task's details say, where that is known, what computes its space again (``module``) and how often
-networks call it (``weights``): with them a file alone gives the tables of tasks and workloads.
+A task's details contain, if known, the source of its space (``module``) and how often networks call
+it (``weights``), so that a file alone is enough for the tables of tasks and workloads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from graph_net.store.lines import (
 def read_collected(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """Return the programs of a file, in order."""
+    """Yield the programs of a file, in order."""
     return read_each(path, limits, _program)
 
 
@@ -43,7 +43,7 @@ def _program(line: bytes) -> Program:
 
 
 def device_of(path: Path) -> str:
-    """Return the name of a file's device: of its first program, else of that program's target."""
+    """Return the device name of a file's first program, else that of the program's target."""
     for _, found in read_collected(path):
         if isinstance(found, Program):
             return found.device.name if found.device else _name(found.task.target)

@@ -1,4 +1,4 @@
-"""Many programs as columns: what a file of millions is read into, and what is stored of it."""
+"""Many programs as columns: the form in which a file of millions is read and stored."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Coded(Generic[Value]):
-    """A column of few values: each row names one by its place in a table that may hold more."""
+    """A dictionary-encoded column: each row is an index into a table, some of it unused."""
 
     values: list[Value]
     index: Ints
 
     def compact(self) -> Coded[Value]:
-        """With a table of the values that occur, in the order of their first places in it."""
+        """Return the column with a table of the values in use, in the order of the old table."""
         found, index = np.unique(self.index, return_inverse=True)
         return Coded([self.values[number] for number in found.tolist()], index)
 
@@ -38,7 +38,7 @@ class Coded(Generic[Value]):
 
 @dataclass(frozen=True)
 class ProgramColumns:
-    """Programs as columns; a ragged column is flat, beside how many values each row has."""
+    """Programs as columns; a ragged column is flat, with the number of values per row."""
 
     lines: Ints
     tasks: Coded[Task]
@@ -46,14 +46,14 @@ class ProgramColumns:
     failures: Coded[Failure | None]
     extras: Coded[str]
     devices: Coded[str]
-    """The Device of each as JSON; empty where there is none."""
+    """The Device of each program as JSON; empty if there is none."""
     costs: Floats
     repeats: Ints
     seconds: Floats
-    """NaN where the file does not say; so is ``measured``."""
+    """NaN if the file does not say; so is ``measured``."""
     measured: Floats
     programs: NDArray[np.uint64]
-    """The hash of each schedule."""
+    """Hash of each schedule."""
     skeletons: Coded[bytes]
     numbers: NDArray[np.int32]
     counts: Ints
@@ -62,7 +62,7 @@ class ProgramColumns:
         return len(self.lines)
 
     def take(self, rows: Ints) -> ProgramColumns:
-        """Some rows, or all in another order."""
+        """Return some rows, or all rows in another order."""
         return ProgramColumns(
             self.lines[rows],
             self.tasks.take(rows),
@@ -82,34 +82,34 @@ class ProgramColumns:
 
 
 def _spans(counts: Ints, rows: Ints) -> Ints:
-    """Return where the values of some rows are in a flat column."""
+    """Return the indices of some rows' values in a flat column."""
     starts, sizes = (np.cumsum(counts) - counts)[rows], counts[rows]
     shift = starts - (np.cumsum(sizes) - sizes)
     return np.repeat(shift, sizes) + np.arange(int(sizes.sum()))
 
 
 def schedule_hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
-    """Return what schedules are known by."""
+    """Return the hashes that identify schedules."""
     hashes = [blake2b(text, digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(hashes), "<u8")
 
 
 def encode(values: Sequence[Value]) -> Coded[Value]:
-    """Values as a table and places in it."""
+    """Dictionary-encode values."""
     known: dict[Value, int] = {}
     index = np.array([known.setdefault(value, len(known)) for value in values], np.int64)
     return Coded(list(known), index)
 
 
 def size_of(program: Program) -> int:
-    """About how many bytes a program holds: its texts, and a number an object for each cost."""
+    """Estimate the bytes that a program takes: its texts, and one object per cost."""
     task = program.task
     texts = (program.schedule, program.extra, task.workload, task.kernel, task.target, task.details)
     return sum(map(len, texts)) + COST_BYTES * len(program.costs)
 
 
 def block_of(lines: Sequence[int], programs: Sequence[Program]) -> ProgramColumns:
-    """Programs, with the lines they stood in, as columns."""
+    """Return programs, with their line numbers, as columns."""
     texts = [program.schedule.encode() for program in programs]
     apart = split_numbers(texts)
     return ProgramColumns(
@@ -159,7 +159,7 @@ def concatenate(blocks: Sequence[ProgramColumns]) -> ProgramColumns:
 
 
 def _joined(columns: Sequence[Coded[Value]]) -> Coded[Value]:
-    """Join tables; blocks of one reader share theirs, so each table is looked at once."""
+    """Join dictionary-encoded columns; blocks of one reader share a table, which is read once."""
     known: dict[Value, int] = {}
     moved: dict[int, Ints] = {}
     parts: list[Ints] = []

@@ -1,4 +1,4 @@
-"""Parts that many lines have in common, each decoded when it is first seen."""
+"""A cache of decoded parts of lines that many lines share."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 Value = TypeVar("Value")
 UNKNOWN = -1
 ENTRY = 128
-"""Bytes that remembering a part takes beside the part itself, about."""
+"""Approximate bytes of a cache entry besides the part itself."""
 
 
 class DecodedParts(Generic[Value]):
-    """Values by the bytes they stand for; each has a number, its place in ``values``."""
+    """Decoded values by their bytes; each has a number, its index in ``values``."""
 
     def __init__(self, decode: Callable[[bytes], Value | None]) -> None:
         self.values: list[Value] = []
         self.size = 0
-        """Bytes of what is remembered."""
+        """Bytes of the cache."""
         self._decode = decode
         self._codes: dict[bytes, int] = {}
 
     def codes(self, parts: Sequence[bytes]) -> NDArray[np.int64]:
-        """Return the places of the values of parts; UNKNOWN where one is not as expected."""
+        """Return the indices of the parts' values; UNKNOWN if a part has an unexpected form."""
         known = self._codes
-        for part in dict.fromkeys(parts):  # in their order, so that the same file gives the same
+        for part in dict.fromkeys(parts):  # in order, so that equal files give equal tables
             if part not in known:
                 self._learn(part)
         return np.array([known[part] for part in parts], np.int64)

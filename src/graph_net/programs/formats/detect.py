@@ -1,4 +1,4 @@
-"""What a file is, by its first lines; its name says nothing."""
+"""Detect a file's format from its first lines; the name is ignored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RECORD = re.compile(rb'\{"(config|subject)":')
 
 
 class Format(StrEnum):
-    """Files that can be ingested."""
+    """The file formats that can be ingested."""
 
     RECORDS = "graph-net records"
     ANSOR = "Ansor records"
@@ -39,7 +39,7 @@ class Format(StrEnum):
 
 
 def detect(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Format:
-    """Return the format of a file; raises ReadError, naming those there are, where it is none."""
+    """Return the format of a file; raise ReadError, naming the known formats, if it has none."""
     if is_tpugraphs(path):
         return Format.TPUGRAPHS
     try:

@@ -1,8 +1,8 @@
-"""One JSON document a piece at a time: the members of its object, and of a list each element.
+"""Read one JSON document in pieces: the members of its object, and each element of a list.
 
-A document of any size is read with one piece of it in memory. Pieces are found by their brackets
-alone; whether one is JSON is seen when it is decoded, so a bad element costs no other. Damage that
-unbalances the brackets ends the document.
+A document of any size is read with one piece in memory. Pieces are found by brackets alone and
+checked when they are decoded, so a bad element does not affect others. Damage that unbalances the
+brackets ends the document.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LIST = re.compile(rb'\s*"([^"\\]{1,64})"\s*:\s*')
 
 @dataclass(frozen=True)
 class JsonPiece:
-    """An element of the list of that name; or, where no list is named, ``"name": value``."""
+    """An element of the list called ``list``; if that is empty, a member ``"name": value``."""
 
     list: str
     data: bytes
 
 
 def read_pieces(path: Path, limits: ReadLimits) -> Iterator[tuple[Place, JsonPiece | Damage]]:
-    """Yield the pieces of a document, in order; of the outermost object only."""
+    """Yield the pieces of a document's outermost object, in order."""
     scan = _Scan(limits.line_bytes)
     with open_stream(path) as file:
         try:
@@ -52,22 +52,22 @@ def read_pieces(path: Path, limits: ReadLimits) -> Iterator[tuple[Place, JsonPie
 
 @dataclass
 class _Scan:
-    """Where a reader stands in a document."""
+    """The state of the scan through a document."""
 
     most: int
     data: bytes = b""
     base: int = 0
-    """The document's offset of ``data``; a piece begins there, or began before where ``cut``."""
+    """Offset of ``data`` in the document. A piece begins there, or earlier if ``cut``."""
     depth: int = 0
     quoted: bool = False
     list: str = ""
     number: int = 0
     cut: bool = False
     nested: bool = False
-    """Whether a bracket was seen in this piece: what comes after it names no list."""
+    """Whether a bracket was seen in this piece; text after it cannot name a list."""
     done: bool = False
     _at: int = field(default=0)
-    """Up to where ``data`` has been looked at."""
+    """How far ``data`` has been scanned."""
 
     def place(self) -> Place:
         return Place(self.number + 1, self.base)
@@ -122,11 +122,11 @@ class _Scan:
         return place, JsonPiece(self.list, piece)
 
     def _forget(self, start: int, end: int) -> None:
-        """Keep what is not a whole piece yet, unless it is too long to be one."""
+        """Keep the start of an incomplete piece, unless it is too long to be one."""
         if len(self.data) - start > self.most:
             self.cut, start = True, len(self.data) - self.data.endswith(b"\\")
         self.base += start
         whole = len(self.data)
-        split = self.data.endswith(b"\\") and end < whole  # its other half is in the next chunk
+        split = self.data.endswith(b"\\") and end < whole  # the escape continues in the next chunk
         self.data = self.data[start:]
         self._at = len(self.data) - split

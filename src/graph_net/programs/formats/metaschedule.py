@@ -1,6 +1,6 @@
-"""MetaSchedule's databases: a file of workloads, and one of records that name them by their line.
+"""MetaSchedule's databases: a file of workloads, and a file of records that refer to its lines.
 
-A record keeps no reason for a failure, only a time that none can be, so all failures look alike.
+A failed record has no reason, only an impossible time, so all failures look alike.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 @dataclass(frozen=True)
 class MetaScheduleWorkload:
-    """A task's structural hash, and its module as TVM packs it (base 64; kept, not read)."""
+    """A task's structural hash, and its module as TVM packs it (base 64; stored, not decoded)."""
 
     hash: str
     module: str
@@ -43,7 +43,7 @@ class MetaScheduleWorkload:
 def read_workloads(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, MetaScheduleWorkload | Damage]]:
-    """Return the workloads of a file, in the order in which records count them."""
+    """Yield the workloads of a file, in the order in which records count them."""
     return read_each(path, limits, _workload)
 
 
@@ -55,7 +55,7 @@ def _workload(line: bytes) -> MetaScheduleWorkload:
 
 
 def workload_file(records: Path) -> Path:
-    """Return the file of the workloads of a file of records: beside it, under TVM's name."""
+    """Return the workload file of a file of records: beside it, under TVM's name."""
     beside = records.with_name(records.name.replace(RECORDS, WORKLOADS))
     if beside == records or not beside.is_file():
         wanted = f"database_{WORKLOADS}.json"
@@ -66,7 +66,7 @@ def workload_file(records: Path) -> Path:
 def read_metaschedule(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """Return the programs of a file of records, in order."""
+    """Yield the programs of a file of records, in order."""
     known = [
         found.hash if isinstance(found, MetaScheduleWorkload) else None
         for _, found in read_workloads(workload_file(path), limits)
@@ -110,13 +110,13 @@ def _target(value: Any) -> str:
 
 
 def write_workloads(workloads: Iterable[MetaScheduleWorkload], file: IO[bytes]) -> None:
-    """Workloads as lines that TVM, and ``read_workloads``, read."""
+    """Write workloads as lines that TVM and ``read_workloads`` read."""
     for workload in workloads:
         file.write(json.dumps([workload.hash, workload.module]).encode() + b"\n")
 
 
 def write_records(programs: Iterable[Program], index: Mapping[str, int], file: IO[bytes]) -> None:
-    """Programs as lines of records; ``index`` has the line of each workload's hash, from 0."""
+    """Write programs as records; ``index`` has the line of each workload's hash, from 0."""
     for program in programs:
         task = program.task
         expect(task.format == NAME, f"programs of {NAME}, not {task.format}")

@@ -18,14 +18,14 @@ FAILURES = {
     7: Failure(Stage.FIRST_RUN, Symptom.TIMEOUT, "running took too long"),
     8: Failure(Stage.MEASURE, Symptom.EXCEPTION, "an unknown error"),
 }
-"""Ansor's and AutoTVM's error numbers in the words of records."""
+"""Stage and symptom of Ansor's and AutoTVM's error numbers."""
 NUMBERS = {failure: number for number, failure in FAILURES.items()}
 NO_TIME = 1e10
 
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """What came of a trial."""
+    """The result of a trial."""
 
     costs: tuple[float, ...]
     failure: Failure | None
@@ -34,7 +34,7 @@ class TrialOutcome:
 
 
 def read_outcome(value: Any) -> TrialOutcome:
-    """Checked: a success has real times; what stands in a failure's place of times is dropped."""
+    """Validate a result: a success needs real times; the times of a failure are dropped."""
     found, error, seconds, stamp = items(value, "a result", 4)
     failure = FAILURES.get(whole(error, "an error number", max(FAILURES)))
     taken = times(found) if failure is None else costs(found) and ()
@@ -42,12 +42,12 @@ def read_outcome(value: Any) -> TrialOutcome:
 
 
 def outcome_json(program: Program) -> list[Any]:
-    """Return the result of a program, to be written."""
+    """Return the result of a program as tuners write it."""
     error = NUMBERS[program.failure] if program.failure else 0
     taken = list(program.costs) or [NO_TIME]
     return [taken, error, program.seconds or 0.0, _plain(program.measured or 0.0)]
 
 
 def _plain(value: float) -> float | int:
-    """Whole seconds as tuners write them."""
+    """Return whole seconds as an integer, as tuners write them."""
     return int(value) if value.is_integer() else value

@@ -1,8 +1,8 @@
-"""Results of many lines at once: ``costs], error, seconds, stamp``, as C++ prints numbers.
+"""Parse results of many lines at once: ``costs], error, seconds, stamp``, as printed by C++.
 
-A decimal of up to fifteen digits is an integer over a power of ten, and up to 10^22 that quotient
-is rounded once: it is the very double that any correct reader of decimals gives. What is longer is
-not read here.
+A decimal of up to fifteen digits is an integer over a power of ten. Up to 10^22 that quotient is
+rounded once, so it equals the double that any correct decimal parser gives. Longer decimals are not
+read here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DOT, _E, _PLUS, _MINUS, _BREAK = b".e+-\n"
 
 @dataclass(frozen=True)
 class Results:
-    """Columns of results; costs are flat, beside how many each line has."""
+    """Columns of results; costs are flat, with the number of costs per line."""
 
     costs: NDArray[np.float64]
     repeats: NDArray[np.int64]
@@ -35,16 +35,16 @@ class Results:
 
 
 def repeats_of(shape: bytes) -> int | None:
-    """Count the costs of a result whose numbers are replaced by gaps; None where it is none."""
+    """Count the costs of a result whose numbers are replaced by gaps; None if it is malformed."""
     return shape.count(b",") - 2 if _SHAPE.fullmatch(shape) else None
 
 
 def read_results(
     texts: Sequence[bytes], shapes: DecodedParts[int]
 ) -> tuple[NDArray[np.bool_], Results]:
-    """Return which texts are results that can be read here, and the columns of those."""
+    """Return which texts can be parsed here, and the columns of those."""
     data = np.frombuffer(b"\n" + b"\n".join(texts) + b"\n", np.uint8)
-    digits = data - np.uint8(ord("0"))  # what is no digit wraps to 10 and more
+    digits = data - np.uint8(ord("0"))  # other bytes wrap to 10 or more
     digit = digits < 10
     first = digit.copy()
     first[1:] &= ~digit[:-1]
@@ -78,7 +78,7 @@ def _numbers(
     digit: NDArray[np.bool_],
     at: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return every number whose digits begin at these places, and whether it is short."""
+    """Return the numbers whose digits begin at these places, and whether each is short enough."""
     values, lengths = _runs(digits, digit, at)
     before = data[at - 1]
     fraction = before == _DOT
@@ -102,7 +102,7 @@ def _numbers(
 def _runs(
     digits: NDArray[np.uint8], digit: NDArray[np.bool_], at: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the value and the length of runs of digits; of long ones, of their first digits."""
+    """Return the value and the length of runs of digits; the value of a long run is truncated."""
     values = digits[at].astype(np.int64)
     lengths = np.ones(len(at), np.int64)
     more = np.flatnonzero(digit[at + 1])

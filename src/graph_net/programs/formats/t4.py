@@ -1,7 +1,7 @@
 """Kernel Tuner's T4: one JSON document with a list of results.
 
-Times are in the unit that ``metadata`` names, milliseconds where it names none, and come out in
-seconds. The file does not say which kernel it is of, nor which device: the caller may.
+Times are in the unit that ``metadata`` names, else in milliseconds, and are returned in seconds.
+The file names neither the kernel nor the device; the caller may.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FAILURES = {
 INVALIDITIES = {failure: word for word, failure in FAILURES.items()}
 _PER_SECOND = {
     **dict.fromkeys(("s", "seconds"), 1),
-    **dict.fromkeys(("ms", "milliseconds", "miliseconds"), 1_000),  # spelled so in real files
+    **dict.fromkeys(("ms", "milliseconds", "miliseconds"), 1_000),  # misspelled in real files
     **dict.fromkeys(("us", "microseconds"), 1_000_000),
     **dict.fromkeys(("ns", "nanoseconds"), 1_000_000_000),
 }
@@ -47,7 +47,7 @@ _PER_SECOND = {
 def read_t4(
     path: Path, kernel: str = "", limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[Place, Program | Damage]]:
-    """Yield the programs of a file, in order; ``kernel`` names the task, else the file does."""
+    """Yield the programs of a file, in order; the task is named ``kernel``, else after the file."""
     metadata = _metadata(path, limits)
     unit = text(metadata.pop("timeunit", "ms"), "a unit of time")
     expect(unit in _PER_SECOND, f"a unit of time ({', '.join(_PER_SECOND)}), not {unit[:40]}")
@@ -68,7 +68,7 @@ def read_t4(
 
 
 def _metadata(path: Path, limits: ReadLimits) -> dict[str, Any]:
-    """Return what stands outside the results, wherever in the file; the results are not decoded."""
+    """Return the document's metadata, wherever it is in the file; results are not decoded."""
     for _, piece in read_pieces(path, limits):
         if isinstance(piece, Damage) or piece.list:
             continue
@@ -115,7 +115,7 @@ def _seconds(values: Any, scale: int) -> tuple[float, ...]:
 
 
 def _measurements(value: Any, unit: str) -> list[dict[str, Any]]:
-    """With the unit written out: a time without one is in the file's."""
+    """Return the measurements with explicit units; a time without one uses the file's unit."""
     found = [fields(entry, "a measurement") for entry in items(value, "measurements")]
     for entry in found:
         if text(entry.get("name"), "a measurement's name") == "time" and not entry.get("unit"):
@@ -124,7 +124,7 @@ def _measurements(value: Any, unit: str) -> list[dict[str, Any]]:
 
 
 def _objective(measurements: list[dict[str, Any]]) -> tuple[float, ...]:
-    """Return the mean time, where single runs are not in the file."""
+    """Return the mean time, used if the file has no single runs."""
     for entry in measurements:
         if entry["name"] == "time":
             unit = text(entry["unit"], "a unit of time")
@@ -134,7 +134,7 @@ def _objective(measurements: list[dict[str, Any]]) -> tuple[float, ...]:
 
 
 def write_t4(programs: Iterable[Program], file: IO[bytes]) -> None:
-    """Programs of one kernel as a document that ``read_t4`` reads; times in seconds."""
+    """Write programs of one kernel as a document that ``read_t4`` reads; times in seconds."""
     task: Task | None = None
     for program in programs:
         if task is None:

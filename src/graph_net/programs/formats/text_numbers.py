@@ -1,8 +1,8 @@
-"""Texts apart from the whole numbers in them, many at once.
+"""Separate texts from the integers in them, many texts at once.
 
-The schedules of a task are one text with other numbers: apart, the texts are few and the numbers
-are columns. Any text comes back as it was: a number that has other spellings (leading zeros) or ten
-digits and more is left where it stands.
+The schedules of a task are one text with different numbers: separated, the texts are few and the
+numbers are columns. The original is always recoverable: a number with leading zeros or at least ten
+digits stays in the text.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 GAP = b"\x01"
-"""Stands where a number stood; canonical JSON writes no such character."""
+"""Placeholder of a number; the character does not occur in canonical JSON."""
 MOST_DIGITS = 9
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """Some texts without their numbers, and the numbers of all, in order."""
+    """Texts without their numbers, and all numbers in order."""
 
     skeletons: list[bytes]
     numbers: NDArray[np.int32]
@@ -29,13 +29,13 @@ class Numbered:
 
 
 def split_numbers(texts: Sequence[bytes]) -> Numbered:
-    """Take the numbers out of texts; none has a line break or a gap in it."""
+    """Take the numbers out of texts, which contain neither line breaks nor gaps."""
     return numbered_lines(np.frombuffer(b"\n".join(texts) + b"\n", np.uint8))
 
 
 def numbered_lines(data: NDArray[np.uint8]) -> Numbered:
-    """Return the same for texts that each end with a line break."""
-    digits = data - np.uint8(ord("0"))  # what is no digit wraps to 10 and more
+    """Do the same for texts that each end with a line break."""
+    digits = data - np.uint8(ord("0"))  # other bytes wrap to 10 or more
     digit = digits < 10
     first = digit.copy()
     first[1:] &= ~digit[:-1]
@@ -56,7 +56,7 @@ def numbered_lines(data: NDArray[np.uint8]) -> Numbered:
 def _values(
     digits: NDArray[np.uint8], digit: NDArray[np.bool_], at: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return the numbers that begin at some places, and which of them can be taken out."""
+    """Return the numbers that begin at these places, and which of them can be taken out."""
     values = digits[at].astype(np.int32)
     more = np.flatnonzero(digit[at + 1])
     good = np.ones(len(at), bool)
@@ -72,6 +72,6 @@ def _values(
 
 
 def fill_numbers(skeleton: bytes, fills: Iterable[bytes]) -> bytes:
-    """Return a skeleton with something in each gap: with its numbers, the text again."""
+    """Return a skeleton with its gaps filled; with its numbers, this is the original text."""
     first, *rest = skeleton.split(GAP)
     return first + b"".join(fill + piece for fill, piece in zip(fills, rest, strict=True))

@@ -14,7 +14,7 @@ WITHHELD = "its run times are withheld, as those of TpuGraphs' test files are"
 
 
 def read_tpugraphs(path: Path) -> Iterator[tuple[Place, Program | Damage]]:
-    """Yield a program for each distinct configuration; a line is its number in the file."""
+    """Yield a program for each distinct configuration; ``line`` is its number in the file."""
     line = 0
     for graph in read_graphs(path):
         if not graph.has_labels:

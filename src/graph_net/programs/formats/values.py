@@ -1,4 +1,4 @@
-"""JSON out of bytes, and its values checked; everything that is wrong is a ReadError."""
+"""Parse and validate JSON values; every problem is a ReadError."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from graph_net.results.timing import SMALLEST
 from graph_net.store.lines import ReadError
 
 DEPTH = 24
-"""Brackets within brackets; the deepest real schedule has 6."""
+"""Most levels of nested brackets; the deepest real schedule has 6."""
 REPEATS = 1 << 16
 TEXT = 1 << 16
 HUGE = 1e300
 LATEST = 253_402_300_799
-"""The last second before the year 10000, which no date can name."""
+"""The last second of the year 9999, the latest that a date can represent."""
 
 
 def _refuse(name: str) -> NoReturn:
@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def from_text(data: bytes) -> Any:
-    """Return the value of some JSON."""
+    """Return the value of JSON text."""
     try:
         return _DECODER.decode(data.decode())
     except UnicodeDecodeError as error:
@@ -44,7 +44,7 @@ def from_text(data: bytes) -> Any:
 
 
 def to_text(value: Any) -> str:
-    """Return a value as canonical JSON, to be kept as text."""
+    """Return a value as canonical JSON text."""
     if not _shallow(value):
         raise ReadError(f"more than {DEPTH} brackets within brackets")
     try:
@@ -54,7 +54,7 @@ def to_text(value: Any) -> str:
 
 
 def _shallow(value: Any) -> bool:
-    """Return whether brackets are nested no deeper than allowed; quick, as millions are asked."""
+    """Return whether nesting is within DEPTH; fast, because it is called millions of times."""
     level = [value] if isinstance(value, (list, dict)) else []
     for _ in range(DEPTH):
         if not level:
@@ -69,7 +69,7 @@ def _shallow(value: Any) -> bool:
 
 
 def expect(holds: bool, what: str) -> None:
-    """Raise unless something holds; ``what`` names what was expected."""
+    """Raise ReadError unless a condition holds; ``what`` names what was expected."""
     if not holds:
         raise ReadError(f"expected {what}")
 
@@ -86,7 +86,7 @@ def text(value: Any, what: str) -> str:
 
 
 def items(value: Any, what: str, *counts: int) -> list[Any]:
-    """Return a list, of one of so many items where counts are given."""
+    """Return a list; if ``counts`` are given, its length must be one of them."""
     expect(isinstance(value, list), f"{what}, a list")
     if counts:
         expect(len(value) in counts, f"{what}, of {' or '.join(map(str, counts))} items")
@@ -102,7 +102,7 @@ def fields(value: Any, what: str) -> dict[str, Any]:
 
 
 def whole(value: Any, what: str, most: int) -> int:
-    """Return a whole number from 0."""
+    """Return an integer from 0 to ``most``."""
     good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
     expect(good, f"{what}, a whole number from 0 to {most}")
     assert isinstance(value, int)
@@ -110,7 +110,7 @@ def whole(value: Any, what: str, most: int) -> int:
 
 
 def number(value: Any, what: str, most: float = HUGE) -> float:
-    """Return a finite number from 0."""
+    """Return a finite number from 0 to ``most``."""
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     good = good and 0 <= value <= most and math.isfinite(value)
     expect(good, f"{what}, a number from 0 to {most:g}")
@@ -118,19 +118,19 @@ def number(value: Any, what: str, most: float = HUGE) -> float:
 
 
 def date(value: Any) -> float:
-    """Seconds since 1970."""
+    """Return seconds since 1970."""
     return number(value, "a time stamp", LATEST)
 
 
 def costs(value: Any) -> tuple[float, ...]:
-    """Return the repeats of a measurement, in seconds; a tuner's mark for "no time" may pass."""
+    """Return the repeats of a measurement in seconds; a tuner's mark for "no time" is allowed."""
     repeats = items(value, "costs")
     expect(0 < len(repeats) <= REPEATS, f"1 to {REPEATS} costs")
     return tuple(number(repeat, "a cost", HUGE) for repeat in repeats)
 
 
 def times(value: Any) -> tuple[float, ...]:
-    """Costs of a program that ran."""
+    """Return the costs of a program that ran."""
     found = costs(value)
     for cost in found:
         good = SMALLEST <= cost < NEVER

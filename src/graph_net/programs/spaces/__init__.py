@@ -1,4 +1,4 @@
-"""Which programs a computation has: spaces of schedules, as plug-ins."""
+"""Spaces: the schedules that a computation has, as plug-ins."""
 
 from graph_net.programs.spaces.registry import space_names, space_of
 from graph_net.programs.spaces.space import Built, Space, SpaceError, Workload, distinct, repeats_of

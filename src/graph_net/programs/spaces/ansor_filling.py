@@ -1,4 +1,4 @@
-"""DeviceFilling: what the programs of one task take of a GPU, from their tiles."""
+"""DeviceFilling: how the programs of one task occupy a GPU, from their tiles."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from graph_net.programs.spaces.ansor_tiles import READS, TOTALS, Table, Tiles
 from graph_net.programs.spaces.gpus import Gpu
 
 OVERHEAD = 24.0
-"""Registers of a thread for addresses and counters; a guess."""
+"""Registers of a thread for addresses and counters (a guess)."""
 MOST_REGISTERS = 255.0
 ALLOCATED = 8
-"""Registers of a thread are given out in multiples of it."""
+"""Registers of a thread are allocated in multiples of this."""
 
 
 class DeviceFilling:
-    """Numbers of many programs of a task on a GPU that several features are made of."""
+    """Intermediate numbers of many programs of a task on a GPU, from which features are made."""
 
     def __init__(self, operation: Operation, tiles: Tiles, gpu: Gpu) -> None:
         self.operation, self.tiles, self.gpu = operation, tiles, gpu
@@ -30,7 +30,7 @@ class DeviceFilling:
         """A thread's tile of the spatial axes."""
         self.block = self.private * tiles.thread[:, : self.space]
         self.chunk = (tiles.middle * tiles.chunk)[:, : self.sums]
-        """What of the summed axes is in shared memory at once."""
+        """The part of the summed axes that is in shared memory at once."""
         self.work = self.private.prod(axis=1)
         self.steps = tiles.steps[:, : self.sums].prod(axis=1)
         self.depth = self.chunk.prod(axis=1)
@@ -38,18 +38,18 @@ class DeviceFilling:
         self.lanes = np.maximum(self.warps * gpu.warp, 1)
 
     def read(self, number: int) -> Access | None:
-        """Return an input's access; None where it is not known."""
+        """Return an input's access; None if unknown."""
         return self.operation.reads[number] if number < len(self.operation.reads) else None
 
     def footprint(self, number: int, space: Table, sums: Table) -> Table:
-        """Return how many elements of an input a part of the axes needs."""
+        """Return how many elements of an input a part of the axes reads."""
         read = self.read(number)
         if read is None:
             return np.zeros(len(space))
         return np.asarray(lanes.spans(read, np.hstack([space, sums])).prod(axis=1))
 
     def footprints(self, space: Table, sums: Table) -> Table:
-        """Return how many elements of all inputs a part of the axes needs."""
+        """Return how many elements of all inputs a part of the axes reads."""
         return np.asarray(np.sum([self.footprint(n, space, sums) for n in range(READS)], axis=0))
 
     @cached_property
@@ -72,7 +72,7 @@ class DeviceFilling:
 
     @cached_property
     def needed(self) -> Table:
-        """Registers that a thread would need to keep all it computes."""
+        """Registers that a thread would need to keep everything it computes."""
         return np.asarray(self.work + self.fragments.sum(axis=1) + OVERHEAD)
 
     @cached_property
@@ -82,7 +82,7 @@ class DeviceFilling:
 
     @cached_property
     def resident(self) -> Table:
-        """Blocks that a multiprocessor holds; 0 where not even one fits."""
+        """Blocks that a multiprocessor can hold; 0 if not even one fits."""
         gpu, shared = self.gpu, FLOAT_BYTES * self.shared.sum(axis=1)
         limits = (
             np.full(self.count, float(gpu.blocks)),
@@ -94,18 +94,18 @@ class DeviceFilling:
 
     @cached_property
     def present(self) -> Table:
-        """Blocks of a multiprocessor at once, at least one and no more than there are."""
+        """Blocks on a multiprocessor at once: at least one, at most its share of the grid."""
         rounds = np.ceil(self.total["blocks"] / self.gpu.sms)
         return np.minimum(np.maximum(self.resident, 1), rounds)
 
     @cached_property
     def waves(self) -> Table:
-        """How often the device is filled with blocks, in parts."""
+        """How often the device is filled with blocks, as a fraction."""
         return np.asarray(self.total["blocks"] / (self.gpu.sms * np.maximum(self.resident, 1)))
 
     @cached_property
     def rounds(self) -> Table:
-        """How often all threads together copy, to fill shared memory once, for each input."""
+        """Copies by all threads together that fill shared memory once, for each input."""
         at_once = np.maximum(self.tiles.vector, 1) * self.total["threads"][:, None]
         return np.ceil(self.shared / at_once)
 
@@ -116,7 +116,7 @@ class DeviceFilling:
 
     @cached_property
     def runs(self) -> Table:
-        """Neighbours in memory of what is copied, for each input."""
+        """Contiguous elements of each copied input."""
         found = np.ones((self.count, READS))
         for number, read in enumerate(self.operation.reads[:READS]):
             found[:, number] = lanes.runs(read, self._reach(read))
@@ -124,7 +124,7 @@ class DeviceFilling:
 
     @cached_property
     def sectors(self) -> Table:
-        """Sectors of a warp's copy over the fewest possible, for each input."""
+        """Sectors that a warp's copy touches over the fewest possible, for each input."""
         found, vector = np.ones((self.count, READS)), np.maximum(self.tiles.vector, 1)
         for number, read in enumerate(self.operation.reads[:READS]):
             found[:, number] = lanes.load_sectors(
@@ -134,7 +134,7 @@ class DeviceFilling:
 
     @cached_property
     def words(self) -> tuple[Table, Table]:
-        """For each input: words of a warp's read of shared memory over lanes, and its cycles."""
+        """For each input: words that a warp reads from shared memory per lane, and their cycles."""
         words, cycles = np.ones((2, self.count, READS))
         for number, read in enumerate(self.operation.reads[:READS]):
             words[:, number], cycles[:, number] = lanes.shared_reads(

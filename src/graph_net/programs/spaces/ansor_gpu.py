@@ -1,7 +1,7 @@
-"""Ansor's schedules for a GPU as numbers: how a program fills a device, and what it moves.
+"""Ansor's GPU schedules as features: how a program fills a device, and what it moves.
 
-One row for each program, from its steps alone: nothing is compiled. What depends on the device is
-a ratio to its limits, so that a model of one GPU can be asked about another.
+One row per program, from its steps alone: nothing is compiled. Numbers that depend on the device
+are ratios to its limits, so that a model of one GPU can be used for another.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from graph_net.programs.spaces.space import SpaceError
 VERSION = 1
 KINDS = tuple("convolution depthwise matmul batched_matmul pooling elementwise reduction".split())
 SIDES = ("rows", "columns", "both")
-"""Spatial axes by the inputs that use them: the first alone, the second alone, both."""
+"""Spatial axes by the inputs that use them: only the first, only the second, both."""
 LATENCY = 600.0
-"""Cycles that a load from memory takes; a guess, the same for all."""
+"""Cycles of a load from memory (a guess, equal for all GPUs)."""
 COPY = 20.0
-"""Instructions to copy an element, most of them for its index; a guess."""
+"""Instructions to copy an element, mostly for its index (a guess)."""
 L2_SPEED = 3.0
-"""The bandwidth of the second-level cache over that of memory; a guess."""
+"""Bandwidth of the L2 cache over that of memory (a guess)."""
 LARGEST = 1e6
 Columns = dict[str, Table]
 
@@ -43,8 +43,8 @@ Columns = dict[str, Table]
 def encode_gpu(workload: str, schedules: Sequence[str], gpu: Gpu) -> Floats:
     """Return a row of ``NAMES`` for each schedule of a workload on a GPU.
 
-    Magnitudes are binary logarithms. SpaceError on what is no schedule for a GPU, or of another
-    computation than the workload's.
+    Magnitudes are binary logarithms. Raise SpaceError if a schedule is not for a GPU or not for
+    this workload.
     """
     if not schedules:
         return np.zeros((0, len(NAMES)), np.float32)
@@ -58,7 +58,7 @@ def encode_gpu(workload: str, schedules: Sequence[str], gpu: Gpu) -> Floats:
 
 
 def _fits(operation: Operation, tiles: Tiles) -> bool:
-    """Return whether the axes that were split are those of the operation."""
+    """Return whether the split axes are those of the operation."""
     axes = np.zeros(SPACE + REDUCE)
     if len(operation.space) > SPACE or len(operation.reduce) > REDUCE:
         return False
@@ -68,7 +68,7 @@ def _fits(operation: Operation, tiles: Tiles) -> bool:
 
 
 def _guessed(tiles: Tiles) -> Operation:
-    """Return an operation of the extents that the first schedule has split."""
+    """Return an operation with the extents that the first schedule splits."""
     extents = [max(1, int(extent)) for extent in tiles.extent[0]]
     return Operation("", tuple(extents[:SPACE]), tuple(extents[SPACE:]), ())
 
@@ -83,7 +83,7 @@ def _columns(filling: DeviceFilling) -> Columns:
 
 
 def _of_task(filling: DeviceFilling) -> Columns:
-    """Return what all programs of a task share."""
+    """Return the columns that all programs of a task share."""
     operation, gpu = filling.operation, filling.gpu
     intensity = operation.flops / operation.bytes
     found = {f"is_{kind}": np.array(float(kind == operation.kind)) for kind in KINDS}
@@ -102,7 +102,7 @@ def _of_task(filling: DeviceFilling) -> Columns:
 
 
 def _of_totals(filling: DeviceFilling) -> Columns:
-    """Return what the steps say of the whole program, and how much of it is unrolled."""
+    """Return the totals of a program's steps, and how much of it is unrolled."""
     total, tiles = filling.total, filling.tiles
     return {name: _log(total[name]) for name in TOTALS} | {
         "steps": _log(filling.steps),
@@ -132,7 +132,7 @@ def _of_sides(filling: DeviceFilling) -> Columns:
 
 
 def _of_thread(filling: DeviceFilling) -> Columns:
-    """Return what a thread has to do and to keep, and what of it is for nothing."""
+    """Return the work and registers of a thread, and the wasted part."""
     covered = filling.tiles.grid[:, : filling.space] * filling.block
     extents = np.array(filling.operation.space, float)
     return {
@@ -170,7 +170,7 @@ def _of_reads(filling: DeviceFilling) -> Columns:
 
 
 def _of_loads(filling: DeviceFilling) -> Columns:
-    """Return what is loaded, copied and stored for the work that is done."""
+    """Return what is loaded, copied and stored per unit of work."""
     tiles, work = filling.tiles, filling.work
     inner = (tiles.vthread * tiles.inner)[:, : filling.space]
     chunk = tiles.chunk[:, : filling.sums]
@@ -209,7 +209,7 @@ def _of_device(filling: DeviceFilling) -> Columns:
 
 
 def _of_time(filling: DeviceFilling) -> Columns:
-    """Return estimates of time over the least time of the task, by what may limit a program."""
+    """Return estimated times over the task's least time, one per possible bottleneck."""
     gpu, operation = filling.gpu, filling.operation
     ideal = max(operation.flops / gpu.flops, operation.bytes / gpu.bytes)
     times = _seconds(filling)
@@ -268,10 +268,10 @@ def _log(value: Table | float) -> Table:
 
 
 def _names() -> tuple[str, ...]:
-    """Return the names of the columns, from the smallest program there is."""
+    """Return the names of the columns, from the smallest possible program."""
     tiles = read_tiles(['[["AN", 0, 0, 5]]'])
     return tuple(_columns(DeviceFilling(_guessed(tiles), tiles, find_gpu("V100"))))
 
 
 NAMES = _names()
-"""What each number of a row is."""
+"""The meaning of each number of a row."""

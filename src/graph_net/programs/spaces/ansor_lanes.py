@@ -1,4 +1,4 @@
-"""What the threads of a warp touch at once: sectors of memory, and words of shared memory."""
+"""What the threads of a warp access at once: memory sectors and shared-memory words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from graph_net.programs.spaces.ansor_operations import Access
 from graph_net.programs.spaces.ansor_tiles import Table, Tiles
 
 SECTOR = 8
-"""Elements that come from memory together: 32 bytes."""
+"""Elements per memory sector of 32 bytes."""
 BANKS = 32
 FARTHEST = float(1 << 45)
 Whole = NDArray[np.int64]
 
 
 def spans(read: Access, extents: Table) -> Table:
-    """Return how far each index of an input reaches, where axes have these extents."""
+    """Return how many values each index of an input takes if axes have these extents."""
     reach = [
         1.0 + sum((step * (extents[:, axis] - 1) for axis, step in index), np.zeros(len(extents)))
         for index in read.indices
@@ -25,7 +25,7 @@ def spans(read: Access, extents: Table) -> Table:
 
 
 def runs(read: Access, reach: Table) -> Table:
-    """Return how many neighbours in memory a box of an input has at its innermost."""
+    """Return how many elements of a box of an input are contiguous in memory."""
     run, whole = np.ones(len(reach)), np.ones(len(reach), bool)
     for place in reversed(range(len(read.shape))):
         size = np.minimum(reach[:, place], read.shape[place])
@@ -50,7 +50,7 @@ def load_sectors(read: Access, reach: Table, vector: Table, threads: Table, warp
 def shared_reads(
     read: Access, reach: Table, tiles: Tiles, threads: Table, space: int, warp: int
 ) -> tuple[Table, Table]:
-    """Return the words that a warp reads at once, over its lanes, and the cycles they take."""
+    """Return the words that a warp reads at once per lane, and the cycles that takes."""
     start = _starts(tiles, threads, space, warp)
     address = np.zeros(start.shape[:2])
     stride = np.ones(len(reach))
@@ -96,7 +96,7 @@ def _distinct(values: Whole) -> Table:
 
 
 def _conflicts(words: Whole) -> Table:
-    """Return the most words that are in one bank."""
+    """Return the most words of one bank."""
     bank = words % BANKS
     order = np.argsort(bank * (1 << 50) + words, axis=1)
     bank, words = (np.take_along_axis(table, order, axis=1) for table in (bank, words))

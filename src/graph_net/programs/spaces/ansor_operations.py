@@ -1,8 +1,8 @@
 """Operation: what the named workloads of Ansor's records compute, as axes and accesses.
 
 A workload key is a JSON list of a function's name and its arguments. The functions are those that
-microsoft/nnfusion tuned; another name, or the hash of a graph, has no Operation: what is known of
-its programs is then what their steps say.
+microsoft/nnfusion tuned. Another name, or the hash of a graph, has no Operation: only the steps
+describe its programs then.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Access:
-    """How a tensor is read: each of its indices is a sum of axes times steps."""
+    """How a tensor is read: each index is a sum of axes times steps."""
 
     shape: tuple[int, ...]
     indices: tuple[tuple[tuple[int, int], ...], ...]
-    """Of each dimension: (axis, step) of the terms of its index."""
+    """For each dimension, the (axis, step) terms of its index."""
     stage: int
-    """The stage that is cached where this tensor is."""
+    """The stage that is cached if this tensor is."""
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements between neighbours of each dimension."""
+        """Elements between neighbours in each dimension."""
         return tuple(prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
     def axes(self) -> set[int]:
@@ -41,7 +41,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Operation:
-    """A sum of products over axes: spatial ones first, then those that are summed over."""
+    """A sum of products over axes: spatial axes first, then summed axes."""
 
     kind: str
     space: tuple[int, ...]
@@ -55,19 +55,19 @@ class Operation:
 
     @property
     def flops(self) -> float:
-        """A multiplication and an addition for each point."""
+        """Floating-point operations: a multiplication and an addition per point."""
         return 2.0 * prod(self.axes)
 
     @property
     def bytes(self) -> float:
-        """What must be read and written at least once."""
+        """Bytes that must be read or written at least once."""
         return float(
             FLOAT_BYTES * (prod(self.space) + sum(prod(read.shape) for read in self.reads))
         )
 
 
 def operation_of(workload: str) -> Operation | None:
-    """Return what a workload key computes; None for a function that is not known here."""
+    """Return what a workload key computes; None if the function is unknown."""
     try:
         name, *arguments = json.loads(workload)
     except (ValueError, TypeError, RecursionError) as error:
@@ -89,7 +89,7 @@ def _extents(*values: Any) -> None:
 
 
 def _padding(padding: Any, size: int) -> int:
-    """Return how much is added to a side of the image."""
+    """Return the padding of one side of the image."""
     if padding in ("VALID", "SAME"):
         return 0 if padding == "VALID" else size - 1
     if type(padding) is not int or not 0 <= padding <= MOST_EXTENT:
@@ -98,7 +98,7 @@ def _padding(padding: Any, size: int) -> int:
 
 
 def _slid(size: int, window: int, step: int, padding: Any) -> int:
-    """Return how often a window fits."""
+    """Return how many positions a window has."""
     times = (size + _padding(padding, window) - window) // step + 1
     _extents(times)
     return times

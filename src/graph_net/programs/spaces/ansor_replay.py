@@ -1,7 +1,7 @@
-"""Replay Ansor's steps on loops alone: stages, their loops, what is bound, and what computes where.
+"""Replay Ansor's steps on loops alone: stages, their loops, bindings, and compute locations.
 
-TVM's auto_scheduler is gone, and a record does not hold its graph. Replay needs neither: the loops
-of a stage come into being when a step names them, with the extent that the step has written down.
+TVM no longer has auto_scheduler, and a record does not hold its graph. Replay needs neither: a loop
+of a stage is created when a step first names it, with the extent that the step gives.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _UNROLL = "auto_unroll_max_step$"
 
 
 class AnsorLoop:
-    """A loop: its extent (0: unknown), the axis of its stage it is of (-1: several), its binding.
+    """A loop: its extent (0: unknown), its axis in the stage (-1: several), its binding.
 
-    A fused loop holds the loops that it was made of.
+    A fused loop holds the loops that it was fused from.
     """
 
     __slots__ = ("axis", "bound", "extent", "fused")
@@ -33,7 +33,7 @@ class AnsorLoop:
 
     @property
     def simple(self) -> tuple[AnsorLoop, ...]:
-        """The loops that it was made of, or itself."""
+        """The loops that this loop was fused from, or itself."""
         return self.fused or (self,)
 
 
@@ -44,17 +44,17 @@ class AnsorStage:
 
     def __init__(self, origin: int, scope: str = "") -> None:
         self.origin, self.scope = origin, scope
-        """The stage of the computation that it was made of; a cache's memory."""
+        """The stage of the computation that this stage came from; the memory scope of a cache."""
         self.loops: list[AnsorLoop] = []
         self.axes = 0
         self.unroll = 0
         self.whole: dict[int, int] = {}
-        """The extents of its axes that were split."""
+        """Extents of the split axes, by axis."""
         self.target: AnsorStage | None = None
         self.at: AnsorLoop | None = None
 
     def loop(self, place: int) -> AnsorLoop:
-        """Return a loop, which comes into being where nobody named it yet."""
+        """Return a loop, creating it if no step has named it yet."""
         if type(place) is int and 0 <= place < len(self.loops):
             return self.loops[place]
         _check(place, MOST_LOOPS, "a loop")
@@ -71,14 +71,14 @@ class AnsorStage:
 
 
 class Replay:
-    """The stages of a schedule after all of its steps; SpaceError on what no search writes."""
+    """The stages of a schedule after all steps; SpaceError on steps that no search writes."""
 
     def __init__(self, steps: Sequence[list[Any]]) -> None:
         if len(steps) > MOST_STEPS:
             raise SpaceError(f"a schedule of more than {MOST_STEPS} steps")
         self.stages: list[AnsorStage] = []
         self.cut: dict[int, tuple[int, int, list[int]]] = {}
-        """Of the splits, by their step: the extent, the axis, the lengths."""
+        """Splits by step number: the extent, the axis, the lengths."""
         self.count = 0
         self.factored = False
         for self.step, (kind, *values) in enumerate(steps):
@@ -224,7 +224,7 @@ def _checked_extent(value: Any) -> int:
 
 
 def _cut(whole: int, axis: int, sizes: list[int], inner: bool) -> list[AnsorLoop]:
-    """Return the loops of a split: sizes are those of the inner loops, or of the outer ones."""
+    """Return the loops of a split; sizes are those of the inner loops, or of the outer ones."""
     rest = -(-whole // max(1, prod(sizes))) if whole else 0
     extents = [rest, *sizes] if inner else [*sizes, rest]
     return [AnsorLoop(extent, axis) for extent in extents]

@@ -1,8 +1,8 @@
-"""Ansor's transformation steps as a sequence of primitives, in the shape TLP gives them.
+"""Ansor's transformation steps as a sequence of primitives, in TLP's shape.
 
 A step is a list: its kind, then numbers, texts and lists of numbers. A row is the kind as one of
-fifteen columns and the first seven values behind it. TLP cuts at 25 rows for CPUs and at 40 for
-GPUs, whose schedules are longer.
+fifteen columns, and the first seven values. TLP truncates at 25 rows for CPUs and at 40 for GPUs,
+whose schedules are longer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graph_net.programs.spaces.space import SpaceError
 
 KINDS = "AN FU PR RE SP FSP FFSP SA CA CI CR CHR CHW RF".split()
 NUMBERS = 7
-"""A split into four: stage, iterator, extent, four lengths."""
+"""Values per step; enough for a split into four: stage, iterator, extent, four lengths."""
 WIDTH = len(KINDS) + 1 + NUMBERS
 CPU_LENGTH, GPU_LENGTH = 25, 40
 VERSION = 1
@@ -31,7 +31,7 @@ _DIGITS = 20
 
 
 def encode_steps(schedules: Sequence[str], length: int = GPU_LENGTH) -> Floats:
-    """Return features of each schedule, ``length`` × 22; SpaceError on what is no schedule."""
+    """Return features of each schedule, ``length`` × 22; SpaceError if one is not a schedule."""
     features = np.zeros((len(schedules), length, WIDTH), np.float32)
     flat = features.reshape(-1)
     kinds: list[int] = []
@@ -51,7 +51,7 @@ def encode_steps(schedules: Sequence[str], length: int = GPU_LENGTH) -> Floats:
 
 
 def _values(parts: Sequence[Any]) -> Iterator[float]:
-    """Yield the numbers of a step; a text is a number, and the one it ends in (``$64``) another."""
+    """Yield the numbers of a step; a text gives its bucket and the number it ends in (``$64``)."""
     for value in leaves(parts):
         if not isinstance(value, str):
             yield number(value)

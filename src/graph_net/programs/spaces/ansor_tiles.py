@@ -1,8 +1,9 @@
-"""The tiles of a schedule for a GPU: what a block, a thread and a step of the sum are given.
+"""The tiles of a GPU schedule: what a block, a thread and a step of the sum process.
 
 Ansor tiles a computation as blocks × virtual threads × threads × two inner levels of each spatial
-axis, and three levels of each summed axis; inputs are copied to shared memory between the first
-and the second of these. A tile is read from the loops after replay, not from the names of a rule.
+axis, and three levels of each summed axis; inputs are copied to shared memory between the first and
+the second of these three. Tiles are read from the loops after replay, not from the names of a
+sketch rule.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from graph_net.programs.spaces.ansor_steps import steps_of
 from graph_net.programs.spaces.space import SpaceError
 
 SPACE, REDUCE, READS = 6, 4, 2
-"""Axes and inputs that are described at most."""
+"""Most spatial axes, summed axes and inputs that are described."""
 Table = NDArray[np.float64]
 
 
@@ -35,30 +36,30 @@ class Tiles:
     """Tiles of many schedules: an array of (schedules, axes) for each level."""
 
     extent: Table
-    """Of the spatial and the summed axes, 0 where no step says it."""
+    """Extents of the spatial and the summed axes; 0 if no step gives it."""
     grid: Table
     vthread: Table
     thread: Table
     outer: Table
-    """Of the two inner levels of a thread's tile."""
+    """The two inner levels of a thread's tile."""
     inner: Table
     steps: Table
-    """Of the summed axes: how often shared memory is filled, and the two levels in between."""
+    """For summed axes: how often shared memory is filled, then the two levels within."""
     middle: Table
     chunk: Table
     vector: Table
-    """Of the inputs: elements that a thread copies at once, 0 where it is not cached."""
+    """For inputs: elements that a thread copies at once; 0 if the input is not cached."""
     fetched: Table
-    """As a step has noted it; later changes of the tile are not in it."""
+    """Elements copied as a step recorded them; later changes of the tile are not included."""
     totals: Table
-    """Columns TOTALS."""
+    """The columns of TOTALS."""
 
 
 TOTALS = ("blocks", "vthreads", "threads", "kernels", "unroll", "unrolled", "body", "rfactor")
 
 
 def read_tiles(schedules: Sequence[str], stages: Sequence[int] = ()) -> Tiles:
-    """Return the tiles of schedules; ``stages`` are those of the inputs, by the computation."""
+    """Return the tiles of schedules; ``stages`` are the stages of the computation's inputs."""
     rows = [_row(Replay(steps_of(schedule)), stages) for schedule in schedules]
     table = np.array(rows, np.float64).reshape(len(rows), -1)
     widths = [SPACE + REDUCE, *[SPACE] * 5, *[REDUCE] * 3, READS, READS, len(TOTALS)]
@@ -84,7 +85,7 @@ def _row(replay: Replay, stages: Sequence[int]) -> list[int]:
 
 
 def _output(replay: Replay) -> AnsorStage:
-    """Return the stage whose loops are bound to blocks and that others are computed in."""
+    """Return the stage whose loops are bound to blocks and inside which others are computed."""
     bound = [stage for stage in replay.stages if any(loop.bound in BLOCKS for loop in stage.loops)]
     if not bound:
         raise SpaceError("no loop is bound to blocks: not a schedule for a GPU")
@@ -93,7 +94,7 @@ def _output(replay: Replay) -> AnsorStage:
 
 
 def _computed(replay: Replay, output: AnsorStage) -> AnsorStage:
-    """Return the stage that computes: the one in the output's threads, else the output itself."""
+    """Return the stage that computes: the one in the output's threads, else the output."""
     inside = [
         stage for stage in replay.stages if stage.target is output and stage.scope != "shared"
     ]
@@ -105,13 +106,13 @@ def _axes(stage: AnsorStage) -> int:
 
 
 def _spatial(stage: AnsorStage) -> int:
-    """Return how many axes of a stage are bound to blocks: those before the ones summed over."""
+    """Return how many axes of a stage are bound to blocks; they precede the summed axes."""
     bound = [part.axis for loop in stage.loops if loop.bound in BLOCKS for part in loop.simple]
     return 1 + max(bound, default=-1)
 
 
 def _place(compute: AnsorStage, caches: Sequence[AnsorStage]) -> int:
-    """Return the loop of the computation in which shared memory is filled; -1 without any."""
+    """Return the loop of the computation in which shared memory is filled; -1 if none."""
     places = [
         place for place, loop in enumerate(compute.loops) if any(loop is c.at for c in caches)
     ]

@@ -1,9 +1,9 @@
-"""Decisions as features, without a trace's text: populations at once, or one change at a time.
+"""Encode decisions as features without a trace's text: whole populations, or single changes.
 
-Traces that have the same instructions differ in what was drawn alone. A population of them is a
-table: a row for each trace, a column for each number that was drawn (a tile size, the index of a
-choice, a location). A mutation changes one decision, so that its features are a copy of its
-parent's with the numbers filled in that follow from this decision.
+Traces with the same instructions differ only in their decisions. A population of them is a table: a
+row per trace, a column per number drawn (a tile size, the index of a choice, a location). A
+mutation changes one decision, so its features are a copy of the parent's with the numbers of this
+decision replaced.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from graph_net.programs.spaces.magnitudes import Floats, log_magnitude, number
 from graph_net.programs.spaces.primitives import SHAPE, Template, TraceEncoder, fill_in
 
 Decisions = Mapping[int, Any]
-"""What each instruction has drawn, by its index."""
+"""The decision of each instruction, by the instruction's index."""
 Table = NDArray[np.float64]
 SIZE = SHAPE[0] * SHAPE[1]
 
 
 class Slot(NamedTuple):
-    """A column of a table: an instruction, and which of the numbers that it draws."""
+    """A column of a table: an instruction, and which of its drawn numbers."""
 
     instruction: int
     item: int
 
 
 class DecisionChange(NamedTuple):
-    """One decision of a parent, drawn anew."""
+    """One changed decision of a parent."""
 
     parent: int
     instruction: int
@@ -39,7 +39,7 @@ class DecisionChange(NamedTuple):
 
 
 class _Filling(NamedTuple):
-    """Where a column of a table goes; a choice's index is replaced by the choice's magnitude."""
+    """The target of a table column; a choice's index is replaced by the choice's magnitude."""
 
     position: int
     column: int
@@ -47,7 +47,7 @@ class _Filling(NamedTuple):
 
 
 class DecisionEncoder:
-    """Turns decisions into features, for traces that have the same instructions."""
+    """Encodes decisions as features, for traces that have the same instructions."""
 
     def __init__(self, template: Template) -> None:
         self._template = template
@@ -61,14 +61,14 @@ class DecisionEncoder:
 
     @staticmethod
     def of(schedule: str) -> tuple[DecisionEncoder, dict[int, Any]]:
-        """Return the encoder of a trace and its like, and what the trace has drawn."""
+        """Return an encoder for traces like this one, and the trace's decisions."""
         template, drawn = TraceEncoder().read(schedule)
         return DecisionEncoder(template), drawn
 
     def table(self, population: Sequence[Decisions]) -> Table:
-        """Return what each of a population has drawn, a column for each of ``slots``.
+        """Return the decisions of a population, one column per entry of ``slots``.
 
-        A choice is its index, or -1 where it is none.
+        A choice is its index; -1 if the value is not among the choices.
         """
         rows = [self._row(decisions) for decisions in population]
         return np.array(rows, np.float64).reshape(len(rows), len(self.slots))
@@ -99,12 +99,12 @@ class DecisionEncoder:
         return self.encode_table(self.table(population))
 
     def encode_change(self, parent: Floats, instruction: int, drawn: Any) -> Floats:
-        """Return the features of a parent with one decision drawn anew."""
+        """Return the features of a parent after one changed decision."""
         change = DecisionChange(0, instruction, drawn)
         return np.asarray(self.encode_changes(parent[None], [change])[0])
 
     def encode_changes(self, parents: Floats, changes: Sequence[DecisionChange]) -> Floats:
-        """Return the features of each change of a decision of one of the parents."""
+        """Return the features of each change, applied to one of the parents."""
         features = parents[np.array([change.parent for change in changes], np.intp)]
         positions: list[int] = []
         values: list[float] = []
@@ -123,13 +123,13 @@ def _fillings(template: Template, slots: Sequence[Slot]) -> Iterator[_Filling]:
                 yield _Filling(position, columns[Slot(instruction, item)], None)
             else:
                 values = [number(_item(choice, item)) for choice in choices]
-                # Index -1, which is no choice, is the last: 0.
+                # Index -1 (not a choice) selects the last entry, which is 0.
                 magnitudes = log_magnitude([*values, 0.0])
                 yield _Filling(position, columns[Slot(instruction, 0)], magnitudes)
 
 
 def _item(drawn: Any, item: int) -> Any:
-    """Return one of several numbers that were drawn together, or the one that was drawn."""
+    """Return one of several numbers drawn together, or the only one."""
     if not isinstance(drawn, list):
         return drawn
     return drawn[item] if item < len(drawn) else None

@@ -12,35 +12,35 @@ from graph_net.programs.spaces.space import SpaceError
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU, by what decides how a program fills it; memory in bytes."""
+    """A GPU's limits, which decide how a program fills it; memory in bytes."""
 
     name: str
     arch: str
     sms: int
     """Multiprocessors."""
     lanes: int
-    """Single-precision multiply-adds of a multiprocessor in a cycle."""
+    """Single-precision multiply-adds per cycle and multiprocessor."""
     clock: float
-    """MHz."""
+    """Clock in MHz."""
     warp: int
     threads: int
-    """The most that a multiprocessor holds at once, as are blocks, shared and registers."""
+    """Most threads that a multiprocessor holds; likewise blocks, shared and registers."""
     blocks: int
     shared: int
     registers: int
     l2: int
     bandwidth: float
-    """GB/s of its memory."""
+    """Memory bandwidth in GB/s."""
     source: str
 
     @property
     def flops(self) -> float:
-        """Single-precision operations in a second."""
+        """Single-precision operations per second."""
         return 2e6 * self.sms * self.lanes * self.clock
 
     @property
     def bytes(self) -> float:
-        """Bytes to or from memory in a second."""
+        """Bytes to or from memory per second."""
         return 1e9 * self.bandwidth
 
 
@@ -50,7 +50,7 @@ def gpu_names() -> list[str]:
 
 
 def find_gpu(name: str) -> Gpu:
-    """Return a GPU by its name (``V100``) or by a device's (``Tesla V100-SXM2-16GB``)."""
+    """Return a GPU by its name (``V100``) or a device's name (``Tesla V100-SXM2-16GB``)."""
     asked = _letters(name)
     held = [gpu for gpu in _table() if _letters(gpu.name) in asked]
     if not held:

@@ -1,4 +1,4 @@
-"""Numbers for models: magnitudes, and words as buckets."""
+"""Numbers for models: magnitudes, and words hashed to buckets."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ LARGEST = 2**62
 
 
 def bucket(word: str, buckets: int) -> int:
-    """Return one of so many buckets, always the same for a word."""
+    """Return the bucket of a word, from 0 to ``buckets`` - 1; deterministic."""
     return crc32(word.encode("utf-8", "surrogatepass")) % buckets
 
 
 def number(value: Any) -> float:
-    """Return a number within bounds; 0 for what is none."""
+    """Return a bounded number; 0 if the value is not a number."""
     if isinstance(value, (int, float)) and (isinstance(value, int) or isfinite(value)):
         return float(max(-LARGEST, min(LARGEST, value)))
     return 0.0
 
 
 def log_magnitude(values: Any) -> Floats:
-    """Magnitudes: sign · log2(1 + \\|x\\|), as TenSet has them."""
+    """Return sign · log2(1 + \\|x\\|), as TenSet does."""
     numbers = np.asarray(values, np.float64)
     return np.asarray(np.sign(numbers) * np.log2(1 + np.abs(numbers)), np.float32)
 
 
 def leaves(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield what lists within lists hold, in order."""
+    """Yield the leaves of nested lists, in order."""
     waiting = [iter(values)]
     while waiting:
         for value in waiting[-1]:

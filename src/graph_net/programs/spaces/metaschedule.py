@@ -1,7 +1,7 @@
-"""``metaschedule``: the design space that TVM's MetaSchedule has for a function, on a CPU.
+"""``metaschedule``: the design space of TVM's MetaSchedule for a function, on a CPU.
 
-A schedule is a trace with its decisions, as MetaSchedule's own databases keep it: replayed on the
-same function it gives the same program.
+A schedule is a trace with its decisions, as MetaSchedule's databases store it. Replayed on the same
+function, it gives the same program.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     import numpy as np
 
 FLUSH = "cache_flush_cpu_non_first_arg"
-"""As TenSet and TVM's own runners have it: every argument but the first leaves the caches."""
+"""The flush that TenSet and TVM's runners use: evicts every argument but the first."""
 _BIG_CORES = 1
-"""TVM's word for its usual choice of cores."""
+"""TVM's number for its default choice of cores."""
 SLOW, SLOW_REPEATS = 0.01, 3
-"""Seconds of a run from which on fewer of them do."""
+"""Runs of at least this many seconds are repeated fewer times."""
 GAUGED, GAUGED_REPEATS = 0.05, 5
-"""Seconds of a run up to which cores may be free for all of it, and runs that do then."""
+"""Longest run in seconds for which the gauge is used, and the number of runs then."""
 COUNTED = 4
-"""Draws of each sketch that are counted; their extents, and so the counts, are nearly alike."""
+"""Draws counted per sketch; their extents, and so the counts, are nearly equal."""
 
 
 def workload_of(module: Any, name: str) -> Workload:
@@ -51,7 +51,7 @@ def workload_of(module: Any, name: str) -> Workload:
 
 
 class MetaScheduleSpace(Space):
-    """The programs of a function for a target of LLVM."""
+    """The programs of a function for an LLVM target."""
 
     name = "metaschedule"
 
@@ -68,12 +68,12 @@ class MetaScheduleSpace(Space):
 
     @property
     def tvm_target(self) -> Any:
-        """TVM's own object of the target."""
+        """TVM's target object."""
         return self._target
 
     @cached_property
     def module(self) -> Any:
-        """The function, not scheduled."""
+        """The unscheduled function."""
         from tvm.s_tir.meta_schedule.database import Workload as Stored
 
         try:
@@ -97,18 +97,18 @@ class MetaScheduleSpace(Space):
 
     @cached_property
     def _sketches(self) -> list[Any]:
-        """The design spaces: traces whose decisions are open."""
+        """The sketches: traces whose decisions are open."""
         with silent():
             schedules = self._context.generate_design_space()
         return [schedule.trace for schedule in schedules]
 
     def ready(self) -> None:
-        """Unpack the module, and load what TVM would load while it times (numpy's median)."""
+        """Unpack the module, and import what TVM would import while timing (numpy's median)."""
         import_module("numpy.ma")
         _ = self.module
 
     def count(self) -> float:
-        """Return the product of all choices, over all sketches; many of them are one program."""
+        """Return the product of all choices over all sketches; some give the same program."""
         total = 0.0
         for number in range(len(self._sketches)):
             drawn = [self.draw(number + 1 + len(self._sketches) * k) for k in range(COUNTED)]
@@ -143,7 +143,7 @@ class MetaScheduleSpace(Space):
         return Schedule(self.module, seed=seed, error_render_level="none")
 
     def _finished(self, schedule: Any, decide: Any) -> str | None:
-        """Decide, postprocess; the trace, or None where that fails."""
+        """Decide and postprocess; return the trace, or None if that fails."""
         with silent():
             try:
                 decide()
@@ -152,12 +152,12 @@ class MetaScheduleSpace(Space):
                     step.apply(schedule) for step in self._context.space_generator.postprocs
                 ):
                     return None
-            except Exception:  # TVM's errors have no common class but this one
+            except Exception:  # TVM's errors have no other common class
                 return None
         return trace_text(schedule)
 
     def schedule(self, schedule: str) -> Any:
-        """Return TVM's Schedule of a trace; SpaceError where the trace is none of this function."""
+        """Return TVM's Schedule of a trace; SpaceError if the trace does not fit this function."""
         from tvm.s_tir.schedule import Trace as Sketch
 
         trace = parse_trace(schedule)
@@ -171,7 +171,7 @@ class MetaScheduleSpace(Space):
         return replayed
 
     def wrong(self, schedule: str) -> str | None:
-        """Return what replaying says; a trace that was drawn or mutated here has nothing wrong."""
+        """Return the error of replaying a schedule; traces drawn or mutated here have none."""
         try:
             self.schedule(schedule)
         except SpaceError as error:
@@ -179,7 +179,7 @@ class MetaScheduleSpace(Space):
         return None
 
     def encode(self, schedule: str) -> np.ndarray:
-        """Return the primitives and their numbers, as TLP has them."""
+        """Return the primitives and their numbers, as in TLP."""
         from graph_net.programs.spaces.primitives import encode_trace
 
         return encode_trace(schedule)
@@ -216,7 +216,7 @@ class MetaScheduleSpace(Space):
 
 
 class TvmProgram(Built):
-    """A function of TVM's with arguments to call it with."""
+    """A compiled TVM function with its arguments."""
 
     def __init__(self, library: Any, arguments: Sequence[Any]) -> None:
         import tvm
@@ -224,19 +224,19 @@ class TvmProgram(Built):
         device = tvm.cpu()
         self._arguments = [_argument(entry, device) for entry in arguments]
         self._library, self._device = library, device
-        library.get_function("main")  # LLVM makes machine code when asked for it: now, not in a run
+        library.get_function("main")  # LLVM compiles lazily: trigger it now, not in a timed run
 
     def start_threads(self) -> None:
-        """Start TVM's pool, as large as ``build`` said; the first run would start it otherwise."""
+        """Start TVM's thread pool of the size set by ``build``; else the first run would."""
         import tvm
 
         tvm.get_global_func("runtime.config_threadpool")(_BIG_CORES, 0)
 
     def times(self, repeats: int) -> list[float]:
-        """Time by TVM's clock: one call that is not counted, then each from flushed caches.
+        """Time by TVM's clock: one uncounted call, then each run from flushed caches.
 
-        A slow program is run ``SLOW_REPEATS`` times: most draws are slow, and none is the answer.
-        Where the gauge is calibrated, runs count while it finds the cores free.
+        A slow program is run ``SLOW_REPEATS`` times: most draws are slow, and none of those is the
+        best. If the gauge is calibrated, runs count while it finds the cores free.
         """
         costs = self._evaluate(1)
         wanted = min(repeats, SLOW_REPEATS) if costs[0] > SLOW else repeats
@@ -262,7 +262,7 @@ class TvmProgram(Built):
 
 
 def _argument(entry: Any, device: Any) -> Any:
-    """Return numbers for a tensor: a short random piece, repeated; indices are 0, always valid."""
+    """Return values for a tensor: a short random piece, repeated; indices are 0, always valid."""
     import numpy as np
     import tvm
 
@@ -280,7 +280,7 @@ def _argument(entry: Any, device: Any) -> Any:
 
 
 def _script(module: Any) -> str:
-    """Return TVMScript; numbers name their dtype only where most have another."""
+    """Return TVMScript; numbers name their dtype only if it is not the usual one."""
     return min((str(module.script(int_dtype=dtype)) for dtype in ("int32", "int64")), key=len)
 
 
@@ -295,7 +295,7 @@ def trace_text(schedule: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return TVM's containers and numbers as JSON has them."""
+    """Return TVM's containers and numbers as JSON values."""
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return value.value if hasattr(value, "value") else [_plain(part) for part in value]

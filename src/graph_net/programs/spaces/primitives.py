@@ -1,13 +1,13 @@
-"""A schedule as a sequence of its own primitives (TLP): numbers from the trace, nothing compiled.
+"""A schedule as a sequence of its primitives (TLP): numbers from the trace, nothing compiled.
 
-A row is a primitive: which one it is, the names it is given (threads, scopes, annotations), where
-its loops and blocks come from, and its numbers, with what was drawn in the place of the variables.
-Instructions that only fetch a block or a loop, or draw a number, are no rows of their own, and what
-follows ``EnterPostproc`` is left out because it is computed from the rest: the same program has the
-same features whether its trace was stored before or after postprocessing.
+A row is a primitive: its kind, its names (threads, scopes, annotations), the origin of its loops
+and blocks, and its numbers, with variables replaced by the drawn values. Instructions that only
+fetch a block or a loop, or draw a number, get no row. What follows ``EnterPostproc`` is omitted
+because it is computed from the rest: a program has the same features whether its trace was stored
+before or after postprocessing.
 
-Programs of a task differ in little but what was drawn. So the rows of a trace without its decisions
-are made once and kept, and a trace is a copy of them with a few numbers filled in.
+Programs of a task differ mainly in their decisions. The rows of a trace without decisions are
+therefore built once and cached, and a trace is a copy of them with a few numbers filled in.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ WORDS = (
 ).split()
 OTHER_WORDS = 4
 REFERENCES = 2
-"""Loops or blocks of a row of which it is told where they come from."""
+"""Loops or blocks per row whose origin is encoded."""
 NUMBERS = 7
 LENGTH = 64
-"""Rows; the longest of 20,089 real traces for a GPU has 62."""
+"""Rows per schedule; the longest of 20,089 real GPU traces has 62."""
 _WORD = len(KINDS) + OTHER_KINDS
 _COUNT = _WORD + len(WORDS) + OTHER_WORDS
 _REFERENCE = _COUNT + 1
@@ -53,9 +53,9 @@ _NUMBER = _REFERENCE + 2 * REFERENCES
 WIDTH = _NUMBER + NUMBERS
 SHAPE = (LENGTH, WIDTH)
 VERSION = 1
-"""Of what the columns mean: features of two versions are not to be mixed."""
+"""Version of the columns' meaning; do not mix features of two versions."""
 TEMPLATES = 1024
-"""Kept at most; all are dropped when there are more."""
+"""Most templates cached; all are dropped when there are more."""
 
 _KIND_COLUMN = {name: column for column, name in enumerate(KINDS)}
 _WORD_COLUMN = {name: column for column, name in enumerate(WORDS, _WORD)}
@@ -63,34 +63,34 @@ _WORD_COLUMN = {name: column for column, name in enumerate(WORDS, _WORD)}
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A variable's place in a decision: of which instruction, which of its results."""
+    """A variable as part of a decision: the instruction, and which of its results."""
 
     instruction: int
     item: int
 
 
 Hole = tuple[int, list[Any] | None, list[tuple[int, int]]]
-"""Of an instruction: what it chooses from, and (item of the decision, position)."""
+"""For an instruction: its choices, and pairs of (item of the decision, position)."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """The rows of a trace without its decisions, and where those belong."""
+    """The rows of a trace without its decisions, and where the decisions go."""
 
     base: Floats
     rows: int
-    """Before any is cut."""
+    """Number of rows before truncation."""
     holes: list[Hole]
 
 
 class TraceEncoder:
-    """Turns traces of MetaSchedule into arrays of ``SHAPE``; quick for traces that are alike."""
+    """Encodes MetaSchedule traces as arrays of ``SHAPE``; fast for similar traces."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Template] = {}
 
     def encode(self, schedules: Sequence[str]) -> Floats:
-        """Return features of each schedule; SpaceError where one is no trace."""
+        """Return features of each schedule; SpaceError if one is not a trace."""
         features = np.empty((len(schedules), LENGTH * WIDTH), np.float32)
         positions: list[int] = []
         values: list[float] = []
@@ -102,11 +102,11 @@ class TraceEncoder:
         return features.reshape(-1, *SHAPE)
 
     def rows(self, schedule: str) -> int:
-        """Return how many rows a schedule has before any is cut."""
+        """Return how many rows a schedule has before truncation."""
         return self.read(schedule)[0].rows
 
     def read(self, schedule: str) -> tuple[Template, dict[int, Any]]:
-        """Return the rows of a trace without its decisions, and these."""
+        """Return the template of a trace, and its decisions."""
         try:
             instructions, decisions = json.loads(schedule)
             end = next(
@@ -114,7 +114,7 @@ class TraceEncoder:
                 len(instructions),
             )
             decided = instructions[:end]
-            # The second format has no references to equal objects: equal lists, equal bytes.
+            # Version 2 of marshal writes no references to equal objects: equal lists, equal bytes.
             key = marshal.dumps(decided, 2)
             template = self._known.get(key)
             if template is None:
@@ -128,12 +128,12 @@ class TraceEncoder:
 
 
 def encode_trace(schedule: str) -> Floats:
-    """Return features of one schedule; rows of schedules that are alike are cached."""
+    """Return features of one schedule; templates of similar schedules are cached."""
     return np.asarray(encode_traces([schedule])[0])
 
 
 def encode_traces(schedules: Sequence[str]) -> Floats:
-    """Return features of each schedule; rows of schedules that are alike are cached."""
+    """Return features of each schedule; templates of similar schedules are cached."""
     return _shared().encode(schedules)
 
 
@@ -149,7 +149,7 @@ def fill_in(
     positions: list[int],
     values: list[float],
 ) -> None:
-    """Note what a trace has drawn, and where in an array of many traces it belongs."""
+    """Collect a trace's decisions and their positions in an array of many traces."""
     for instruction, choices, holes in places:
         value = drawn.get(instruction)
         if choices is not None:
@@ -164,7 +164,7 @@ def fill_in(
 
 @dataclass
 class _TemplateMaker:
-    """Walks over instructions once, keeping where each variable was made."""
+    """Walks over instructions once, recording where each variable was made."""
 
     base: Floats = field(default_factory=lambda: np.zeros(SHAPE, np.float32))
     raw: list[float] = field(default_factory=list)
@@ -226,7 +226,7 @@ class _TemplateMaker:
         row[_NUMBER : _NUMBER + len(numbers)] = log_magnitude(numbers)
 
     def _number(self, value: Any) -> None:
-        """Add a number to the row, or leave its place to what was drawn."""
+        """Add a number to the row, or leave a hole for a drawn one."""
         at = len(self.raw)
         if isinstance(value, str) and value in self.drawn:
             drawn = self.drawn[value]

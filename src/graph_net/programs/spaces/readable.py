@@ -1,4 +1,4 @@
-"""Schedules as lines a person can read, from their JSON alone: no compiler is needed for it."""
+"""Print schedules as readable lines, from their JSON alone, without a compiler."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ANSOR = {
     "CHW": ("cache_write", "stage", "scope"),
     "RF": ("rfactor", "stage", "iter", "factor_iter"),
 }
-"""Of each kind of step its name and what its values are (TVM's ``auto_scheduler``)."""
+"""For each kind of step: its name, and the names of its values (TVM's ``auto_scheduler``)."""
 _AXES = (
     *("none", "unroll", "vectorize", "parallel", "vthread", "blockIdx.x", "threadIdx.x"),
     *("blockIdx.y", "threadIdx.y", "blockIdx.z", "threadIdx.z", "tensorize"),
@@ -34,7 +34,7 @@ _AXES = (
 
 
 def format_schedule(kind: str, schedule: str) -> str:
-    """Return a schedule of a format as lines; unchanged where it cannot be read."""
+    """Return a schedule as lines of text; unchanged if it cannot be parsed."""
     try:
         return _WRITERS.get(kind, _settings)(schedule)
     except (SpaceError, ValueError, RecursionError):
@@ -69,7 +69,7 @@ def _trace(schedule: str) -> str:
 
 
 def _settings(schedule: str) -> str:
-    """Return parameters with their values, as Kernel Tuner, AutoTVM and Triton have them."""
+    """Return parameters with their values, for Kernel Tuner, AutoTVM and Triton."""
     tree = json.loads(schedule)
     if not isinstance(tree, dict):
         return json.dumps(tree, indent=1)

@@ -1,4 +1,4 @@
-"""Finds spaces: those that come with the package, and others through entry points."""
+"""Find spaces: built-in ones, and others through entry points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUILT_IN = {
     "triton": "graph_net.programs.triton:TritonSpace",
 }
 MakeSpace = Callable[[Workload, str], Space]
-"""A space is made of a workload and a target, as JSON; an empty target is this machine."""
+"""Makes a space from a workload and a target (JSON; an empty target is this machine)."""
 
 
 def space_names() -> list[str]:

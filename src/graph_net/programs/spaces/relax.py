@@ -1,8 +1,9 @@
 """Tasks of a graph: the functions that TVM's Relax fuses it into, and the subgraph each computes.
 
-Relax names the functions; which calls of ours one holds is followed through every step. Exporting
-keeps a call's name, decomposing says which call a new one came from, importing and legalising write
-bindings in the order of the calls, and fusing keeps what a function's calls are applied to.
+Relax names the functions; the nodes of ours that one contains are tracked through every pass.
+Exporting keeps a node's name, decomposing records the origin of a new call, importing and
+legalising write bindings in the order of the calls, and fusing keeps the arguments of a function's
+calls.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from graph_net.programs.spaces.space import Workload
 from graph_net.rewrite.carve import Carver
 
 OUTPUT = "gv"
-"""What Relax calls the result of a fused function."""
+"""Relax's name for the result of a fused function."""
 MOVES = ("reshape", "transpose", "broadcast_to", "expand_dims", "squeeze", "cast")
 FEW, MOST = 0.01, 0.99
-"""Shares of a call's work: below the one it is elsewhere, from the other on it is here."""
+"""Shares of a node's work: below FEW it is computed elsewhere, from MOST on it is computed here."""
 Call = tuple[str, tuple[str, ...]]
-"""A function's name and what it is applied to."""
+"""A function's name and its arguments."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,15 @@ class FoundTask:
     workload: Workload
     weight: int
     subgraph: Graph | None
-    """None where it computes a part of a call only, such as the transposing of a weight."""
+    """None if it computes only a part of a call, such as transposing a weight."""
 
 
 Owners = dict[str, str]
-"""Relax's variables, and the node of the graph each was made for."""
+"""Relax's variables, and the node of the graph that each was made for."""
 
 
 def tasks_of(graph: Graph, cores: int) -> list[FoundTask]:
-    """Return the tasks of a graph; Unsupported where TVM cannot take it."""
+    """Return the tasks of a graph; raise Unsupported if TVM cannot import it."""
     import tvm
     from tvm import relax
     from tvm.s_tir.meta_schedule.relax_integration import extract_tasks
@@ -65,7 +66,7 @@ def tasks_of(graph: Graph, cores: int) -> list[FoundTask]:
         plain = tvm.transform.Sequential(
             [
                 steps.LegalizeOps(),
-                steps.CanonicalizeBindings(),  # results that nobody reads go
+                steps.CanonicalizeBindings(),  # drops unused results
                 steps.DeadCodeElimination(),
                 steps.AnnotateTIROpPattern(),
             ]
@@ -88,15 +89,15 @@ def _nodes(source: Any, graph: Graph) -> dict[str, str]:
     exported = [node.name for node in source.graph.nodes if node.op == "call_function"]
     if len(exported) == len(graph.nodes):
         return dict(zip(exported, (node.name for node in graph.nodes), strict=True))
-    names = {node.name for node in graph.nodes}  # one call was written as several
+    names = {node.name for node in graph.nodes}  # one call may have become several
     return {name: name for name in exported if name in names}
 
 
 def _owners(main: Any, translated: list[tuple[Any, list[str]]], nodes: dict[str, str]) -> Owners:
     """Return the node that each variable of the imported function belongs to.
 
-    The importer takes one call after the other, so what it wrote since the last one's result is
-    there for this one's.
+    The importer translates calls in order, so the bindings written since the previous call's result
+    belong to this call.
     """
     results: Owners = {}
     for call, variables in translated:
@@ -108,7 +109,7 @@ def _owners(main: Any, translated: list[tuple[Any, list[str]]], nodes: dict[str,
 
 
 def _up_to(owners: Owners, variables: Iterator[str]) -> Owners:
-    """Give unknown variables to the owner of the next one that is known."""
+    """Assign unknown variables to the owner of the next known one."""
     known, pending = {}, []
     for variable in variables:
         pending.append(variable)
@@ -120,21 +121,22 @@ def _up_to(owners: Owners, variables: Iterator[str]) -> Owners:
 
 @dataclass(frozen=True)
 class _Calls:
-    """The calls of a function before fusing: what they apply to what, and for which node."""
+    """The calls of a function before fusing: callee, arguments, and the node each is for."""
 
     made: dict[Call, list[str]]
-    """The variables a call gives its result to; equal calls are interchangeable."""
+    """The variables that hold a call's result; equal calls are interchangeable."""
     owners: Owners
     work: dict[str, float]
-    """What each variable costs to compute."""
+    """Work to compute each variable, in operations."""
     total: dict[str, float]
-    """The same for all variables of a node."""
+    """Work of all variables of a node."""
 
     def computed(self, variables: Iterable[str]) -> frozenset[str]:
-        """Return the nodes whose work these variables are; none at all where one of them is split.
+        """Return the nodes that these variables compute; none if one of the nodes is split.
 
-        A linear layer is a transposition, a product and a reshaping, which fuses with what follows:
-        the layer is where the product is. Attention is several products: it is nowhere.
+        A linear layer is a transposition, a product and a reshape, and the reshape fuses with what
+        follows: the layer counts as computed where the product is. Attention is several products
+        and is computed by none.
         """
         inside: dict[str, float] = defaultdict(float)
         for variable in variables:
@@ -163,7 +165,7 @@ def _calls(module: Any, owners: Owners) -> _Calls:
 
 
 def _work(module: Any) -> dict[str, float]:
-    """Return each function's floating-point operations; next to none for one that only moves."""
+    """Return each function's floating-point operations; close to 0 if it only moves data."""
     from tvm.s_tir.analysis import estimate_tir_flops
 
     work = {}
@@ -208,7 +210,7 @@ def _bindings(function: Any) -> Iterator[Any]:
 
 
 def _call(value: Any) -> Call | None:
-    """Return what ``call_tir`` applies to what."""
+    """Return the callee and arguments of a ``call_tir``."""
     if not hasattr(value, "op") or getattr(value.op, "name", "") != "relax.call_tir":
         return None
     function, arguments = value.args[0], value.args[1]

@@ -1,7 +1,7 @@
 """MetaSchedule's traces as data: ``[instructions, decisions]``, read and changed without TVM.
 
-An instruction is ``[name, inputs, attributes, outputs]``, a decision ``[index, what was drawn]``.
-What follows ``EnterPostproc`` is computed from what precedes it.
+An instruction is ``[name, inputs, attributes, outputs]``, a decision ``[index, drawn value]``.
+Everything after ``EnterPostproc`` is computed from what precedes it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from graph_net.programs.spaces.space import SpaceError
 TILE, CHOICE, LOCATION = "SamplePerfectTile", "SampleCategorical", "SampleComputeLocation"
 POSTPROC = "EnterPostproc"
 LOCATIONS = 12
-"""Where a block may be computed: inlined, at the root, or at a loop of its consumer, about ten."""
+"""Estimated compute locations of a block: inlined, at the root, or at one of about ten loops."""
 
 Trace = list[Any]
 
 
 def parse_trace(schedule: str) -> Trace:
-    """Return a trace from its JSON; SpaceError where it is none."""
+    """Parse a trace from its JSON; raise SpaceError if it is not a trace."""
     try:
         instructions, decisions = json.loads(schedule)
         for name, inputs, attributes, outputs in instructions:
@@ -40,7 +40,7 @@ def parse_trace(schedule: str) -> Trace:
 
 
 def before_postproc(trace: Trace) -> Trace:
-    """Return what was drawn, without what was computed from it."""
+    """Return the trace without its postprocessing, which is computed from the rest."""
     instructions, decisions = trace
     names = [instruction[0] for instruction in instructions]
     end = names.index(POSTPROC) if POSTPROC in names else len(names)
@@ -48,7 +48,7 @@ def before_postproc(trace: Trace) -> Trace:
 
 
 def programs_of(trace: Trace) -> float:
-    """Return how many traces differ from this one in their decisions alone."""
+    """Return how many traces differ from this one only in their decisions."""
     instructions, decisions = before_postproc(trace)
     return float(prod(_choices(instructions[index], drawn) for index, drawn in decisions))
 
@@ -84,7 +84,7 @@ def _factorings(extent: int, parts: int) -> int:
 
 
 def mutate_trace(trace: Trace, draw: random.Random) -> Trace | None:
-    """Return a trace with one decision changed and no postprocessing; None where none can."""
+    """Return a trace with one decision changed and no postprocessing; None if none can change."""
     instructions, decisions = before_postproc(trace)
     numbers = list(range(len(decisions)))
     draw.shuffle(numbers)
@@ -111,7 +111,7 @@ def _other(instruction: list[Any], drawn: Any, draw: random.Random) -> Any:
 
 
 def _moved(factors: list[int], innermost: int, draw: random.Random) -> list[int] | None:
-    """Move a prime factor from one level of the tiling to another; None where none can move."""
+    """Move a prime factor from one level of the tiling to another; None if none can move."""
     moves = []
     for source, factor in enumerate(factors):
         for prime in _primes(factor):

@@ -1,6 +1,6 @@
-"""The gauge of TVM's programs: arithmetic on every core, by TVM's own threads.
+"""The gauge for TVM's programs: arithmetic on every core, in TVM's own threads.
 
-It is built and its least time learned once, in the process that forks the trials.
+It is built, and its least time measured, once, in the process that forks the trials.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LANES, STEPS = 96, 20_000
-"""Floats that fit into registers, and how often they are multiplied and added to: 0.4 ms."""
+"""Floats, few enough for registers, and multiply-adds on each: 0.4 ms."""
 LEARNING = 2.0
-"""Seconds in which the least time is seen, even if the cores are shared for most of them."""
+"""Seconds of calibration; enough to see the least time even if the cores are mostly busy."""
 _SOURCE = """
 @I.ir_module
 class Module:
@@ -34,11 +34,11 @@ class Module:
                     values[core, lane] = values[core, lane] * T.float32(0.999) + T.float32(0.001)
 """
 _known: list[tuple[int, float]] = []
-"""The number of cores and the least time, once they are known; trials inherit them."""
+"""The number of cores and the least time, once calibrated; trials inherit them."""
 
 
 def calibrate() -> None:
-    """Learn the least time of the gauge on this machine, once in the life of this process."""
+    """Measure the least time of the gauge on this machine, once per process."""
     cores = len(os.sched_getaffinity(0))
     if cores > 1 and not _known:
         _gauge_function(cores)
@@ -47,7 +47,7 @@ def calibrate() -> None:
 
 
 def forget() -> None:
-    """Time without the gauge from now on, in this process."""
+    """Stop using the gauge in this process."""
     _known.clear()
 
 

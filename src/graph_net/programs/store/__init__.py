@@ -1,1 +1,1 @@
-"""Programs on disk: parts, tables beside them, and the questions cost models ask."""
+"""Programs on disk: parts, tables beside them, and the queries of cost models."""

@@ -1,8 +1,8 @@
-"""The packed layout of programs: few bytes per row, exactly what was read.
+"""The packed layout of programs: few bytes per row, and lossless.
 
 A schedule is a template and the numbers that differ between the programs of a task; costs are the
-integers that were printed (``decimals``). Questions see ``COLUMNS``, which are computed from the
-stored ones when a question names them.
+integers that were printed (``decimals``). Queries see ``COLUMNS``, which are computed from the
+stored columns when a query names them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _SCHEDULE = """CASE WHEN template IS NULL OR len(numbers) = 0 THEN template ELSE
      FOR piece IN list_zip(string_split(template, chr(1)), numbers)], '') END"""
 _WHEN = " ".join(f"WHEN format = '{name}' THEN '{kind}'" for name, kind in KINDS.items())
 KIND = f"CASE {_WHEN} ELSE '{ConfigKind.SCHEDULE}' END"
-"""Of a program's configuration."""
+"""SQL for the kind of a program's configuration."""
 COLUMNS = {
     **{name: name for name in SHARED if name not in ("extra", "fingerprint", "template")},
     "kind": KIND,
@@ -86,7 +86,7 @@ COLUMNS = {
     "again": """coalesce(contains(extra::VARCHAR, '"again":true'), false)""",
     "cost": "coalesce(total / pow(10, unit) / repeats, list_avg(costs_raw))",
 }
-"""What questions see, and how it is computed. A cost is the mean of the repeats, as in TenSet."""
+"""The columns of queries, with the SQL that computes them. A cost is the mean of the repeats."""
 PACKED = Layout(
     f"programs-{LAYOUT}-",
     SCHEMA,
@@ -94,11 +94,11 @@ PACKED = Layout(
     COLUMNS,
     instant="coalesce(stamp::DOUBLE, stamp_raw)",
 )
-"""Parts that were written before a program could have a Device lack the column."""
+"""Parts written before programs had a Device lack this column."""
 
 
 def table_of(block: ProgramColumns, source: str, device: str, schedules: bool) -> pa.Table:
-    """Return a block as the stored columns, the programs of a task together."""
+    """Return a block as the stored columns, grouped by task."""
     block = replace(block, tasks=block.tasks.compact())
     order = np.lexsort((block.lines, block.tasks.index))
     if (order[1:] < order[:-1]).any():
@@ -144,9 +144,9 @@ def table_of(block: ProgramColumns, source: str, device: str, schedules: bool) -
 
 
 def templates(block: ProgramColumns) -> tuple[Coded[bytes], NDArray[np.int32], NDArray[np.int64]]:
-    """Schedules as templates, and the numbers that differ between a task's schedules of one text.
+    """Return the schedules as templates, and the numbers that fill the templates.
 
-    What they have in common is filled into the template.
+    A template holds the numbers that all schedules of a task with the same text have in common.
     """
     kinds = block.tasks.index * len(block.skeletons.values) + block.skeletons.index
     order = np.argsort(kinds, kind="stable")
@@ -172,7 +172,7 @@ def templates(block: ProgramColumns) -> tuple[Coded[bytes], NDArray[np.int32], N
 
 
 def _texts(column: Coded[Value], text: Callable[[Value], str | None]) -> pa.DictionaryArray:
-    """Return a column of texts, equal ones with one place in the table; no text, no value."""
+    """Return a dictionary column of texts; no text becomes null."""
     known: dict[str, int] = {}
     found = [text(value) for value in column.values]
     places = [-1 if word is None else known.setdefault(word, len(known)) for word in found]
@@ -189,7 +189,7 @@ def _same(text: str | None, rows: int) -> pa.DictionaryArray:
 def _lists(
     flat: NDArray[np.generic], counts: NDArray[np.int64], valid: NDArray[np.bool_]
 ) -> pa.ListArray:
-    """Return a ragged column; rows that are not valid have no value."""
+    """Return a ragged column; rows that are not valid become null."""
     kept = flat[np.repeat(valid, counts)]
     offsets = np.concatenate([[0], np.cumsum(np.where(valid, counts, 0))]).astype(np.int32)
     mask = None if valid.all() else pa.array(~valid)

@@ -1,9 +1,9 @@
-"""Decimal numbers as integers: what a tuner printed with six digits takes two bytes, not eight.
+"""Decimal numbers as integers: six printed digits take two bytes, not eight.
 
-Repeats of one measurement are close together. In units of their last digit they are integers; of
-these the sum is kept, by which the mean is known, and how far each is from the mean, all but the
-last. A row that would not come back exactly so (binary fractions, seventeen digits) is told, and
-kept otherwise.
+The repeats of one measurement are close together. In units of their last digit they are integers.
+Stored are their sum, which gives the mean, and the distance of each but the last from the mean. A
+row that cannot be restored exactly (binary fractions, seventeen digits) is flagged and stored
+otherwise.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 DIGITS = (6, 9)
-"""Significant digits that are tried; C++ prints six."""
+"""Numbers of significant digits to try; C++ prints six."""
 UNITS = 22
-"""10^22 is the last power of ten that is a double: so a quotient by it is rounded once."""
+"""10^22 is the largest power of ten that is a double, so a quotient by it is rounded once."""
 _POWERS = np.array([10.0**power for power in range(UNITS + 1)])
 WHOLE, FAR = 2.0**53, 2**31
 
@@ -30,12 +30,13 @@ class Decimals:
     """A row's numbers are integers divided by ten to this power."""
     totals: NDArray[np.int64]
     spread: NDArray[np.uint32]
-    """Of all rows, of all numbers but the last of a row: the distance from the row's mean, rounded
-    down; twice the distance where it is above, twice less one where it is below."""
+    """Distance of each number from its row's mean rounded down, without the last number of a row.
+    Zigzag: twice the distance if above the mean, twice the distance less one if below.
+    """
 
 
 def decimals(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Decimals:
-    """Rows of so many numbers each, none negative; an empty row is exact."""
+    """Encode rows of ``counts`` numbers each, none negative; an empty row is exact."""
     rows = np.flatnonzero(counts)
     starts, sizes = (np.cumsum(counts) - counts)[rows], counts[rows]
     exact = counts == 0
@@ -61,6 +62,6 @@ def decimals(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Decimals
 
 
 def _units(least: NDArray[np.float64], digits: int) -> NDArray[np.int8]:
-    """Return the power of ten by which numbers of so many digits become integers."""
+    """Return the power of ten that makes numbers of this many digits integers."""
     size = np.floor(np.log10(np.where(least > 0, least, 1.0)))
     return np.asarray(np.clip(digits - 1 - size, 0, UNITS), np.int8)

@@ -1,4 +1,4 @@
-"""Tuners' files into a directory of records, several at once."""
+"""Add tuners' files to a store, several at once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from graph_net.store.lines import Damage, Place
 from graph_net.store.parquet import source_hash
 
 LIMITS = Limits(seconds=7 * 86_400, memory_bytes=None)
-"""Of one file: none in practice."""
+"""Limits of one file; none in practice."""
 TASK_BYTES = 256 << 20
-"""Of the tasks of a collected file, which are in memory together."""
+"""Most bytes of the tasks of a collected file, which are in memory together."""
 
 
 def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added | None:
-    """Add the programs of a file; None where they were there."""
+    """Add the programs of a file; return None if they were there already."""
     if kind is Format.COLLECTED and not labels.device:
         labels = replace(labels, device=device_of(path))
     if kind is Format.TPUGRAPHS and not labels.device:
@@ -40,10 +40,10 @@ def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added
 
 
 def _noting(found: Iterable[Found], directory: Path, path: Path) -> Iterator[Found]:
-    """Yield the same; after the last program the table of tasks is written.
+    """Yield the programs unchanged, and write the table of tasks after the last one.
 
-    That is before the part of the programs gets its name, so a part that is there has its tasks:
-    killed in between, the file is taken again.
+    The part of programs gets its name later, so a part that exists has its tasks; after a kill in
+    between, the file is read again.
     """
     tasks: dict[str, Task] = {}
     size = 0
@@ -62,7 +62,7 @@ def _noting(found: Iterable[Found], directory: Path, path: Path) -> Iterator[Fou
 def add_files(
     directory: Path, files: Sequence[tuple[Path, Format]], labels: Labels, jobs: int
 ) -> Iterator[tuple[Path, Format, Added | None]]:
-    """Yield files as they are done, one per process; the first that cannot be read ends it."""
+    """Yield files as they finish, one process per file; the first unreadable file raises."""
     if jobs == 1 or len(files) < 2:
         for path, kind in files:
             yield path, kind, add_file(directory, path, kind, labels)
@@ -83,6 +83,6 @@ def add_files(
 
 
 def _added(tree: dict[str, Any]) -> Added:
-    """Return what a process counted, out of JSON: what reads strangers' files is not unpickled."""
+    """Return a process's counts, sent as JSON: readers of untrusted files send no pickles."""
     examples = tuple((Place(**place), Damage(**damage)) for place, damage in tree["examples"])
     return Added(tree["programs"], tree["damaged"], examples)

@@ -1,8 +1,8 @@
-"""Layout: how a part stores programs, and how the columns of questions are computed from it.
+"""Layout: how a part stores programs, and how the columns of queries are computed from it.
 
-There are two. The packed one (``columns``) takes few bytes for millions of programs and means
-little without this package; the plain one (``plain``) is what is published. Questions see one
-table over the parts of both.
+There are two. The packed layout (``columns``) takes few bytes for millions of programs and needs
+this package to read; the plain layout (``plain_layout``) is published. Queries see one table over
+the parts of both.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class Layout:
     """One way to store programs."""
 
     prefix: str
-    """How the names of its files begin."""
+    """Prefix of its file names."""
     schema: pa.Schema
     optional: frozenset[str]
     """Columns that a part may lack; they are read as nulls."""
     columns: Mapping[str, str]
-    """The columns of questions, each as the SQL that computes it from stored columns."""
+    """The columns of queries, each as the SQL that computes it from stored columns."""
     instant: str
-    """The SQL of ``measured`` as seconds since 1970, exactly as read."""
+    """SQL of ``measured`` as seconds since 1970, exactly as read."""
     beside: tuple[str, ...] = ()
-    """Stored columns that questions see too, as they are."""
+    """Stored columns that queries see unchanged."""
 
     def present(self, part: Path) -> list[str]:
-        """Return its columns that a part has; raises RecordError where one is wrong or missing."""
+        """Return the layout's columns in a part; raise RecordError if one is wrong or missing."""
         required = [name for name in self.schema.names if name not in self.optional]
         check_columns(part, self.schema, required)
         has = set(pq.read_schema(part).names)
@@ -53,14 +53,14 @@ class Layout:
         guarded.check(self.schema.names, together=False)
 
     def dataset(self, parts: Sequence[Path]) -> ds.Dataset:
-        """Return parts as a dataset with every column of the schema that one of them has."""
+        """Return parts as a dataset, with every column of the schema that any of them has."""
         present = {name for part in parts for name in self.present(part)}
         self.check(parts)
         schema = pa.schema([field for field in self.schema if field.name in present])
         return ds.dataset([str(part) for part in parts], schema=schema, format="parquet")
 
     def select(self, source: str, present: Iterable[str]) -> str:
-        """Return the question for the columns of questions, of a table with these columns."""
+        """Return the SQL that selects the columns of queries from a table with these columns."""
         names = set(present)
         shown = [f"{how} AS {name}" for name, how in self._computed(names).items()]
         beside = [name for name in self.beside if name in names]
@@ -73,12 +73,12 @@ class Layout:
         }
 
     def stored(self, columns: Iterable[str]) -> list[str]:
-        """Return the stored columns that columns of questions are computed from."""
+        """Return the stored columns that these columns of queries are computed from."""
         words = {word for name in columns for word in re.findall(r"\w+", self.columns[name])}
         return [name for name in self.schema.names if name in words]
 
     def read_group(self, file: pq.ParquetFile, group: int, names: Sequence[str]) -> pa.Table:
-        """Return stored columns of a row group; those the file lacks are nulls."""
+        """Return stored columns of a row group; columns that the file lacks are null."""
         has = set(file.schema_arrow.names)
         table = file.read_row_group(group, [name for name in names if name in has])
         rows = file.metadata.row_group(group).num_rows

@@ -1,7 +1,7 @@
-"""The plain layout of programs: columns that need no more than a reader of Parquet.
+"""The plain layout of programs: columns that any Parquet reader can use.
 
-One row is one measured program. What the packed layout computes, times and schedules, is stored as
-it is; what is JSON elsewhere, the fields of a configuration and what a collector noted, is columns.
+One row is one measured program. Times and schedules, which the packed layout computes, are stored
+as they are. The fields of a configuration and a collector's notes, elsewhere JSON, are columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARAMETERS = {
     "num_warps": "warps per kernel instance",
     "num_stages": "stages of the software pipeline",
 }
-"""The fields of Triton's configurations, as columns; a part has those that occur in it."""
+"""Columns of the fields of Triton's configurations; a part has those that occur in it."""
 NOTED = {
     "again": "again",
     "compiled": "compile_seconds",
@@ -34,7 +34,7 @@ NOTED = {
     "spills": "spills",
     "torch": "torch_costs",
 }
-"""What collectors note in ``extra``, by the column that it is in; in the order of JSON's keys."""
+"""Columns of the notes in ``extra``, in the order of the JSON keys."""
 _TEXT, _TIMES = pa.string(), pa.list_(pa.float64())
 SCHEMA = pa.schema(
     [

@@ -1,8 +1,8 @@
-"""Programs on disk: a Parquet file for each file they came from, in a directory of records.
+"""Programs on disk: one Parquet file per source file, in a store.
 
-A file is written aside, synced and renamed, so it is there whole or not at all, and its name is the
-hash of its source: the same source again is skipped, or replaced where its labels differ. Published
-programs (``programs.dataset.export``) lie there in a layout of their own, and are read alike.
+A file is written aside, synced and renamed, so it is complete or absent. Its name is the hash of
+its source: the same source again is skipped, or replaced if its labels differ. Published programs
+(``programs.dataset.export``) have a layout of their own and are read the same way.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ GROUP_BYTES = 64 << 20
 LEVEL = 5
 EXAMPLES = 5
 LAYOUTS = {"packed_programs": PACKED, "plain_programs": PLAIN}
-"""By the name of the table that a connection has of each."""
+"""The layouts, by the name of their table in a connection."""
 LABELS = b"graph_net.labels"
 Found = ProgramColumns | tuple[Place, Program | Damage]
-"""What a reader gives: many programs as columns, one program, or a damage."""
+"""What a reader yields: many programs as columns, one program, or a damage."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What a user says of a file: where it was measured, of what kernel, what is kept of it."""
+    """What a user says about a file: its device and kernel, and whether to keep schedules."""
 
     device: str = ""
     kernel: str = ""
@@ -65,7 +65,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Added:
-    """What came of a file, with the first places that could not be read."""
+    """Counts of an added file, with the first places that could not be read."""
 
     programs: int
     damaged: int
@@ -73,20 +73,20 @@ class Added:
 
 
 class ProgramStore:
-    """The programs of a directory of records."""
+    """The programs of a store."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """Return the Parquet files; raises where one has another layout or other columns."""
+        """Return the Parquet files; raise if one has another layout or other columns."""
         every = list_regular(self.path, "programs-*.parquet")
         for part in every:
             layout_of(part).present(part)
         return every
 
     def by_layout(self) -> dict[str, tuple[Layout, list[Path]]]:
-        """Return the files of each layout that there is, by a name for a table of them."""
+        """Return the files of each layout in use, by the name of its table."""
         parts = self.parts()
         found = {
             name: (layout, [part for part in parts if layout_of(part) is layout])
@@ -95,27 +95,27 @@ class ProgramStore:
         return {name: both for name, both in found.items() if both[1]}
 
     def checked(self) -> list[Path]:
-        """Return the same files if each row group fits into memory; raise ParquetError if not."""
+        """Return all files if each row group fits in memory; raise ParquetError if not."""
         for layout, parts in self.by_layout().values():
             layout.check(parts)
         return self.parts()
 
     def part(self, source: Path) -> Path:
-        """Return where the programs of a file are, or would be."""
+        """Return the path of a source file's part, whether it exists or not."""
         return self.path / f"programs-{LAYOUT}-{source_hash(source)}.parquet"
 
     def has(self, part: Path, labels: Labels) -> bool:
-        """Return whether a file's programs are in already, and were told the same."""
+        """Return whether a part exists and was stored with the same labels."""
         if not part.is_file():
             return False
         return (pq.read_schema(part).metadata or {}).get(LABELS) == _told(labels)
 
     def add(self, source: Path, found: Iterable[Found], labels: Labels) -> Added:
-        """Store what a reader finds in a file; raises ReadError where that is nothing."""
+        """Store a source file's programs; raise ReadError if there are none."""
         return self.add_part(self.part(source), source, found, labels)
 
     def add_part(self, part: Path, source: Path, found: Iterable[Found], labels: Labels) -> Added:
-        """Do the same where ``part(source)`` is known, which takes reading all of it."""
+        """Do the same if ``part(source)`` is known; computing it reads the whole file."""
         with open_atomic(part) as file:
             added = _write(file, source.name, found, labels)
             if not added.programs:
@@ -123,7 +123,7 @@ class ProgramStore:
         return added
 
     def create_view(self, connection: Sql, view: str = "programs") -> None:
-        """Make the table ``programs`` of a connection: one over the parts of both layouts.
+        """Create the table ``programs`` of a connection, over the parts of both layouts.
 
         Another name of the ``view`` must be a plain word.
         """
@@ -138,13 +138,13 @@ class ProgramStore:
         connection.execute(f"CREATE VIEW {view} AS {' UNION ALL BY NAME '.join(questions)}")
 
     def programs(self) -> Iterator[tuple[int, Program]]:
-        """Yield every program as it was read, with its line: file by file, a task together."""
+        """Yield every program with its line, file by file, grouped by task."""
         for part in self.checked():
             layout = layout_of(part)
             exact = {**layout.columns, "measured": layout.instant}
             columns = ", ".join(f"{how} AS {name}" for name, how in exact.items())
             with pq.ParquetFile(part) as file, Sql() as connection:
-                for group in range(file.num_row_groups):  # so that no more is in memory
+                for group in range(file.num_row_groups):  # one at a time, to bound memory
                     held = layout.read_group(file, group, layout.schema.names)
                     connection.register("held", held)
                     found = connection.execute(f"SELECT {columns} FROM held")  # noqa: S608
@@ -159,7 +159,7 @@ class ProgramStore:
 
 
 def layout_of(part: Path) -> Layout:
-    """Return the layout of a file, which its name tells; raises ReadError for another."""
+    """Return the layout of a file by its name; raise ReadError if it is unknown."""
     for layout in LAYOUTS.values():
         if part.name.startswith(layout.prefix):
             return layout
@@ -183,13 +183,13 @@ def _program(row: dict[str, Any]) -> Program:
 
 
 def _ordered(text: str | None) -> str | None:
-    """Return an object with its keys in order: plain parts have some of them in columns."""
+    """Return a JSON object with sorted keys: plain parts hold some of the keys in columns."""
     if text is None or not text.startswith("{"):
         return text
     try:
         return canonical(json.loads(text))
     except (ValueError, RecursionError):
-        return text  # a stranger's part; what it says is not trusted to be JSON
+        return text  # an untrusted part may hold text that is not JSON
 
 
 def _told(labels: Labels) -> bytes:
@@ -216,7 +216,7 @@ def _write(file: IO[bytes], name: str, found: Iterable[Found], labels: Labels) -
 
 
 def _blocks(found: Iterable[Found]) -> Iterator[ProgramColumns | tuple[Place, Damage]]:
-    """Single programs gathered to blocks of bounded size."""
+    """Gather single programs into blocks of bounded size."""
     size = 0
     lines: list[int] = []
     programs: list[Program] = []

@@ -1,6 +1,6 @@
-"""What cost models ask of programs: the best of each task, the worth of a ranking, batches.
+"""Queries of cost models: the best program of each task, the score of a ranking, batches.
 
-A program that was measured again, to know the noise, counts once: with its first measurement.
+A program measured twice, to estimate noise, counts once, with its first measurement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from graph_net.store.sql import Sql, SqlError
 
 KS = (1, 5)
 MIXED = 8
-"""Row groups whose programs are shuffled together."""
+"""How many row groups are shuffled together."""
 TRAINING = ("task", "program", "cost", "schedule")
 RANKING = pa.schema([("task", pa.string()), ("program", pa.uint64()), ("score", pa.float64())])
 WEIGHTS = pa.schema([("network", pa.string()), ("task", pa.string()), ("weight", pa.float64())])
@@ -33,21 +33,21 @@ WEIGHTS = pa.schema([("network", pa.string()), ("task", pa.string()), ("weight",
 
 @dataclass(frozen=True)
 class TopK:
-    """The worth of the first k programs of a ranking: 1 if each task's best is among them.
+    """The score of the first k programs of a ranking: 1 if each task's best is among them.
 
-    Zero where all k of a task failed: their latency is without end.
+    Zero if all k of a task failed: their latency is infinite.
     """
 
     k: int
     networks: dict[str, float]
     mean: float
-    """Over networks, as TenSet averages."""
+    """Mean over networks, as in TenSet."""
     pooled: float
-    """Over the tasks of all networks, as TLP does; the two cannot be compared."""
+    """Over the tasks of all networks, as in TLP; not comparable with ``mean``."""
 
 
 def best_by_task(store: ProgramStore) -> pa.Table:
-    """Return for each task its programs, those that ran, the least cost and which has it."""
+    """Return per task: number of programs, number that ran, least cost and its program."""
     with _connected(store) as connection:
         return _answer(
             connection,
@@ -64,10 +64,11 @@ def top_k(
     ks: Sequence[int] = KS,
     weights: pa.Table | None = None,
 ) -> list[TopK]:
-    """TenSet's score of a ranking: rows of ``task``, ``program``, ``score``; the highest is first.
+    """Return TenSet's score of a ranking: rows of ``task``, ``program``, ``score``, highest first.
 
     Σ least latency · weight / Σ least latency among the first k · weight, over the ranked tasks.
-    ``weights`` says how often a ``task`` occurs in a ``network``; without it, each once in one.
+    ``weights`` says how often a ``task`` occurs in a ``network``; without it, each occurs once in
+    one.
     """
     _require(ranking.schema, RANKING)
     with _connected(store) as connection:
@@ -78,8 +79,8 @@ def top_k(
             "arg_max(program, row(score, program), ?) AS found FROM ranking GROUP BY task)",
             [max(ks)],
         )
-        # One look at all programs, and no join with them: the planner does not know how many they
-        # are, and would hold them in memory.
+        # One scan of all programs and no join: the planner does not know their number and would
+        # hold them in memory.
         connection.execute(
             "CREATE TEMP TABLE best AS SELECT task, min(cost) AS least, list(row(program, cost)) "
             "FILTER (program IN (SELECT program FROM first)) AS ranked FROM programs "
@@ -120,10 +121,10 @@ def batches(
     seed: int = 0,
     columns: Sequence[str] = TRAINING,
 ) -> Iterator[pa.Table]:
-    """Give all programs that a SQL condition chooses, once, in batches of random order.
+    """Yield all programs that match a SQL condition, once, in batches of random order.
 
     Row groups come in random order and some are shuffled together, so that a batch mixes tasks and
-    little is in memory; a schedule is put together only when its batch is due.
+    memory stays small. A schedule is decoded only when its batch is due.
     """
     if unknown := sorted(set(columns) - set(COLUMNS)):
         raise ReadError(f"no column {', '.join(unknown)}; there are {', '.join(COLUMNS)}")
@@ -140,7 +141,7 @@ def batches(
             part, number = groups[place]
             layout = layout_of(part)
             found = _matching(connection, part, number, where, layout, columns)
-            if len(layouts) > 1:  # what is stored differs, what is computed of it does not
+            if len(layouts) > 1:  # stored columns differ, computed ones do not
                 found = _texts_as_such(_decoded(connection, found, layout, columns))
             held += [found] if len(found) else []
             last = turn == len(groups)
@@ -160,9 +161,9 @@ def batches(
 def _matching(
     connection: Sql, part: Path, group: int, where: str, layout: Layout, columns: Sequence[str]
 ) -> pa.Table:
-    """Return the stored columns of the rows of a row group that are chosen.
+    """Return the stored columns of a row group's matching rows.
 
-    First the condition's columns are read, and only where they choose any, the others.
+    Reads the columns of the condition first, and the others only if a row matches.
     """
     words = re.findall(r"\w+", where.lower())
     asked = [name for name in layout.columns if name in words or name == "again"]
@@ -194,7 +195,7 @@ def _decoded(connection: Sql, rows: pa.Table, layout: Layout, columns: Sequence[
 
 
 def _texts_as_such(table: pa.Table) -> pa.Table:
-    """Return the same without dictionaries, which only one of the layouts has."""
+    """Return the table without dictionary encoding, which only one of the layouts has."""
     plain = [
         pa.field(field.name, field.type.value_type) if pa.types.is_dictionary(field.type) else field
         for field in table.schema

@@ -1,7 +1,7 @@
-"""Tables of programs of another directory, copied part by part.
+"""Copy tables of programs from another directory, part by part.
 
-A part is the programs of one file or of one collection and has its name: the same name elsewhere
-is the same file, or an earlier state of the same collection, which only grows.
+A part holds the programs of one file or one collection, and is named after it. The same name
+elsewhere is the same file, or an earlier state of the same collection, which only grows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from graph_net.programs.store.workload_table import WorkloadStore
 from graph_net.store.atomic import replacing
 
 PATTERNS = ("programs-*.parquet", "tasks-*.parquet", "workloads-*.parquet")
-"""The files of a store of programs."""
+"""Patterns of a store's files."""
 
 
 def add_parts(target: Path, source: Path) -> int:
-    """Copy the parts that ``target`` lacks, or has with fewer rows; return how many programs came.
+    """Copy parts that ``target`` lacks or has with fewer rows; return how many programs came.
 
-    Published parts (plain columns) have one name in all data sets and stay where they are.
+    Published parts (plain columns) have one name in all data sets and are not copied.
     """
     came = 0
     for part in ProgramStore(source).parts():
@@ -40,7 +40,7 @@ def has_published(source: Path) -> bool:
 
 
 def _copy_part(part: Path, target: Path) -> int:
-    """Copy a part unless there is one with as many rows; return how many more there are now."""
+    """Copy a part unless the target's has as many rows; return how many rows were added."""
     if part.name.endswith("-plain.parquet"):
         return 0
     rows = _count_rows(part)

@@ -1,4 +1,4 @@
-"""Which tasks networks have, and how often they call them: a table beside the programs."""
+"""The tasks of networks and how often each network calls them: a table beside the programs."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ SCHEMA = pa.schema(
     metadata={b"graph_net.tasks": b"1"},
 )
 CALLS = 1 << 20
-"""Of one workload in one network, at most."""
+"""Most calls of one workload in one network."""
 
 
 class TaskStore:
-    """The tasks of a directory of records."""
+    """The tasks of a store."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """Return the Parquet files, one a collection."""
+        """Return the Parquet files, one per collection."""
         return list_regular(self.path, "tasks-*.parquet")
 
     def source(self) -> Any:
-        """Return the whole table, for questions."""
+        """Return the whole table, for queries."""
         return arrow_source(self.parts(), SCHEMA)
 
     def add(self, label: str, source: str, tasks: Iterable[Task]) -> None:
-        """Write what collected tasks say of their networks and of what they compute."""
+        """Write the networks and computations of collected tasks."""
         known = [(task, _details(task)) for task in tasks]
         write_rows(self.path / f"tasks-{label}.parquet", SCHEMA, list(_rows(known)))
         modules = [
@@ -75,12 +75,12 @@ def _rows(known: list[tuple[Task, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
 
 
 def _word(value: Any) -> str:
-    """Return a hash that a file may say; empty where it says none."""
+    """Return a hash from an untrusted file; empty if it has none."""
     return value if isinstance(value, str) else ""
 
 
 def _flops(value: Any) -> float | None:
-    """Return a number of operations that is one, and that a double holds."""
+    """Return a number of operations if it is a valid double."""
     return float(value) if type(value) in (int, float) and 0 <= value <= HUGE else None
 
 
@@ -90,7 +90,7 @@ def _details(task: Task) -> dict[str, Any]:
 
 
 def write_rows(target: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
-    """Write a small table as one file; no file where it has no rows."""
+    """Write a small table as one file; write nothing if it has no rows."""
     if not rows:
         return
     with open_atomic(target) as file:

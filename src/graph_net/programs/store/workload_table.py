@@ -1,6 +1,6 @@
-"""The modules of MetaSchedule's workloads, beside the programs that are schedules of them.
+"""The modules of MetaSchedule's workloads, beside the programs that schedule them.
 
-Kept as TVM packs them (base 64), never read here: with them a database can be written again.
+Stored as TVM packs them (base 64) and never decoded here; a database can be restored from them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ SCHEMA = pa.schema(
 
 
 class WorkloadStore:
-    """The workloads of a directory of records."""
+    """The workloads of a store."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """Return the Parquet files, one for each file they came from."""
+        """Return the Parquet files, one per source file."""
         return list_regular(self.path, "workloads-*.parquet")
 
     def source(self) -> Any:
-        """Return the whole table, for questions."""
+        """Return the whole table, for queries."""
         return arrow_source(self.parts(), SCHEMA)
 
     def add(self, source: Path) -> tuple[int, int] | None:
-        """Return how many workloads were stored and are damaged; None where the file is known."""
+        """Return how many workloads were stored and are damaged; None if the file is known."""
         target = self.path / f"workloads-{source_hash(source)}.parquet"
         if target.is_file():
             return None
@@ -49,7 +49,7 @@ class WorkloadStore:
 
 
 def _write(file: IO[bytes], source: Path) -> tuple[int, int]:
-    """Write modules, each in a row group of its own: one is in memory at a time."""
+    """Write modules, one per row group, so that one is in memory at a time."""
     stored = damaged = 0
     with pq.ParquetWriter(file, SCHEMA, compression="zstd", compression_level=9) as writer:
         for _, what in read_workloads(source):

@@ -1,7 +1,7 @@
-"""Compiling a program's kernels, with a GPU or without one; the only way to triton's compiler.
+"""Compile a program's kernels, with or without a GPU; the only entry to triton's compiler.
 
-A kernel compiled without a GPU lands in triton's cache on disk, where the process that has the GPU
-finds it: so all cores compile and one process measures.
+A kernel compiled without a GPU is stored in triton's cache on disk, where the process with the GPU
+finds it: all cores compile and one process measures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MODULES = ("graph_net.programs.triton.kernels_gemm", "graph_net.programs.triton.
 
 
 def kernel_of(name: str) -> Any:
-    """Return a kernel by its name; raises SpaceError where triton is not there."""
+    """Return a kernel by its name; raise SpaceError if triton is not installed."""
     try:
         modules = [importlib.import_module(module) for module in MODULES]
     except ImportError as error:
@@ -50,12 +50,12 @@ def _compiled(launch: Launch, types: Sequence[str]) -> Any:
 
 
 def torch_dtype(torch: Any, name: str) -> Any:
-    """Return the type of a buffer's numbers in memory."""
+    """Return the storage dtype of a buffer."""
     return getattr(torch, "float32" if name == "tf32" else name)
 
 
 class NoDevice:
-    """Stands in for triton's driver where a process is to compile and never to run."""
+    """Replaces triton's driver in a process that compiles and never runs kernels."""
 
     def __init__(self, arch: str) -> None:
         self._arch = int(arch.removeprefix("sm_"))
@@ -69,14 +69,14 @@ class NoDevice:
         return 0
 
     def get_current_target(self) -> Any:
-        """Return what is compiled for."""
+        """Return the target to compile for."""
         from triton.backends.compiler import GPUTarget
 
         return GPUTarget("cuda", self._arch, 32)
 
 
 def leave_device_alone(arch: str) -> None:
-    """Make this process compile for a GPU without ever using one."""
+    """Make this process compile for a GPU without using one."""
     from triton.runtime.driver import driver
 
     driver.set_active(NoDevice(arch))

@@ -1,4 +1,4 @@
-"""Convolutions of images, computed as products without a copy of the image (implicit GEMM)."""
+"""Convolutions of images as products, without a copy of the image (implicit GEMM)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Convolution(Gemm):
-    """``n`` images of ``h`` × ``w`` × ``c``, ``k`` filters of ``r`` × ``s``: channels are last."""
+    """``n`` images of ``h`` × ``w`` × ``c``, ``k`` filters of ``r`` × ``s``, channels last."""
 
     kernels = ("convolution",)
     sizes = ("n", "h", "w", "c", "k", "r", "s", "stride")

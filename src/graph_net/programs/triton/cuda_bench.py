@@ -1,7 +1,7 @@
-"""Programs on a GPU: all cores compile without touching it, one process measures.
+"""Measure programs on a GPU: all cores compile without using it, one process measures.
 
-Needs torch, triton and numpy, nothing else: machines with a GPU are bare. No process is started for
-a program: one that hangs or dies costs its program alone, and is replaced.
+Needs only torch, triton and numpy, because machines with a GPU are often bare. Processes are
+reused: one that hangs or crashes loses only its current program, and is replaced.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from graph_net.results.death import failure_from
 
 COMPILE_SECONDS, MEASURE_SECONDS = 30, 20
 WAITING = 4
-"""Compiled programs that wait to be measured, for each process that compiles."""
+"""Compiled programs that may wait to be measured, per compiling process."""
 HOPELESS = 5
-"""Measuring processes that may end one after the other without a result."""
+"""Measuring processes that may die in a row without a result."""
 
 
 class NoGpu(ValueError):
@@ -48,15 +48,15 @@ class CudaBench:
     compiling: Lane[PendingProgram]
     measuring: Lane[PendingProgram]
     lost: int = 0
-    """Measuring processes that ended since the last result."""
+    """Measuring processes that have died since the last result."""
     _tasks: dict[str, Task] = field(default_factory=dict)
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
-        """Return ``most``: counting the programs of a workload would take longer than drawing."""
+        """Return ``most``: counting a workload's programs would take longer than drawing them."""
         return most
 
     def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
-        """Compile ahead of measuring, across turns: neither waits for the other."""
+        """Compile ahead of measuring, across turns, so that neither waits for the other."""
         programs = self.pending(turns)
         ready: deque[PendingProgram] = deque()
         try:
@@ -85,7 +85,7 @@ class CudaBench:
             self.measuring.stop()
 
     def pending(self, turns: Iterator[Turn]) -> Iterator[PendingProgram]:
-        """Yield the programs of turns that are not measured yet; draw them as they are needed."""
+        """Yield the programs of turns that are not measured yet, drawing them on demand."""
         drawn: defaultdict[str, list[str]] = defaultdict(list)
         samples: dict[str, Iterator[str]] = {}
         for turn in turns:
@@ -117,7 +117,7 @@ class CudaBench:
 
 
 def _failure(done: Finished[PendingProgram], stage: Stage) -> Failure | None:
-    """Return the failure of a program: that of its process, or the one its process reported."""
+    """Return the failure of a program: its process's death, or what its process reported."""
     if done.death is not None:
         return failure_of_end(done, stage)
     reported = done.answer.get("failure")
@@ -130,7 +130,7 @@ def _failure(done: Finished[PendingProgram], stage: Stage) -> Failure | None:
 def failure_of_end(done: Finished[PendingProgram], stage: Stage) -> Failure:
     """Return the failure of a program whose process ended.
 
-    What a compiler or a kernel raises is a result: an exception here is the bench's own.
+    Exceptions of a compiler or a kernel are results; an exception here is a bug of the bench.
     """
     assert done.death is not None
     if done.death.ending in (Ending.EXCEPTION, Ending.NO_ANSWER):
@@ -140,14 +140,14 @@ def failure_of_end(done: Finished[PendingProgram], stage: Stage) -> Failure:
 
 @contextmanager
 def open_cuda_bench(workload: Workload, jobs: int = 0) -> Iterator[CudaBench]:
-    """Yield the bench of this machine's GPU; raises NoGpu where there is none.
+    """Yield the bench of this machine's GPU; raise NoGpu if there is none.
 
-    ``workload`` is one to try the compiler with. All cores but two compile unless ``jobs`` says
+    ``workload`` is used to test the compiler. All cores but two compile unless ``jobs`` says
     otherwise.
     """
     os.environ.setdefault("TRITON_STORE_BINARY_ONLY", "1")
     with temporary_directory("triton-") as folder:
-        # One directory for all processes: what is compiled in one is loaded by another.
+        # One cache directory for all processes: one compiles, another loads.
         sandbox = Sandbox(folder, device="cuda")
         probed = ask_process(probe, "describe", 120, sandbox)
         if probed.death is not None or not probed.answer:
@@ -170,7 +170,7 @@ def open_cuda_bench(workload: Workload, jobs: int = 0) -> Iterator[CudaBench]:
 
 
 def ask_process(make: Make, item: Any, seconds: int, sandbox: Sandbox = INHERITED) -> Finished[Any]:
-    """Return what a process of its own answers to one question."""
+    """Return the answer of a new process to one item."""
     lane: Lane[Any] = Lane(make, 1, Limits(seconds, None), sandbox)
     lane.give(item)
     try:

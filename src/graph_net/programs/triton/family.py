@@ -1,4 +1,4 @@
-"""Family: kernels with the same parameters, and what is known of a program before compiling it."""
+"""Family: kernels with the same parameters, and what is known of a program before compiling."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 Config = Mapping[str, int]
 """A schedule: the value of each parameter."""
 BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "tf32": 4}
-"""Of each dtype. ``tf32`` is float32 in memory, multiplied with 10 bits of mantissa."""
+"""Bytes per number. ``tf32`` is float32 in memory, multiplied with 10 bits of mantissa."""
 ELEMENTS = 1 << 31
-"""Of a tensor, at most: kernels count with 32 bits."""
+"""Most elements of a tensor: kernels index with 32 bits."""
 WORKSPACE = 1 << 30
-"""Bytes for the parts of a split sum, at most."""
+"""Most bytes of the partial sums of split-K."""
 GRID = 1 << 16
-"""Programs along the second and the third axis of a grid, fewer than."""
+"""Limit of programs along the second and third axis of a grid, exclusive."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A tensor on the device. Inputs are drawn from a normal distribution of this deviation."""
+    """A tensor on the device; inputs are drawn from a normal distribution of this deviation."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -35,7 +35,7 @@ class Buffer:
 
     @property
     def elements(self) -> int:
-        """How many numbers."""
+        """Number of elements."""
         count = 1
         for size in self.shape:
             count *= size
@@ -43,7 +43,7 @@ class Buffer:
 
     @property
     def bytes(self) -> int:
-        """Of memory."""
+        """Bytes of memory."""
         return self.elements * BYTES[self.dtype]
 
 
@@ -60,15 +60,15 @@ class Launch:
 
 
 class Family(ABC):
-    """The programs of one workload; made of its module, which is checked here."""
+    """The programs of one workload; made from its module, which is validated here."""
 
     kernels: ClassVar[tuple[str, ...]]
-    """Values of ``kernel`` in a module."""
+    """Allowed values of ``kernel`` in a module."""
     sizes: ClassVar[tuple[str, ...]]
-    """Fields of a module that are whole numbers from 1."""
+    """Fields of a module that are integers from 1."""
     dtypes: ClassVar[tuple[str, ...]]
     source: ClassVar[str]
-    """The Python module that has the Triton code."""
+    """The Python module that contains the Triton code."""
 
     def __init__(self, module: Mapping[str, Any], target: Target) -> None:
         self.module = module
@@ -92,35 +92,35 @@ class Family(ABC):
 
     @classmethod
     def options(cls) -> dict[str, tuple[Any, ...]]:
-        """Return fields of a module beside kernel, dtype and sizes, with their values if few."""
+        """Return the fields of a module besides kernel, dtype and sizes; with values, if few."""
         return {}
 
     def check(self) -> None:  # noqa: B027  # most families have nothing to check
-        """Raise SpaceError where sizes do not fit each other."""
+        """Raise SpaceError if sizes do not fit each other."""
 
     @property
     def dtype(self) -> str:
-        """Of inputs and outputs."""
+        """Dtype of inputs and outputs."""
         return str(self.module["dtype"])
 
     @abstractmethod
     def parameters(self) -> dict[str, tuple[int, ...]]:
-        """Return what can be chosen, and its values in order."""
+        """Return the tunable parameters, and the values of each in order."""
 
     @abstractmethod
     def wrong(self, config: Config) -> str | None:
-        """Return why a choice of known values makes no program."""
+        """Return why a choice of known values is not a program; None if it is."""
 
     @abstractmethod
     def flops(self) -> float:
-        """Return operations of the computation, however it is done."""
+        """Return the operations of the computation, independent of the program."""
 
     @abstractmethod
     def buffers(self) -> dict[str, Buffer]:
-        """Return inputs, and ``out``."""
+        """Return the inputs, and ``out``."""
 
     def workspace(self, config: Config) -> Buffer | None:
-        """Return what a program needs beside inputs and output, named ``parts``."""
+        """Return the buffer ``parts`` that a program needs besides inputs and output."""
         return None
 
     @abstractmethod
@@ -133,18 +133,18 @@ class Family(ABC):
 
     @abstractmethod
     def per_thread(self, config: Config) -> float:
-        """Return numbers that each thread keeps in registers throughout."""
+        """Return how many numbers each thread keeps in registers throughout."""
 
     @abstractmethod
     def traffic(self, config: Config) -> float:
-        """Return bytes that all blocks together ask for, before caches."""
+        """Return the bytes that all blocks together request, before caches."""
 
     @abstractmethod
     def reference(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Return the result as torch computes it."""
 
     def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Return the result by the calls of a network in eager torch: what is compared with."""
+        """Return the result by a network's calls in eager torch, the baseline."""
         return self.reference(tensors)
 
     def bytes(self) -> float:
@@ -153,10 +153,10 @@ class Family(ABC):
 
 
 def cdiv(a: int, b: int) -> int:
-    """Return how many ``b`` it takes to cover ``a``."""
+    """Return a / b, rounded up."""
     return -(-a // b)
 
 
 def power_over(size: int) -> int:
-    """Return the smallest power of two that is no less."""
+    """Return the smallest power of two that is at least ``size``."""
     return 1 << max(0, size - 1).bit_length()

@@ -1,7 +1,7 @@
-"""A program as numbers: what was chosen, what is computed, and what follows from both.
+"""A program as numbers: its parameters, its computation, and numbers derived from both.
 
-All of a space's programs are described at once: each number is a column, computed from the columns
-of the parameters.
+All programs of a space are encoded at once: each number is a column, computed from the columns of
+the parameters.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ DERIVED = (
     *("programs waves last_wave launches parts_bytes row_waste column_waste".split()),
 )
 NAMES = (*(f"is_{kernel}" for kernel in KERNELS), *CHOSEN, *DERIVED, *GEMM_NAMES, *CYCLE_NAMES)
-"""What each number is; the same for every kernel, so that a model can learn from all of them."""
+"""The meaning of each number; the same for every kernel, so that one model can learn from all."""
 VERSION = 2
-"""Of what the numbers mean: features of two versions are not to be mixed."""
+"""Version of the numbers' meaning; do not mix features of two versions."""
 
 
 def features_of(family: Family, config: Config) -> NDArray[np.float32]:
-    """Return the numbers of NAMES; magnitudes as log2(1 + x), 0 for what a kernel lacks."""
+    """Return the numbers of NAMES; magnitudes as log2(1 + x), 0 if a kernel lacks one."""
     one = {name: np.array([value]) for name, value in config.items()}
     return np.asarray(features_of_many(family, one)[0])
 
 
 def features_of_many(family: Family, configs: Configs) -> NDArray[np.float32]:
-    """Return a row of the numbers of NAMES for each of the programs in columns of parameters."""
+    """Return a row of NAMES for each program, given as columns of parameters."""
     count = len(next(iter(configs.values())))
     columns = {f"is_{family.module['kernel']}": np.ones(1)}
     columns |= {name: log(values) for name, values in configs.items()}
@@ -92,7 +92,7 @@ def _programs(family: Family, configs: Configs) -> GemmPrograms | RowwiseProgram
 
 
 def _computed(family: Family, sizes: tuple[int, ...]) -> dict[str, Column]:
-    """Return what is the same for all programs."""
+    """Return the columns that are the same for all programs."""
     names = ("rows", "columns", "depth", "taps", "batch")
     found = {name: log(size) for name, size in zip(names, sizes, strict=True)}
     return found | {
@@ -111,5 +111,5 @@ def _sizes(family: Family) -> tuple[int, int, int, int, int]:
 
 
 def _waste(size: int, block: Column) -> Column:
-    """Return the share of the blocks' work that is outside."""
+    """Return the share of the blocks' work that is outside the tensor."""
     return 1 - size / (np.ceil(size / block) * block)

@@ -1,4 +1,4 @@
-"""What products have in common: tiles, warps, stages, grouping, split-K, epilogues."""
+"""What all products share: tiles, warps, stages, grouping, split-K, epilogues."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 ACTIVATIONS = ("relu", "relu6", "gelu", "silu")
 DOT = 16
-"""The smallest side of a tile that tensor cores take."""
+"""The smallest tile side that tensor cores support."""
 SUM_BLOCK, SUM_WARPS = 1024, 4
-"""Of the kernel that adds split-K's parts, which is the same for all programs."""
+"""Block size and warps of the kernel that adds split-K's parts; equal for all programs."""
 THREAD_REGISTERS = 255
 OVERHEAD = 24
-"""Registers of a thread for everything but accumulators, at the least."""
+"""Least registers of a thread besides accumulators."""
 PARAMETERS = {
     "block_m": (16, 32, 64, 128, 256),
     "block_n": (16, 32, 64, 128, 256),
@@ -43,7 +43,7 @@ PARAMETERS = {
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What is done to a sum before it is stored: ``bias_add_relu`` and its like."""
+    """What is applied to a sum before it is stored, such as ``bias_add_relu``."""
 
     bias: bool = False
     add: bool = False
@@ -63,17 +63,17 @@ class Epilogue:
 
     @property
     def constants(self) -> dict[str, int | str | bool]:
-        """As kernels have them."""
+        """The constants that kernels take."""
         return {"BIAS": self.bias, "ADD": self.add, "ACTIVATION": self.activation}
 
     def of(self, sums: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Apply it to sums with torch."""
+        """Apply the epilogue to sums with torch."""
         if self.bias:
             sums = sums + tensors["bias"].to(sums.dtype)
         return self.after_bias(sums, tensors)
 
     def after_bias(self, sums: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Apply it with torch to sums that have their bias already."""
+        """Apply the epilogue, without its bias, to sums with torch."""
         import torch.nn.functional as F
 
         if self.add:
@@ -82,14 +82,14 @@ class Epilogue:
 
 
 class Gemm(Family):
-    """A product of M × K with K × N, a batch of them, or something that is computed as one."""
+    """A product of M × K with K × N, a batch of products, or an operator computed as one."""
 
     source = "graph_net.programs.triton.kernels_gemm"
     dtypes = ("float16", "bfloat16", "tf32")
     m: int
     n: int
     k: int
-    """Of the innermost sum that one step of the loop goes along; a filter's taps are outside it."""
+    """Length of the innermost sum, which one step of the loop traverses; excludes filter taps."""
     taps: int = 1
     batch: int = 1
 
@@ -107,11 +107,11 @@ class Gemm(Family):
         return PARAMETERS
 
     def steps(self, config: Config) -> int:
-        """Count the steps of the loop over the sum, for all parts together."""
+        """Count the loop steps over the sum, of all parts together."""
         return self.taps * cdiv(self.k, config["block_k"])
 
     def blocks(self, config: Config) -> tuple[int, int]:
-        """Return tiles along the rows and along the columns."""
+        """Return the number of tiles along rows and along columns."""
         return cdiv(self.m, config["block_m"]), cdiv(self.n, config["block_n"])
 
     def wrong(self, config: Config) -> str | None:
@@ -178,7 +178,7 @@ class Gemm(Family):
         return Buffer((config["split_k"], self.batch, self.m, self.n), "float32")
 
     def outer(self) -> dict[str, Buffer]:
-        """Return the output, and what the epilogue reads."""
+        """Return the output, and the buffers that the epilogue reads."""
         buffers = {"out": Buffer(self.out_shape(), self.dtype)}
         if self.epilogue.bias:
             buffers["bias"] = Buffer((self.n,), self.dtype)
@@ -193,10 +193,10 @@ class Gemm(Family):
     def product(
         self, kernel: str, inputs: tuple[str, str], sizes: Mapping[str, int | bool], config: Config
     ) -> tuple[Launch, ...]:
-        """Return the kernel of the product, and with split-K the one that adds its parts."""
+        """Return the kernel of the product, and for split-K the one that adds its parts."""
         parts = config["split_k"]
         rows, columns = self.blocks(config)
-        bias = "bias" if self.epilogue.bias else "out"  # where there is none, it is not read
+        bias = "bias" if self.epilogue.bias else "out"  # a placeholder, never read
         added = "added" if self.epilogue.add else "out"
         tile = {key.upper(): config[key] for key in ("block_m", "block_n", "block_k")}
         chosen = {**tile, "GROUP_M": config["group_m"], "SPLIT_K": parts}
@@ -218,8 +218,8 @@ class Gemm(Family):
 def shared_bytes(config: Config, each: int) -> int:
     """Estimate the bytes of shared memory of a block whose numbers have ``each`` bytes.
 
-    Warp groups (four warps, 64 rows) multiply out of shared memory, so that their tiles stay there
-    one stage longer than those that go through registers.
+    Warp groups (four warps, 64 rows) multiply from shared memory, so their tiles stay there one
+    stage longer than tiles that go through registers.
     """
     tiles = config["block_k"] * (config["block_m"] + config["block_n"]) * each
     grouped = config["num_warps"] % 4 == 0 and config["block_m"] >= 64
@@ -229,7 +229,7 @@ def shared_bytes(config: Config, each: int) -> int:
 
 
 def sum_of_parts(total: int, columns: int, parts: int, epilogue: Epilogue) -> Launch:
-    """Return the kernel that adds the parts of a split sum and does the epilogue."""
+    """Return the kernel that adds the parts of a split sum and applies the epilogue."""
     return Launch(
         "add_parts",
         (cdiv(total, SUM_BLOCK), 1, 1),

@@ -1,7 +1,7 @@
-"""Cycles of a product's programs, estimated: a roofline of each block, then of all of them.
+"""Estimated cycles of a product's programs: a roofline of each block, then of all blocks.
 
-Constants were fitted to programs of networks that no test has. What a model learns corrects these
-numbers: they need the right proportions, not the right size.
+Constants were fitted to programs of networks outside every test set. A model corrects these
+numbers, so their proportions matter, not their scale.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from graph_net.programs.triton.gemm_features import GemmPrograms
 from graph_net.programs.triton.occupancy import Column, log
 
 FLOPS = 8192.0
-"""Of a multiprocessor's tensor cores in a cycle, over the bytes of a number."""
+"""Tensor-core FLOPs per cycle and multiprocessor, times the bytes of a number."""
 ALONE = 0.44
-"""The part of it that warps reach which multiply by themselves, not in groups."""
+"""Share of FLOPS that warps reach without warp groups."""
 SHARED_BYTES, L2_BYTES, DRAM_BYTES = 128.0, 80.0, 20.0
-"""That a multiprocessor reads in a cycle."""
+"""Bytes that a multiprocessor reads per cycle from shared memory, L2 and memory."""
 ISSUED, LINES = 4.0, 1.25
-"""Instructions that a multiprocessor begins in a cycle, and cache lines that it looks up."""
+"""Instructions issued and cache lines looked up per cycle and multiprocessor."""
 LATENCY, LAUNCH, SECOND = 800.0, 10000.0, 2500.0
-"""Cycles of a load from memory, of a launch, and of one right behind another."""
+"""Cycles of a load from memory, of a launch, and of a second launch right after."""
 AROUND, SPILLED = 20.0, 48.0
-"""Instructions around a load, which find its place, and for a number that fits no register."""
+"""Instructions to address a load, and instructions per spilled number."""
 CYCLE_NAMES = (
     *("mma_cycles shared_cycles l2_cycles issue_cycles line_cycles latency_cycles".split()),
     *("step_cycles block_cycles epilogue_cycles dram_cycles second_cycles".split()),
@@ -61,7 +61,7 @@ class GemmCycles:
         }
 
     def mma(self, active: Column) -> Column:
-        """Cycles in which the tensor cores multiply a step's tiles of all active blocks."""
+        """Cycles in which the tensor cores multiply one step's tiles of all active blocks."""
         one = self.programs
         busy = np.minimum(1, active * one.warps / 4) * np.where(one.grouped, 1, ALONE)
         flops = 2 * one.block_m * one.block_n * one.block_k
@@ -69,7 +69,7 @@ class GemmCycles:
 
     @cached_property
     def issue(self) -> Column:
-        """Cycles to begin the instructions of a block's step, without those that multiply."""
+        """Cycles to issue a block's step, without the multiplications."""
         one = self.programs
         fragments = np.where(one.grouped, 0, one.through_shared / one.warps / 512)
         copied = np.where(one.synchronous, 2, 1)
@@ -78,7 +78,7 @@ class GemmCycles:
 
     @cached_property
     def latency(self) -> Column:
-        """Cycles that a block waits for the tiles of a step, with those in flight."""
+        """Cycles that a block waits for a step's tiles, given the tiles in flight."""
         one = self.programs
         ahead = np.where(one.synchronous, 1, np.maximum(1, one.stages - 1))
         alone = self.mma(np.ones_like(one.warps))
@@ -86,7 +86,7 @@ class GemmCycles:
         return np.where(one.synchronous, LATENCY + alone, together)
 
     def step(self, active: Column) -> Column:
-        """Cycles of a step of so many blocks at once."""
+        """Cycles of a step with ``active`` blocks at once."""
         one = self.programs
         shared = one.through_shared / SHARED_BYTES
         l2 = one.step_bytes / L2_BYTES
@@ -104,12 +104,12 @@ class GemmCycles:
         return one.block_m * one.block_n * stored / DRAM_BYTES + finishing
 
     def block(self, active: Column) -> Column:
-        """Cycles of so many blocks at once, from the first load to the last store."""
+        """Cycles of ``active`` blocks at once, from the first load to the last store."""
         return 2 * LATENCY + self.programs.steps * self.step(active) + self.epilogue * active
 
     @cached_property
     def dram(self) -> Column:
-        """Cycles to move what comes from memory and goes there."""
+        """Cycles of all memory traffic."""
         moved = self.programs.fetched + self.programs.parts_bytes
         return moved / (DRAM_BYTES * self.sms)
 
@@ -121,7 +121,7 @@ class GemmCycles:
 
     @cached_property
     def total(self) -> Column:
-        """Cycles of a program: full turns, a last one with fewer blocks, what is launched."""
+        """Cycles of a program: full waves, a last wave with fewer blocks, and launches."""
         spread = self.programs.filling.cycles(self.block)
         return np.maximum(spread, self.dram) + LAUNCH + self.second
 
@@ -137,5 +137,5 @@ class GemmCycles:
 
     @cached_property
     def bound(self) -> float:
-        """Cycles that no program is under."""
+        """Lower bound on the cycles of any program."""
         return max(self.computing, self.moving) + LAUNCH

@@ -1,4 +1,4 @@
-"""What follows from the configuration of a product: tiles of warps, loads, registers, traffic."""
+"""Features derived from a product's configuration: warp tiles, loads, registers, traffic."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from graph_net.programs.triton.occupancy import (
 )
 
 VECTOR = 16
-"""Bytes that a thread loads with one instruction, at most."""
+"""Most bytes that a thread loads with one instruction."""
 ASYNC = 4
-"""Bytes of an asynchronous copy, at least; what is loaded in smaller pieces waits in registers."""
+"""Least bytes of an asynchronous copy; smaller loads go through registers."""
 LINE = 128
 """Bytes of a cache line."""
 MMA_ROWS, MMA_COLUMNS, GROUP_ROWS = 16, 8, 64
-"""Of the tile of a warp's instruction, and rows of a warp group's."""
+"""Rows and columns of a warp's MMA instruction, and rows of a warp group's."""
 WORKLOAD = (
     *("transposed bias added activation stride filter image".split()),
     *("vector_a vector_b vector_out".split()),
@@ -89,18 +89,18 @@ class GemmPrograms:
 
     @cached_property
     def grouped(self) -> np.ndarray:
-        """Whether warp groups multiply: where the GPU has them and operands are in their order."""
+        """Whether warp groups multiply: the GPU has them and the operands' order allows it."""
         ordered = self.family.dtype != "tf32" or self.is_transposed
         return np.asarray(self._fits_groups & (self.family.target.arch == "sm_90" and ordered))
 
     @property
     def is_convolution(self) -> bool:
-        """Whether every load is of a place that has to be found first."""
+        """Whether every load needs its address computed first."""
         return "stride" in self.family.module
 
     @property
     def is_transposed(self) -> bool:
-        """Whether the second operand has its sum innermost, as filters do."""
+        """Whether the summed axis of the second operand is innermost, as in filters."""
         return bool(self.family.module.get("transposed", True))
 
     @cached_property
@@ -120,14 +120,14 @@ class GemmPrograms:
 
     @cached_property
     def vectors(self) -> tuple[float, float, float]:
-        """Bytes of a load of each operand and of a store of the result."""
+        """Bytes per load of each operand and per store of the result."""
         along_k = min(VECTOR, self.bytes * power_of_two_in(self.family.k, VECTOR))
         along_n = min(VECTOR, self.bytes * power_of_two_in(self.family.n, VECTOR))
         return along_k, along_k if self.is_transposed else along_n, along_n
 
     @cached_property
     def loads(self) -> tuple[Column, Column]:
-        """Instructions of a thread that load the two tiles of a step."""
+        """Instructions per thread that load the two tiles of a step."""
         first, second, _ = self.vectors
         each = self.block_k * self.bytes / (32 * self.warps)
         return (
@@ -152,14 +152,14 @@ class GemmPrograms:
 
     @cached_property
     def through_shared(self) -> Column:
-        """Bytes that warps or groups of them read from shared memory in a step."""
+        """Bytes that warps or warp groups read from shared memory in a step."""
         rows, columns = self.warp_grid
         rows = np.where(self.grouped, rows / 4, rows)
         return (columns * self.block_m + rows * self.block_n) * self.block_k * self.bytes
 
     @cached_property
     def shared(self) -> Column:
-        """Bytes of shared memory, as ``Gemm.shared`` has them."""
+        """Bytes of shared memory, as in ``Gemm.shared``."""
         held = np.maximum(1, self.stages - ~self._fits_groups)
         stored = np.where(self.parts > 1, 4.0, self.bytes)
         result = self.block_m * self.block_n * stored
@@ -167,17 +167,17 @@ class GemmPrograms:
 
     @cached_property
     def per_thread(self) -> Column:
-        """Sums that a thread keeps."""
+        """Accumulators per thread."""
         return self.block_m * self.block_n / (32 * self.warps)
 
     @cached_property
     def synchronous(self) -> np.ndarray:
-        """Whether a step's tiles wait in registers."""
+        """Whether a step's tiles go through registers."""
         return np.asarray((self.stages == 1) | (min(self.vectors[:2]) < ASYNC))
 
     @cached_property
     def registers(self) -> Column:
-        """Registers of a thread, estimated."""
+        """Estimated registers of a thread."""
         pointer = 2.5 if self.is_convolution else 0.6
         waiting = np.where(self.synchronous & ~self.grouped, 12.0, 0.0)
         loads = self.loads[0] + self.loads[1]
@@ -185,17 +185,17 @@ class GemmPrograms:
 
     @cached_property
     def available(self) -> Column:
-        """Registers that a thread can have."""
+        """Registers available to a thread."""
         return np.minimum(MOST_REGISTERS, self.family.target.registers / (32 * self.warps))
 
     @cached_property
     def spilled(self) -> Column:
-        """Numbers of a thread that fit no register, estimated."""
+        """Estimated numbers per thread that do not fit in registers."""
         return np.maximum(self.registers - self.available, 0)
 
     @cached_property
     def filling(self) -> Filling:
-        """Its blocks on the GPU."""
+        """How the blocks fill the GPU."""
         target = self.family.target
         held = self.shared if min(self.vectors[:2]) >= ASYNC else self.step_bytes
         return Filling.of(target, self.programs, self.warps, self.registers, held)
@@ -208,19 +208,19 @@ class GemmPrograms:
 
     @cached_property
     def traffic(self) -> Column:
-        """Bytes that all blocks ask for, as ``Gemm.traffic`` has them."""
+        """Bytes that all blocks request, as in ``Gemm.traffic``."""
         each = self.family.taps * self.family.k * (self.block_m + self.block_n) * self.bytes
         asked = self.family.batch * self.tiles * each + self.family.buffers()["out"].bytes
         return asked + 2 * self.parts_bytes
 
     @cached_property
     def loaded(self) -> Column:
-        """Bytes that all blocks ask the L2 cache for, with what is masked."""
+        """Bytes that all blocks request from the L2 cache, including masked elements."""
         return self.programs * self.steps * self.step_bytes
 
     @cached_property
     def fetched(self) -> Column:
-        """Bytes that come from memory: what the tiles of a turn share is fetched once."""
+        """Bytes that come from memory; data shared by the tiles of a wave is fetched once."""
         at_once = np.minimum(self.tiles, self.family.target.sms * self.filling.resident)
         wide = self.tiles / self.rows
         columns = np.minimum(ceil_divide(at_once, np.minimum(self.group, self.rows)), wide)

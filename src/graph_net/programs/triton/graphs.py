@@ -1,7 +1,7 @@
-"""What a workload computes as a Graph of ATen's calls, so that its hashes join it with others.
+"""A workload's computation as a Graph of ATen calls, so that its hashes match other graphs.
 
-Calls are spelled as captures of networks have them, and inputs stand in the order of their first
-use: the structure of a linear layer here is that of one which was cut out of a network.
+Calls are written as in captured networks, and inputs are in the order of first use: a linear layer
+here has the structure of one cut from a network.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PARAMETERS = frozenset({"w", "weight", "bias"})
 
 @dataclass
 class _Calls:
-    """A graph while it is written."""
+    """A graph under construction."""
 
     family: Family
     inputs: list[Input] = field(default_factory=list)
@@ -44,14 +44,14 @@ class _Calls:
         return Ref(name)
 
     def call(self, target: str, *arguments: Argument) -> Ref:
-        """Add a call of an operator; its node is named after it."""
+        """Add a call of an operator; the node is named after it."""
         name = f"{target.split('.')[1]}_{len(self.nodes)}"
         self.nodes.append(Node(name, target, arguments))
         return Ref(name)
 
 
 def graph_of(family: Family) -> Graph:
-    """Return the graph of what a family's programs compute."""
+    """Return the graph that a family's programs compute."""
     calls = _Calls(family)
     match family:
         case Matmul():
@@ -101,13 +101,13 @@ def _convolved(calls: _Calls, family: Convolution) -> Ref:
     ]
     defaults: list[Argument] = [None, ListValue((1, 1)), ListValue((0, 0))]
     while defaults and arguments[-1] == defaults.pop():
-        arguments.pop()  # what is not said is not written
+        arguments.pop()  # trailing defaults are omitted
     shape = (module["n"], module["k"], family.p, family.q)
     return _finished(calls, family, calls.call("aten.conv2d.default", *arguments), shape)
 
 
 def _finished(calls: _Calls, family: Gemm, result: Ref, shape: tuple[int, ...]) -> Ref:
-    """Add the rest of an epilogue: ``x + layer(x)``, but ``relu(layer(x) + x)`` as ResNets do."""
+    """Add the rest of an epilogue: ``x + layer(x)``, but ``relu(layer(x) + x)`` as in ResNets."""
     activation = family.epilogue.activation
     if family.epilogue.add:
         added = calls.read("added", shape)

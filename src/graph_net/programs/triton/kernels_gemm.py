@@ -1,7 +1,7 @@
 """Triton kernels of products: matrices, batches, convolutions, and the sum of split-K's parts.
 
-Imported only where triton is. Every size is a constant of the kernel, so that a program is compiled
-for its workload and for nothing else, and only pointers are given at run time.
+Imported only if triton is installed. Every size is a constant of the kernel, so a program is
+compiled for its workload alone, and only pointers are passed at run time.
 """
 # mypy: ignore-errors
 
@@ -11,7 +11,7 @@ import triton.language as tl
 
 @triton.jit
 def tile_of(pid, BLOCKS_M: tl.constexpr, BLOCKS_N: tl.constexpr, GROUP_M: tl.constexpr):
-    """Which tile a program computes: groups of rows share their columns in the L2 cache."""
+    """Return the tile of a program; groups of rows share their columns in the L2 cache."""
     per_group: tl.constexpr = GROUP_M * BLOCKS_N
     group = pid // per_group
     first = group * GROUP_M
@@ -22,7 +22,7 @@ def tile_of(pid, BLOCKS_M: tl.constexpr, BLOCKS_N: tl.constexpr, GROUP_M: tl.con
 @triton.jit
 def finished(sums, bias, added, columns, at, inside, N: tl.constexpr,
              BIAS: tl.constexpr, ADD: tl.constexpr, ACTIVATION: tl.constexpr):  # fmt: skip
-    """The epilogue on accumulated sums."""
+    """Apply the epilogue to accumulated sums."""
     if BIAS:
         sums += tl.load(bias + columns % N).to(tl.float32)
     if ADD:
@@ -45,7 +45,7 @@ def matmul(a, b, bias, added, out,
            PRECISION: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
            BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, SPLIT_K: tl.constexpr,
            BATCH: tl.constexpr):  # fmt: skip
-    """``out = epilogue(a @ b)``; with split-K a part of the sums, to a workspace of float32."""
+    """Compute ``out = epilogue(a @ b)``; with split-K, store partial sums as float32."""
     row, column = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), GROUP_M)
     part = tl.program_id(1)
     batch = tl.program_id(2)
@@ -92,7 +92,7 @@ def convolution(x, w, bias, added, out,
                 BIAS: tl.constexpr, ADD: tl.constexpr, ACTIVATION: tl.constexpr,
                 PRECISION: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
                 BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, SPLIT_K: tl.constexpr):  # fmt: skip
-    """A convolution as a product of (images, rows, columns) with (filter, channels): no copy of x.
+    """Compute a convolution as (images, rows, columns) × (filter, channels), without copying x.
 
     ``x`` is images × H × W × C, ``w`` is N × R × S × C, ``out`` is images × P × Q × N.
     """
@@ -134,7 +134,7 @@ def convolution(x, w, bias, added, out,
 def add_parts(parts, bias, added, out, TOTAL: tl.constexpr, N: tl.constexpr,
               BIAS: tl.constexpr, ADD: tl.constexpr, ACTIVATION: tl.constexpr,
               SPLIT_K: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    """The sum of split-K's parts, then the epilogue: always in the same order, without atomics."""
+    """Add split-K's parts in a fixed order, without atomics, and apply the epilogue."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < TOTAL
     sums = tl.zeros((BLOCK,), dtype=tl.float32)

@@ -1,7 +1,8 @@
-"""Triton kernels that go along rows: softmax, layer norm, RMS norm, sum.
+"""Triton kernels along rows: softmax, layer norm, RMS norm, sum.
 
-Imported only where triton is. A row that fits a block is read once; a longer one in several blocks,
-twice where the result needs all of it first. Every size is a constant, as in the products' kernels.
+Imported only if triton is installed. A row that fits in a block is read once. A longer row is read
+in several blocks, and twice if the result needs the whole row first. Every size is a constant, as
+in the products' kernels.
 """
 # mypy: ignore-errors
 
@@ -13,7 +14,7 @@ import triton.language as tl
 def softmax(x, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr, BLOCK_ROWS: tl.constexpr,
             BLOCK_COLUMNS: tl.constexpr, PER_PROGRAM: tl.constexpr,
             STAGES: tl.constexpr):  # fmt: skip
-    """Each row's exponentials over their sum; in several blocks the sum is kept up as it goes."""
+    """Divide each row's exponentials by their sum; over several blocks it is updated online."""
     lanes = tl.arange(0, BLOCK_COLUMNS)[None, :]
     for turn in range(PER_PROGRAM):
         first = (tl.program_id(0) * PER_PROGRAM + turn) * BLOCK_ROWS
@@ -49,7 +50,7 @@ def softmax(x, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr, BLOCK_ROWS: tl.co
 def norm(x, weight, bias, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
          BLOCK_ROWS: tl.constexpr, BLOCK_COLUMNS: tl.constexpr, PER_PROGRAM: tl.constexpr,
          STAGES: tl.constexpr, CENTRED: tl.constexpr):  # fmt: skip
-    """Each row over its deviation, times a weight: centred, shifted (layer norm) or not (RMS)."""
+    """Divide each row by its deviation and scale it; for layer norm also centre and shift it."""
     lanes = tl.arange(0, BLOCK_COLUMNS)[None, :]
     for turn in range(PER_PROGRAM):
         first = (tl.program_id(0) * PER_PROGRAM + turn) * BLOCK_ROWS
@@ -99,7 +100,7 @@ def norm(x, weight, bias, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 def row_sum(x, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr, BLOCK_ROWS: tl.constexpr,
             BLOCK_COLUMNS: tl.constexpr, PER_PROGRAM: tl.constexpr, STAGES: tl.constexpr,
             SPLIT: tl.constexpr):  # fmt: skip
-    """The sum of each row, or of each of a row's ``SPLIT`` parts: ``out`` is parts × rows."""
+    """Sum each row, or each of its ``SPLIT`` parts; ``out`` is parts × rows."""
     lanes = tl.arange(0, BLOCK_COLUMNS)[None, :]
     blocks: tl.constexpr = tl.cdiv(COLUMNS, BLOCK_COLUMNS * SPLIT)
     begin = tl.program_id(1) * blocks * BLOCK_COLUMNS

@@ -1,4 +1,4 @@
-"""Layers as modules of this space: what networks are made of, by the names networks use."""
+"""Layers as modules of this space, under the names that networks use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ Module = dict[str, Any]
 
 
 def linear(m: int, n: int, k: int, dtype: str, epilogue: str = "bias") -> Module:
-    """Return a linear layer: its weight is N × K."""
+    """Return a linear layer with a weight of N × K."""
     sizes = {"m": m, "n": n, "k": k}
     return {"kernel": "matmul", **sizes, "dtype": dtype, "epilogue": epilogue, "transposed": True}
 
 
 def batched(b: int, m: int, n: int, k: int, dtype: str, transposed: bool) -> Module:
-    """Return a product in each head: queries with keys (transposed), weights with values (not)."""
+    """Return a product per head: queries with keys (transposed), weights with values (not)."""
     sizes = {"b": b, "m": m, "n": n, "k": k}
     options = {"epilogue": "none", "transposed": transposed}
     return {"kernel": "batched_matmul", **sizes, "dtype": dtype, **options}
@@ -23,7 +23,7 @@ def batched(b: int, m: int, n: int, k: int, dtype: str, transposed: bool) -> Mod
 def conv(
     n: int, size: int, c: int, k: int, filter: int, dtype: str, epilogue: str, stride: int = 1
 ) -> Module:
-    """Return a convolution of square images by square filters, padded to keep its size."""
+    """Return a convolution of square images with square filters, padded to keep the size."""
     pad = 0 if filter == stride else filter // 2
     sizes = {"n": n, "h": size, "w": size, "c": c, "k": k, "r": filter, "s": filter}
     options = {"stride": stride, "pad": pad, "dtype": dtype, "epilogue": epilogue}

@@ -1,8 +1,8 @@
 """Find in a graph the workloads that the kernels compute.
 
 A match is a product, a convolution or an operator along rows, with as much of what follows as its
-epilogue can take: a folded batch norm, a bias, a residual, an activation. Values between the
-matched calls are read by nobody else.
+epilogue supports: a folded batch norm, a bias, a residual, an activation. Values between matched
+calls have no other reader.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_OPERATIONS = names(Trait.NO_OP_IN_INFERENCE)
 
 @dataclass(frozen=True)
 class Match:
-    """A workload, and the calls of the graph that it computes, in their order."""
+    """A workload, and the calls of the graph that it computes, in order."""
 
     module: Module
     nodes: tuple[str, ...]
@@ -33,7 +33,7 @@ class Match:
 
 @dataclass
 class _Part:
-    """A match under construction: where it ends, and the epilogue it has so far."""
+    """A match under construction: its last call, and its epilogue so far."""
 
     nodes: list[Node]
     epilogue: list[str] = field(default_factory=list)
@@ -44,9 +44,9 @@ class _Part:
 
 
 def find_matches(graph: Graph, dtype: str, batch: int = 1) -> Iterator[Match]:
-    """Yield the workloads of a graph as it would be at another dtype and ``batch`` times its batch.
+    """Yield the workloads of a graph at another dtype and at ``batch`` times its batch size.
 
-    ``dtype`` is one of the kernels'; every matched size that runs over the batch is multiplied.
+    ``dtype`` is one of the kernels'; every matched size that includes the batch is multiplied.
     """
     yield from _Matcher(graph, dtype, batch).matches()
 
@@ -80,7 +80,7 @@ class _Matcher:
                     self.taken.update(names)
                     yield Match(module, names)
 
-    # What a graph says of its values.
+    # Values and their shapes.
 
     def sizes(self, value: Value) -> Sizes:
         """Return the shape of a floating-point tensor; empty for anything else."""
@@ -93,7 +93,7 @@ class _Matcher:
         return spec.sizes(self.graph.bindings)
 
     def only_reader(self, node: Node) -> Node | None:
-        """Return the one call that reads a result; None where there are more, or it is returned."""
+        """Return the only call that reads a result; None if there are more or it is returned."""
         readers = self.readers[node.name]
         return readers[0] if len(readers) == 1 and node.name not in self.returned else None
 
@@ -137,7 +137,7 @@ class _Matcher:
         return {"kernel": kernel, **sizes, "dtype": self.dtype, "epilogue": epilogue, **options}
 
     def _is_transposed(self, value: Value) -> bool:
-        """Return whether a matrix is the transpose of what is in memory."""
+        """Return whether a matrix is the transpose of a tensor in memory."""
         assert isinstance(value, Ref)
         source = self.graph.index[value.name]
         if not isinstance(source, Node):
@@ -150,7 +150,7 @@ class _Matcher:
         return _operator(source) == "transpose" and last
 
     def _attention(self, node: Node) -> Iterator[tuple[_Part, Module]]:
-        """Yield two products and a softmax: how attention is computed without fusion."""
+        """Yield two products and a softmax: attention without fusion."""
         query, key, value = (self.sizes(argument) for argument in node.args[:3])
         if min(map(len, (query, key, value))) < 3:
             return
@@ -175,7 +175,7 @@ class _Matcher:
         sizes = dict(zip(names, (self.batch * x[0], *x[2:], x[1], w[0], *w[2:]), strict=True))
         yield part, self._gemm("convolution", sizes, part, stride=stride, pad=pad)
 
-    # What follows a product.
+    # Epilogues.
 
     def _fold_batch_norm(self, part: _Part) -> None:
         follower = self.only_reader(part.last)
@@ -186,7 +186,7 @@ class _Matcher:
                 part.epilogue = ["bias"]
 
     def _add_epilogue(self, part: _Part) -> None:
-        """Take a residual of the same shape, then an activation, where they follow."""
+        """Match a residual of the same shape, then an activation, if they follow."""
         self._pass_through(part)
         follower = self.only_reader(part.last)
         if follower is not None and self._is_residual(follower):
@@ -210,7 +210,7 @@ class _Matcher:
         left, right = (self.sizes(value) for value in node.args)
         return bool(left) and left == right and node.args[0] != node.args[1]
 
-    # Along rows.
+    # Operators along rows.
 
     def _rows(self, kernel: str, shape: Sizes, columns: int) -> Module:
         return along(kernel, self.batch * prod(shape) // columns, columns, self.dtype)
@@ -260,13 +260,13 @@ class _Matcher:
 
 
 def _operator(node: Node) -> str:
-    """Return the name of an ATen operator without its overload; in place or not is the same."""
+    """Return the name of an ATen operator without overload and in-place suffix."""
     words = node.target.split(".")
     return words[1].rstrip("_") if words[0] == "aten" and len(words) == 3 else ""
 
 
 def _activation(node: Node) -> str:
-    """Return the kernels' name of an activation; nothing for what they do not have."""
+    """Return the kernels' name of an activation; empty if they do not have it."""
     name = _operator(node)
     if name == "hardtanh" and node.args[1:] == (0.0, 6.0):
         return "relu6"
@@ -275,13 +275,13 @@ def _activation(node: Node) -> str:
 
 
 def _with_defaults(node: Node) -> tuple[Value, ...]:
-    """Return the seven arguments of a convolution; the defaults where they are not given."""
+    """Return the seven arguments of a convolution, with defaults filled in."""
     defaults: tuple[Value, ...] = (None, None, None, 1, 0, 1, 1)
     return (*node.args, *defaults[len(node.args) :])
 
 
 def _side(value: Value) -> int | None:
-    """Return the one number of a square stride, padding or size; None where there are two."""
+    """Return the number of a square stride, padding or size; None if it is not square."""
     numbers = value.items if isinstance(value, ListValue) else (value,)
     first = numbers[0]
     return first if isinstance(first, int) and set(numbers) == {first} else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Matmul(Gemm):
-    """``a @ b``, then an epilogue; a transposed ``b`` is N × K, as linear layers have it."""
+    """``a @ b``, then an epilogue; a transposed ``b`` is N × K, as in linear layers."""
 
     kernels = ("matmul", "batched_matmul")
     sizes = ("m", "n", "k", "b")
@@ -52,7 +52,7 @@ class Matmul(Gemm):
         return self.epilogue.of(torch.matmul(tensors["a"], b), tensors)
 
     def eager(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Add a linear layer's bias in the same call; anything else is a product in a batch."""
+        """Add a linear layer's bias in the same call; other products are batched products."""
         import torch
         import torch.nn.functional as F
 

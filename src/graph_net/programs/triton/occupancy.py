@@ -1,4 +1,4 @@
-"""How the blocks of a program fill a GPU: registers and shared memory set how many run at once."""
+"""Occupancy: registers and shared memory decide how many blocks run at once on a GPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from graph_net.programs.triton.target import Target
 
 Column: TypeAlias = NDArray[np.float64]
-"""A number of each of many programs."""
+"""One number for each of many programs."""
 Configs: TypeAlias = Mapping[str, NDArray[np.int64]]
-"""The values of each parameter, of each of many programs."""
+"""The values of each parameter, for each of many programs."""
 RESERVED = 1024
-"""Bytes of shared memory that the driver keeps of each block."""
+"""Bytes of shared memory that the driver reserves per block."""
 WARPS, BLOCKS = 64, 32
-"""Of a multiprocessor, at most."""
+"""Most warps and blocks of a multiprocessor."""
 LEAST_REGISTERS, MOST_REGISTERS = 16.0, 255.0
 
 
@@ -28,35 +28,35 @@ def log(values: Column | NDArray[np.int64] | float) -> Column:
 
 
 def ceil_divide(values: Column | float, by: Column | float) -> Column:
-    """Return how many ``by`` it takes to cover each value."""
+    """Return each value divided by ``by``, rounded up."""
     return np.ceil(np.asarray(values, np.float64) / by)
 
 
 def power_of_two_in(size: int, most: int) -> int:
-    """Return the largest power of two that divides a size, at most so large."""
+    """Return the largest power of two that divides a size and is at most ``most``."""
     return min(size & -size, most)
 
 
 @dataclass(frozen=True)
 class Filling:
-    """Blocks of programs on a GPU."""
+    """How the blocks of programs fill a GPU."""
 
     sms: int
     programs: Column
     resident: Column
     """Blocks that a multiprocessor can hold at once."""
     active: Column
-    """Blocks that the busiest one does hold."""
+    """Blocks on the busiest multiprocessor at once."""
     turns: Column
-    """How often the busiest one is filled anew: waves, counted in resident blocks."""
+    """How often the busiest multiprocessor is filled: waves of resident blocks."""
     balance: Column
-    """The part of all turns' places that has a block."""
+    """Mean blocks per multiprocessor over the blocks of the busiest one."""
 
     @staticmethod
     def of(
         target: Target, programs: Column, warps: Column, registers: Column, shared: Column
     ) -> Filling:
-        """Place as many programs as there are on the multiprocessors of a GPU."""
+        """Distribute ``programs`` blocks over the multiprocessors of a GPU."""
         resident = resident_blocks(target, warps, registers, shared)
         each = ceil_divide(programs, target.sms)
         turns = ceil_divide(programs, target.sms * resident)
@@ -70,9 +70,9 @@ class Filling:
         )
 
     def cycles(self, block: Callable[[Column], Column]) -> Column:
-        """Return the cycles of all blocks, from those of so many at once on a multiprocessor.
+        """Return the cycles of all blocks, given the cycles of n blocks on one multiprocessor.
 
-        Multiprocessors are filled as often as they can be, and once more with what is left.
+        Counts full waves, and one more wave for the remaining blocks.
         """
         places = self.sms * self.resident
         full = np.floor(self.programs / places)
@@ -95,7 +95,7 @@ FILLING = ("resident", "active_warps", "all_warps", "turns", "balance")
 
 
 def resident_blocks(target: Target, warps: Column, registers: Column, shared: Column) -> Column:
-    """Return how many blocks of each program a multiprocessor holds, at least one."""
+    """Return how many blocks of each program a multiprocessor holds; at least one."""
     allocated = np.ceil(np.clip(registers, LEAST_REGISTERS, MOST_REGISTERS) / 8) * 8
     by_registers = np.floor(target.registers / (allocated * 32 * warps))
     by_shared = np.floor((target.shared + RESERVED) / (shared + RESERVED))

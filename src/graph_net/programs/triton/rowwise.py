@@ -1,4 +1,4 @@
-"""Operators along rows: softmax, layer norm, RMS norm and sums, bound by memory."""
+"""Operators along rows: softmax, layer norm, RMS norm and sums; memory-bound."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 MOST = 128
-"""Numbers of a block that a thread keeps, at most: as many again are needed for their results."""
+"""Most numbers of a block per thread; the results need as many registers again."""
 PARAMETERS = {
     "block_rows": (1, 2, 4, 8, 16, 32),
     "block_columns": (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768),
@@ -32,7 +32,7 @@ PARAMETERS = {
 
 
 class Rowwise(Family):
-    """Each of ``rows`` rows of ``columns`` numbers by itself."""
+    """An operator on each of ``rows`` rows of ``columns`` numbers."""
 
     kernels = ("softmax", "layer_norm", "rms_norm", "row_sum")
     sizes = ("rows", "columns")
@@ -41,7 +41,7 @@ class Rowwise(Family):
 
     @property
     def kernel(self) -> str:
-        """Which of them."""
+        """Name of the operator."""
         return str(self.module["kernel"])
 
     @property
@@ -68,7 +68,7 @@ class Rowwise(Family):
         return self._loop(config) or self._limits(config)
 
     def _loop(self, config: Config) -> str | None:
-        """Return what is wrong with going along a row in steps."""
+        """Return what is wrong with a loop along a row; None if nothing is."""
         parts, steps = config["split_columns"], self.steps(config)
         if config["num_stages"] > 1 and config["num_stages"] > cdiv(steps, parts):
             return "more stages than steps"
@@ -82,7 +82,7 @@ class Rowwise(Family):
         return None
 
     def steps(self, config: Config) -> int:
-        """Return blocks that cover a row."""
+        """Return the number of blocks that cover a row."""
         return cdiv(self.size[1], config["block_columns"])
 
     def shared(self, config: Config) -> int:

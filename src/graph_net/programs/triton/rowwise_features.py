@@ -1,4 +1,4 @@
-"""What follows from the configuration of an operator along rows: loads, reductions, cycles."""
+"""Features derived from the configuration of a row operator: loads, reductions, cycles."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from graph_net.programs.triton.occupancy import (
 from graph_net.programs.triton.rowwise import Rowwise
 
 VECTOR, ASYNC = 16, 4
-"""Bytes of a load, at most, and of an asynchronous copy, at least."""
+"""Most bytes of a load, least bytes of an asynchronous copy."""
 DRAM_BYTES, ISSUED = 20.0, 5.0
-"""Bytes that a multiprocessor reads in a cycle, and instructions that it begins."""
+"""Bytes that a multiprocessor reads and instructions that it issues per cycle."""
 LATENCY, LAUNCH, START, SHUFFLES, BARRIER = 300.0, 6400.0, 200.0, 200.0, 150.0
-"""Cycles of a load, a launch, a block's start; of a sum over a warp, and over several."""
+"""Cycles of a load, a launch, a block's start, a sum over a warp, and a sum over warps."""
 WORK = {"softmax": 14.0, "layer_norm": 10.0, "rms_norm": 7.0, "row_sum": 3.0}
-"""Instructions for each number of a row."""
+"""Instructions per number of a row."""
 REDUCTIONS = {"softmax": 2.0, "layer_norm": 2.0, "rms_norm": 1.0, "row_sum": 1.0}
 
 
@@ -58,7 +58,7 @@ class RowwisePrograms:
 
     @cached_property
     def per_thread(self) -> Column:
-        """Numbers of a block that a thread has."""
+        """Numbers per thread and block."""
         return self.block_rows * self.block_columns / (32 * self.warps)
 
     @cached_property
@@ -75,19 +75,19 @@ class RowwisePrograms:
 
     @cached_property
     def registers(self) -> Column:
-        """Registers of a thread, estimated."""
+        """Estimated registers of a thread."""
         kept = np.where(self.steps > 1, 1.6, 0.8) * self.per_thread
         return np.where(self.steps > 1, 30.0, 20.0) + kept
 
     @cached_property
     def shared(self) -> Column:
-        """Bytes of shared memory, as ``Rowwise.shared`` has them."""
+        """Bytes of shared memory, as in ``Rowwise.shared``."""
         staged = self.block_rows * self.block_columns * self.bytes * (self.stages - 1)
         return staged + 4 * self.block_rows * self.warps
 
     @cached_property
     def filling(self) -> Filling:
-        """Its blocks on the GPU."""
+        """How the blocks fill the GPU."""
         target = self.family.target
         return Filling.of(target, self.programs, self.warps, self.registers, self.shared)
 
@@ -109,7 +109,7 @@ class RowwisePrograms:
 
     @cached_property
     def traffic(self) -> Column:
-        """Bytes that all blocks ask for, as ``Rowwise.traffic`` has them."""
+        """Bytes that all blocks request, as in ``Rowwise.traffic``."""
         return self.family.bytes() + (self.passes - 1) * self.family.buffers()["x"].bytes
 
     def _loads(self) -> dict[str, Column]:
@@ -129,12 +129,12 @@ class RowwisePrograms:
 
     @cached_property
     def latency(self) -> Column:
-        """Cycles that a block waits for a step's numbers, with those in flight."""
+        """Cycles that a block waits for a step's numbers, given those in flight."""
         ahead = np.minimum(self.stages - 1, self.steps)
         return LATENCY / np.maximum(1, np.where(self.vector >= ASYNC, ahead, 1))
 
     def step(self, active: Column) -> Column:
-        """Cycles of a step of so many blocks at once."""
+        """Cycles of a step with ``active`` blocks at once."""
         covered = ceil_divide(self.family.size[1], self.block_columns) * self.block_columns
         read = self.block_rows * self.block_columns * self.family.size[1] / covered * self.bytes
         issue = WORK[self.family.kernel] * self.per_thread * self.warps / ISSUED
@@ -148,7 +148,7 @@ class RowwisePrograms:
         return REDUCTIONS[self.family.kernel] * (SHUFFLES * np.sqrt(rows) + several)
 
     def block(self, active: Column) -> Column:
-        """Cycles of so many blocks at once."""
+        """Cycles of ``active`` blocks at once."""
         row = self.steps * self.passes * self.step(active) + self.reduction
         return START + 8 * self.warps * active + self.turns * row
 

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 NAME = "triton"
 FAMILIES: tuple[type[Family], ...] = (Matmul, Convolution, Rowwise)
 ENUMERATED = 1 << 18
-"""Configurations that are counted one by one; of more, only the product is known."""
+"""Most configurations that are counted one by one; above, only the product is known."""
 ATTEMPTS = 1000
-"""Choices of all parameters after which a draw gives up."""
+"""Random choices of all parameters after which a draw gives up."""
 
 
 def family_of(module: Mapping[str, Any], target: Target) -> Family:
-    """Return the family of a module; raises SpaceError where it is none."""
+    """Return the family of a module; raise SpaceError if there is none."""
     for family in FAMILIES:
         if module.get("kernel") in family.kernels:
             return family(module, target)
@@ -71,7 +71,7 @@ class TritonSpace(Space):
         self.family = family_of(module, self.gpu)
 
     def configs(self) -> Iterator[Config]:
-        """Yield every configuration that is a program, in order."""
+        """Yield every valid configuration, in order."""
         names, values = self._parameters.keys(), self._parameters.values()
         for chosen in itertools.product(*values):
             config = dict(zip(names, chosen, strict=True))
@@ -95,7 +95,7 @@ class TritonSpace(Space):
         return self._count
 
     def sample(self, count: int, seed: int) -> Iterator[str]:
-        """Yield distinct schedules: random ones, then, where those run dry, all that are left."""
+        """Yield distinct schedules: random ones first, then, if those run out, all others."""
         drawn: set[str] = set()
         for schedule in super().sample(count, seed):
             drawn.add(schedule)
@@ -140,7 +140,7 @@ class TritonSpace(Space):
         return self.family.wrong(config)
 
     def config(self, schedule: str) -> dict[str, int]:
-        """Return the values of a schedule's parameters; raises SpaceError where it is none."""
+        """Return the parameter values of a schedule; raise SpaceError if it is malformed."""
         if (reason := self.wrong(schedule)) is not None:
             raise SpaceError(f"no program of {self.workload.name}: {reason}")
         config: dict[str, int] = json.loads(schedule)
@@ -155,9 +155,9 @@ class TritonSpace(Space):
         return self.encode_configs(self._columns(map(self.config, schedules)))
 
     def encode_configs(self, configs: Configs) -> np.ndarray:
-        """Return the numbers of programs that are given as columns of their parameters.
+        """Return the features of programs given as columns of parameters.
 
-        Nothing is checked: take them from ``all_configs``, or ask ``wrong`` before.
+        Nothing is checked: use ``all_configs``, or call ``wrong`` first.
         """
         from graph_net.programs.triton.features import features_of_many
 
@@ -165,7 +165,7 @@ class TritonSpace(Space):
 
     @cached_property
     def all_configs(self) -> Configs:
-        """Every configuration that is a program, as columns."""
+        """Return every valid configuration, as columns."""
         return self._columns(self.configs())
 
     def _columns(self, configs: Iterable[Config]) -> Configs:
@@ -176,7 +176,7 @@ class TritonSpace(Space):
         return dict(zip(self._parameters, table.T, strict=True))
 
     def computation(self) -> str:
-        """Return sizes, tensors, and the result as torch computes it."""
+        """Return the sizes, the tensors, and the result as torch computes it."""
         sizes = [f"# {name} = {value}" for name, value in self.family.module.items()]
         tensors = [
             f"# {name}: {buffer.dtype}{list(buffer.shape)}"

@@ -1,4 +1,4 @@
-"""Target: what of a GPU decides which programs it can run and how they fill it."""
+"""Target: the properties of a GPU that decide which programs it can run and how they fill it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from graph_net.results import canonical
 
 @dataclass(frozen=True)
 class Target:
-    """A GPU, as records have it."""
+    """A GPU, as stored in records."""
 
     name: str = "NVIDIA H200"
     arch: str = "sm_90"
     sms: int = 132
     shared: int = 232448
-    """Bytes of shared memory that one block can have."""
+    """Most bytes of shared memory of one block."""
     registers: int = 65536
-    """Of a multiprocessor, and the most that one block can have."""
+    """Registers of a multiprocessor, and the most of one block."""
     l2: int = 62914560
     kind: str = "cuda"
 
     @property
     def text(self) -> str:
-        """Canonical JSON."""
+        """The target as canonical JSON."""
         return canonical(asdict(self))
 
 
@@ -33,7 +33,7 @@ H200 = Target()
 
 
 def target_of(text: str) -> Target:
-    """Read a target from its JSON; an empty text is this machine's GPU, else an H200."""
+    """Parse a target from its JSON; an empty text is this machine's GPU, else an H200."""
     if not text:
         return this_machine() or H200
     try:
@@ -48,7 +48,7 @@ def target_of(text: str) -> Target:
 
 
 def this_machine() -> Target | None:
-    """Return this machine's GPU; None where there is none. This begins to use the GPU."""
+    """Return this machine's GPU; None if there is none. Initializes the GPU."""
     try:
         import torch
     except ImportError:

@@ -1,4 +1,4 @@
-"""Timing a program by the GPU's clock, with cold caches and never waiting for the host."""
+"""Time a program by the GPU's clock, with cold caches and without waiting for the host."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ if TYPE_CHECKING:
     import torch
 
 FLUSH = 512 << 20
-"""Bytes written before each run: over the L2 cache, and long enough to hide the launch behind."""
+"""Bytes written before each run: more than the L2 cache, and long enough to hide the launch."""
 HEAD_START = 16
-"""Flushes before the first run, about 2 ms of an H200: it is awake and the host far ahead."""
+"""Flushes before the first run, about 2 ms on an H200: wakes it and lets the host run ahead."""
 ATTEMPTS = 3
 CLOCK = 9
-"""Digits of a second that the GPU's clock has; what CUDA says beyond them is float32's."""
+"""Decimal digits of seconds that the GPU's clock has; further digits are float32 noise."""
 REPEATS, FEWEST = 8, 3
 SPENT = 0.15
 """Seconds of GPU time for the repeats of one program."""
 HOPELESS, SHORT = 50.0, 0.1
-"""So many times slower than the best, and longer than this: not worth repeats."""
+"""A program this many times slower than the best, and longer than SHORT seconds, is dropped."""
 
 
 class TooSlow(SpaceError):
-    """A program that is not worth its repeats."""
+    """A program too slow to be worth repeating."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """Seconds of each run; ``overtaken`` where the GPU waited for the host in the last attempt."""
+    """Seconds of each run; ``overtaken`` if the GPU waited for the host in the last attempt."""
 
     costs: list[float]
     overtaken: bool = False
 
 
 def flush_buffer() -> torch.Tensor:
-    """Return what is written to empty the caches."""
+    """Return the buffer that is written to flush the caches."""
     import torch
 
     return torch.empty(FLUSH // 4, dtype=torch.int32, device="cuda")
@@ -47,8 +47,8 @@ def flush_buffer() -> torch.Tensor:
 def timed(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> Timed:
     """Return the seconds of each run by the GPU's clock, with cold caches; queue all, then wait.
 
-    A run that the GPU had to wait for would count the waiting: a host that was overtaken while it
-    queued, because others use its cores, queues all of them again; after the last attempt the
+    A run that the GPU waited for would include the waiting. If the GPU overtakes the host while
+    runs are queued, because others use its cores, all are queued again; after the last attempt the
     result says so.
     """
     for _ in range(ATTEMPTS):
@@ -73,7 +73,7 @@ def _queued(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> Tim
         begin.record()
         run()
         end.record()
-        # only now all of the run is queued: had the GPU reached it before, it may have waited
+        # The run is fully queued only now: if the GPU has reached it already, it may have waited.
         overtaken |= begin.query()  # type: ignore[no-untyped-call]
     torch.cuda.synchronize()
     costs = [round(begin.elapsed_time(end) / 1000, CLOCK) for begin, end in marks]
@@ -83,7 +83,7 @@ def _queued(run: Callable[[], object], repeats: int, flush: torch.Tensor) -> Tim
 def costs_of(
     run: Callable[[], object], flops: float, best: float | None, flush: torch.Tensor
 ) -> Timed:
-    """Return every repeat of a program; raises TooSlow where a first run shows no hope."""
+    """Return every repeat of a program; raise TooSlow if the first run is hopelessly slow."""
     once = timed(run, 1, flush)
     (first,) = once.costs
     if best is not None and not once.overtaken and first > max(SHORT, HOPELESS * best):

@@ -1,4 +1,4 @@
-"""What the processes of the bench do: compile without the GPU, or measure with it alone."""
+"""The worker processes of the bench: compile without the GPU, or measure alone on it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from graph_net.results import Device, Failure, Stage, Symptom
 
 Handle = Callable[[Any], Any]
 Make = Callable[[], Handle]
-"""Called once in each process; what it returns is called with every program."""
+"""Called once in each process; its result is called with every program."""
 NICE = 10
-"""Compiling gives way to the process that starts kernels."""
+"""Niceness of compiling processes, so that the process that launches kernels has priority."""
 BASELINE = 10
-"""Repeats of torch's own time for a workload."""
+"""Repeats of the timing of eager torch for a workload."""
 
 
 def probe() -> Handle:
-    """Return what tells the GPU as a target and as a Device; nothing where there is none."""
+    """Return a handler that describes the GPU as target and Device; empty if there is none."""
 
     def describe(_: Any) -> dict[str, Any]:
         import torch
@@ -63,7 +63,7 @@ def _driver() -> str:
 
 
 def compiler(target: str, alone: bool) -> Make:
-    """Return what compiles programs; ``alone`` leaves the GPU alone, as it should."""
+    """Return a maker of compilers; ``alone`` keeps them off the GPU."""
 
     def make() -> Handle:
         os.nice(NICE)
@@ -91,14 +91,14 @@ def compiler(target: str, alone: bool) -> Make:
 
 
 def compile_failure(error: Exception) -> Failure:
-    """Return the failure of an exception: its first and its last line, which say where and what."""
+    """Return the failure of an exception, with its first line (where) and last line (what)."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     text = lines[0] if len(lines) == 1 else f"{lines[0]} … {lines[-1]}"
     return Failure(Stage.COMPILE, Symptom.EXCEPTION, f"{type(error).__name__}: {text}"[:300])
 
 
 def measurer(target: str) -> Make:
-    """Return what measures programs, in the only process that uses the GPU."""
+    """Return a maker of measurers, for the only process that uses the GPU."""
 
     def make() -> Handle:
         import torch
@@ -137,7 +137,7 @@ def measurer(target: str) -> Make:
 
 
 def compare(data: WorkloadData, flush: Any) -> dict[str, Any]:
-    """Return torch's own time for a workload, and whether it may count waiting for the host."""
+    """Return eager torch's times for a workload, and whether they may include host waits."""
     run = data.with_torch()
     timed(run, 3, flush)
     taken = timed(run, BASELINE, flush)
@@ -145,7 +145,7 @@ def compare(data: WorkloadData, flush: Any) -> dict[str, Any]:
 
 
 def _poisoned(torch: Any) -> bool:
-    """Return whether the process can use the GPU no more; free what it does not need if it can."""
+    """Return whether the GPU has become unusable in this process; else free unused memory."""
     try:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""The data of workloads on the GPU, programs loaded with it, and whether results are right."""
+"""Workload data on the GPU, the programs loaded with it, and the check of their results."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     import torch
 
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "tf32": 1e-2, "float32": 1e-3}
-"""Of the result: of each number and, again, of the mean magnitude."""
+"""Tolerance of a result: relative to each number, plus relative to the mean magnitude."""
 MOST_LOADED = 12
-"""More workloads than are on their way at a time, so that few are loaded twice."""
+"""Most workloads loaded; more than are in flight at a time, so that few are loaded twice."""
 
 
 class WrongAnswer(SpaceError):
-    """A program that computes something else."""
+    """A program that computes a wrong result."""
 
 
 class NoRoom(SpaceError):
-    """The data of a workload does not fit the memory that is free now; no program's fault."""
+    """The data of a workload does not fit in free memory; not the program's fault."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A program that is loaded, with its data."""
+    """A loaded program with its data."""
 
     run: Callable[[], None]
     details: dict[str, int]
-    """What the compiler says: registers a thread, spills, bytes of shared memory."""
+    """The compiler's report: registers per thread, spills, bytes of shared memory."""
 
 
 class WorkloadData:
-    """A workload's data on the GPU, and what its result should be."""
+    """A workload's data on the GPU, and the expected result."""
 
     def __init__(self, family: Family, device: str = "cuda") -> None:
         import torch
@@ -65,7 +65,7 @@ class WorkloadData:
         return (drawn * buffer.deviation).to(torch_dtype(torch, buffer.dtype))
 
     def prepare(self, config: Config) -> Prepared:
-        """Compile and load a program, run it once, and check what it computes."""
+        """Compile and load a program, run it once, and check its result."""
         tensors = self._with_workspace(config)
         launches = [
             (kernel_of(launch.kernel)[launch.grid], [tensors[name] for name in launch.buffers],
@@ -91,7 +91,7 @@ class WorkloadData:
         return {**self.tensors, "parts": parts}
 
     def verify(self) -> None:
-        """Raise WrongAnswer where the output is not what torch computes."""
+        """Raise WrongAnswer if the output differs from torch's."""
         error = (self.tensors["out"].float() - self.expected).abs()
         ratio = error / (self.expected.abs() + self.scale)
         limit = TOLERANCE[self.family.dtype]
@@ -101,12 +101,12 @@ class WorkloadData:
             raise WrongAnswer(f"{bad} of {ratio.numel()} numbers are off, by up to {worst:.3g}")
 
     def with_torch(self) -> Callable[[], object]:
-        """Return the same computation as eager torch does it, to compare with."""
+        """Return the same computation in eager torch, the baseline."""
         return lambda: self.family.eager(self.tensors)
 
 
 class TritonBuilt(Built):
-    """A program on the GPU that gave the right answer."""
+    """A program on the GPU whose result was verified."""
 
     def __init__(self, data: WorkloadData, config: Config, prepared: Prepared) -> None:
         self.data = data
@@ -118,7 +118,7 @@ class TritonBuilt(Built):
 
 
 class WorkloadCache:
-    """Loads the data of a workload when it is asked for; frees the one unused longest."""
+    """Loads a workload's data on demand; frees the least recently used."""
 
     def __init__(
         self,
@@ -131,10 +131,10 @@ class WorkloadCache:
         self._loaded: dict[str, WorkloadData] = {}
 
     def load(self, workload: Workload) -> tuple[TritonSpace, WorkloadData]:
-        """Return a workload's space and data; raises NoRoom where the data does not fit."""
+        """Return a workload's space and data; raise NoRoom if the data does not fit."""
         space = self._space(workload)
         data = self._loaded.pop(workload.hash, None) or self._fresh(space)
-        self._loaded[workload.hash] = data  # the last of a dictionary: the one used last
+        self._loaded[workload.hash] = data  # dictionaries keep order: the most recent is last
         return space, data
 
     def _fresh(self, space: TritonSpace) -> WorkloadData:
@@ -145,14 +145,14 @@ class WorkloadCache:
         except Exception as error:
             if not out_of_memory(error):
                 raise
-            self._loaded.clear()  # so that there is room for the next
+            self._loaded.clear()  # make room for the next workload
             why = f"no room for the data of {space.workload.name}: {error}"
             raise NoRoom(why[:300]) from error
 
 
 @contextmanager
 def exact_products() -> Iterator[None]:
-    """Have torch multiply float32 as float32 while this is entered."""
+    """Make torch multiply float32 in full precision inside this context."""
     import torch
 
     before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
@@ -164,7 +164,7 @@ def exact_products() -> Iterator[None]:
 
 
 def details_of(kernels: list[Any]) -> dict[str, int]:
-    """Return what the compiler says of a program's first kernel."""
+    """Return the compiler's report on a program's first kernel."""
     first = kernels[0]
     details = {"shared": int(first.metadata.shared)}
     for ours, theirs in (("registers", "n_regs"), ("spills", "n_spills")):
@@ -174,12 +174,12 @@ def details_of(kernels: list[Any]) -> dict[str, int]:
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Return whether the GPU had no room; by the name, as torch need not be there."""
+    """Return whether the GPU was out of memory; by class name, as torch may be missing."""
     return type(error).__name__ == "OutOfMemoryError"
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return what an exception while measuring means, in the words of records."""
+    """Return the failure of an exception raised while measuring."""
     text = f"{type(error).__name__}: {error}"[:300]
     match error:
         case WrongAnswer():

@@ -1,4 +1,4 @@
-"""The task that a word stands for."""
+"""Find the task that a word names."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 SHOWN = 4
 LOOKED_AT = 20_000
-"""Names among which one that is alike is looked for."""
+"""How many names are searched for similar ones."""
 Known = tuple[str, str, str, str]
 """Task, workload, kernel, device."""
 
 
 def find_task(connection: Sql, word: str) -> str:
-    """Return the task of that hash, workload or kernel, or the only one that begins so."""
+    """Return the task with this hash, workload or kernel, or the only one with this prefix."""
     rows: list[Known] = connection.execute(
         "SELECT DISTINCT task, workload, kernel, device_name FROM programs ORDER BY ALL"
     ).fetchall()

@@ -1,4 +1,4 @@
-"""How the times of a task's programs are spread, on a logarithmic scale."""
+"""Histograms of the times of a task's programs, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Histogram:
 
 
 def histogram(costs: NDArray[np.float64], bins: int = BINS) -> Histogram:
-    """Bins of equal ratio from the best to the worst; one where all are the same."""
+    """Return bins of equal ratio from the best to the worst; one bin if all are equal."""
     if not len(costs):
         return Histogram((), ())
     low, high = float(costs.min()), float(costs.max())
@@ -38,7 +38,7 @@ def text_histogram(costs: NDArray[np.float64], width: int = 40) -> list[str]:
     if not found.counts:
         return []
     most = max(found.counts)
-    # Of an even number the lower one: a program that there is.
+    # For an even number, the lower median, so that it is an actual program.
     marks = [("best", 0), ("median", (len(costs) - 1) // 2), ("worst", len(costs) - 1)]
     ranks = np.cumsum((0, *found.counts))
     lines = []
@@ -51,14 +51,14 @@ def text_histogram(costs: NDArray[np.float64], width: int = 40) -> list[str]:
 
 
 def _bar(length: float, width: int) -> str:
-    """Return a bar of eighths of a character; whatever is there at all is seen."""
+    """Return a bar in eighths of a character; never empty for a positive length."""
     eighths = max(round(length * 8), 1 if length > 0 else 0)
     whole, rest = divmod(eighths, 8)
     return (BLOCKS[8] * whole + (BLOCKS[rest] if rest else "")).ljust(width)
 
 
 def short_seconds(seconds: float | None) -> str:
-    """Return a time with three digits and its unit; nothing where there is none."""
+    """Return a time with three digits and its unit; empty for None."""
     if seconds is None:
         return ""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
@@ -68,5 +68,5 @@ def short_seconds(seconds: float | None) -> str:
 
 
 def _three(number: float) -> str:
-    """Three digits that count, without an exponent."""
+    """Return a number with three significant digits, without an exponent."""
     return f"{number:#.3g}".rstrip(".") if number < 999.5 else f"{number:,.0f}"

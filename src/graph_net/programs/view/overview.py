@@ -1,4 +1,4 @@
-"""The tasks of a directory of records: what each is, and how its programs did, in numbers."""
+"""Summaries of a store's tasks: what each computes, and how its programs performed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MAKES_SOME = "`graph-net programs collect` measures some, `graph-net ingest` tak
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """A task and its distinct programs; costs are seconds, None where no program ran.
+    """A task and its distinct programs; costs are seconds, None if no program ran.
 
-    A program that was measured again counts once, with its first measurement.
+    A program measured twice counts once, with its first measurement.
     """
 
     task: str
@@ -38,41 +38,41 @@ class TaskSummary:
     median: float | None
     worst: float | None
     weights: Mapping[str, int]
-    """How often each network calls it; empty where no file says."""
+    """How often each network calls the task; empty if no file says."""
     flops: float
-    """Of the computation; 0 where unknown."""
+    """Operations of the computation; 0 if unknown."""
     structure: str
     graph: str
-    """Of the subgraph it computes, and its id; empty where unknown."""
+    """Id of the task's subgraph (``structure`` is its structure hash); empty if unknown."""
 
     @property
     def name(self) -> str:
-        """For people: the kernel, with its arguments where the workload is a call of it."""
+        """Readable name: the kernel, with its arguments if the workload is a call of it."""
         return format_workload(self.workload) or self.kernel or self.workload
 
     @property
     def weight(self) -> int:
-        """Calls in all networks; 1 where nobody counted."""
+        """Calls in all networks; 1 if unknown."""
         return sum(self.weights.values()) or 1
 
     @property
     def spread(self) -> float | None:
-        """How much slower the worst is than the best."""
+        """Time of the worst program over that of the best."""
         return self.worst / self.best if self.best and self.worst else None
 
     @property
     def importance(self) -> float:
-        """The seconds that all networks together spend in its best program."""
+        """Seconds that all networks together spend in the task's best program."""
         return self.weight * (self.best or 0.0)
 
     def rate(self, seconds: float | None) -> float | None:
-        """Operations a second, where both are known."""
+        """Return operations per second; None if unknown."""
         return self.flops / seconds if self.flops and seconds else None
 
 
 @contextmanager
 def tables(records: Path) -> Iterator[Sql]:
-    """Yield a connection that sees ``programs``, ``tasks`` and ``workloads`` alone."""
+    """Yield a connection that sees only ``programs``, ``tasks`` and ``workloads``."""
     store = ProgramStore(records)
     if not store.parts():
         within = sorted({str(part.parent) for part in records.glob("*/programs-*.parquet")})
@@ -94,7 +94,7 @@ _CALLS = """SELECT workload, network, max(weight), max(flops), any_value(structu
 
 
 def summaries(connection: Sql, tasks: Sequence[str] | None = None) -> list[TaskSummary]:
-    """Return every task, or those asked for."""
+    """Return the summary of every task, or of the given ones."""
     chosen = "" if tasks is None else f"AND task IN ({', '.join('?' * len(tasks))})"
     found = connection.execute(_SUMMARY.format(chosen=chosen), tasks or ()).fetchall()
     calls: dict[str, list[Any]] = {}
@@ -104,7 +104,7 @@ def summaries(connection: Sql, tasks: Sequence[str] | None = None) -> list[TaskS
 
 
 def _known(details: str, calls: list[Any]) -> dict[str, Any]:
-    """Return what collections say of a workload: in their table of tasks, or with a program."""
+    """Return what is known of a workload, from the table of tasks or from a program's details."""
     if calls:
         _, _, flops, structure, graph = calls[0]
     else:
@@ -118,7 +118,7 @@ def _known(details: str, calls: list[Any]) -> dict[str, Any]:
 
 
 def _parsed(details: str) -> dict[str, Any]:
-    """Return what a task says of itself, where that is an object."""
+    """Return a task's details if they are a JSON object; else an empty dictionary."""
     try:
         tree = json.loads(details) if details else {}
     except (ValueError, RecursionError):
@@ -127,7 +127,7 @@ def _parsed(details: str) -> dict[str, Any]:
 
 
 def format_workload(workload: str) -> str:
-    """Return a workload that is a function with arguments, as a call; empty where it is none."""
+    """Return a workload of the form [function, arguments] as a call; empty for any other."""
     try:
         tree = json.loads(workload)
     except (ValueError, RecursionError):

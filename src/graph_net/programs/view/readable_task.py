@@ -1,8 +1,8 @@
 """What a task computes and what its schedules are, as code.
 
-Modules and schedules come out of files: they are read and replayed, never run, each task in a
-process with limits, which may die of them. Without the space's compiler, or without the module, the
-schedule is written from its JSON alone, and the listing says so.
+Modules and schedules come from files: they are parsed and replayed, never run, each task in a
+process with limits that may crash. Without the space's compiler, or without the module, the
+schedule is printed from its JSON alone, and the listing says so.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from graph_net.programs.view.show import ShownProgram, TaskView
 
 SECONDS, GIGABYTES = 60, 16.0
 MOST = 1 << 18
-"""Characters of one text."""
+"""Most characters of one text."""
 TAIL = 20
-"""Lines in common that are worth leaving out."""
+"""Common lines at the end that are worth omitting."""
 NO_SCHEDULE = "The schedules of this file were not kept (--no-schedules)."
 
 
 @dataclass(frozen=True)
 class Code:
-    """A program, and the decisions that made it of the computation; empty where not known."""
+    """A program, and the decisions that lead to it from the computation; empty if unknown."""
 
     program: str
     steps: str
@@ -34,7 +34,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Listing:
-    """A task as code; ``note`` says in a line what is missing and why."""
+    """A task as code; ``note`` says in one line what is missing and why."""
 
     computation: str
     best: Code
@@ -43,7 +43,7 @@ class Listing:
 
 
 def listings(views: Iterable[TaskView]) -> Iterator[Listing]:
-    """Yield the tasks as code, in their order; compilers are loaded once."""
+    """Yield the tasks as code, in order; compilers are loaded once."""
     ready = _Ready()
     for view in views:
         yield _listing(view, ready)
@@ -71,9 +71,9 @@ def _listing(view: TaskView, ready: _Ready) -> Listing:
 
 
 def without_tail(program: str, other: str) -> str:
-    """Return a program without the lines at its end that it shares, where those are most of it.
+    """Return a program without the trailing lines it shares with another, if those are most of it.
 
-    Programs of Triton are one source with other constants; it is not printed twice.
+    Triton programs are one source with different constants, which is not printed twice.
     """
     lines, same = program.splitlines(), 0
     for mine, theirs in zip(reversed(lines), reversed(other.splitlines()), strict=False):
@@ -86,13 +86,13 @@ def without_tail(program: str, other: str) -> str:
 
 
 class _Ready:
-    """Loads what the processes of a space need, once, before any is forked."""
+    """Loads what the processes of a space need, once, before forking."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
 
     def missing(self, kind: str) -> str:
-        """Return why a space cannot be used here; empty where it can."""
+        """Return why a space cannot be used here; empty if it can."""
         if kind not in self._known:
             self._known[kind] = self._load(kind)
         return self._known[kind]
@@ -113,7 +113,7 @@ class _Ready:
 
 
 def _codes(workload: Workload | None, target: str, chosen: list[ShownProgram]) -> dict[str, Any]:
-    """In a process of its own: everything as texts."""
+    """Return everything as texts; runs in a process of its own."""
     if workload is None:
         raise SpaceError("no workload")
     space = space_of(workload, target)
@@ -130,7 +130,7 @@ def _codes(workload: Workload | None, target: str, chosen: list[ShownProgram]) -
 
 
 def plain_listing(view: TaskView, note: str = "") -> Listing:
-    """Return a task with its schedules written from their JSON alone; no compiler is loaded."""
+    """Return a task with its schedules printed from JSON alone; no compiler is loaded."""
     codes = []
     for one in (view.best, view.typical):
         schedule = one.schedule if one is not None else ""

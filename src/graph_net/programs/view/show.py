@@ -1,6 +1,6 @@
-"""What there is to see of a task: its programs' times and failures, the best and a typical one.
+"""Details of a task: the times and failures of its programs, the best and a typical one.
 
-Only the rows of the tasks asked for are read, and schedules of two programs of each.
+Reads only the rows of the given tasks, and the schedules of two programs per task.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from graph_net.store.sql import Sql
 
 MESSAGE = 600
-"""Characters of a message that are kept."""
+"""Most characters of a message."""
 KINDS = 12
 """Kinds of failure that are listed separately; a message is an example of its kind."""
 
 
 @dataclass(frozen=True)
 class ShownProgram:
-    """One program of a task; its schedule is empty where the file was taken in without."""
+    """One program of a task; its schedule is empty if the file was ingested without schedules."""
 
     program: int
     cost: float
@@ -47,25 +47,25 @@ class FailureKind:
 
 @dataclass(frozen=True)
 class TaskView:
-    """A task, looked at."""
+    """The details of a task."""
 
     summary: TaskSummary
     costs: NDArray[np.float64]
-    """Of every program that ran, in order."""
+    """Costs of every program that ran, sorted."""
     noise: float | None
     """Typical standard deviation of a program's repeats, as a share of their mean."""
     repeats: int
-    """Of the programs that ran, at most."""
+    """Most repeats of a program that ran."""
     failures: tuple[FailureKind, ...]
     best: ShownProgram | None
     typical: ShownProgram | None
-    """The median; of an even number, the faster of the two in the middle."""
+    """The median program; of an even number, the faster of the middle two."""
     module: str | None
-    """What it computes, as its space writes it; None where no file has it."""
+    """The computation as its space writes it; None if no file has it."""
 
     @property
     def workload(self) -> Workload | None:
-        """What its space is made of, where that is known."""
+        """The workload that the task's space is made of, if known."""
         if self.module is None:
             return None
         of = self.summary
@@ -103,7 +103,7 @@ def views(connection: Sql, tasks: Sequence[str]) -> list[TaskView]:
 
 
 def _of(tasks: list[str]) -> str:
-    """Name each task, so that the files are asked for its rows alone; once for each program."""
+    """Return SQL that selects the first measurements of the given tasks."""
     return f"FROM programs WHERE NOT again AND task IN ({', '.join('?' * len(tasks))})"
 
 
@@ -140,7 +140,7 @@ def _costs(connection: Sql, tasks: list[str]) -> dict[str, NDArray[np.float64]]:
 
 
 def _chosen(connection: Sql, tasks: list[str]) -> dict[str, tuple[ShownProgram, ShownProgram]]:
-    """Return the best and the typical program of each task; others are not put together."""
+    """Return the best and the typical program of each task; only their schedules are decoded."""
     rows = connection.execute(
         "WITH ran AS (SELECT task, source, line, program, "  # noqa: S608 - fixed text
         "row_number() OVER (PARTITION BY task ORDER BY cost, source, line) AS place, "

@@ -1,1 +1,1 @@
-"""Learned choices inside Inductor: collect timings of its templates, then keep the likely best."""
+"""Learned choices inside Inductor: time its templates, then keep those likely to be best."""

@@ -1,4 +1,4 @@
-"""KernelCase: an operation of a network to be compiled alone, and the file that lists them."""
+"""KernelCase: an operation of a network, compiled alone, and the file that lists them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
 
 MOST_BYTES = 16 << 20
-"""Of a file of cases; each takes some hundred bytes."""
+"""Most bytes of a file of cases; each case takes a few hundred."""
 FILE = Path("dataset/inductor/cases.json")
 
 
@@ -27,13 +27,13 @@ class KernelCase:
     """A workload that networks call; ``held_out`` cases are never learned from."""
 
     module: str
-    """JSON, as ``TemplateCall.module`` has it."""
+    """JSON, in the form of ``TemplateCall.module``."""
     held_out: bool
     weights: Mapping[str, int] = field(default_factory=dict)
     """How often each network calls it."""
 
     def __post_init__(self) -> None:
-        workload_of(self.parsed)  # raises SpaceError where it is none
+        workload_of(self.parsed)  # raises SpaceError if it is invalid
 
     @property
     def parsed(self) -> dict[str, Any]:
@@ -43,17 +43,17 @@ class KernelCase:
 
     @property
     def key(self) -> str:
-        """The name it has in a journal."""
+        """The case's name in a journal."""
         return key_of(self.parsed)
 
     @property
     def is_convolution(self) -> bool:
-        """Whether it is a convolution, not a product of matrices."""
+        """Whether the case is a convolution, not a product of matrices."""
         return bool(self.parsed["kernel"] == "convolution")
 
     @property
     def tf32(self) -> bool:
-        """Whether it multiplies float32 with tensor cores."""
+        """Whether float32 is multiplied with tensor cores."""
         return bool(self.parsed["dtype"] == "tf32")
 
 
@@ -65,7 +65,7 @@ class KernelCases:
 
 
 def save_cases(cases: Sequence[KernelCase], path: Path) -> None:
-    """Write cases, one to a line."""
+    """Write cases, one per line."""
     lines = ",\n".join(json.dumps(asdict(case), sort_keys=True) for case in cases)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, f'{{"cases": [\n{lines}\n]}}\n')
@@ -86,7 +86,7 @@ class CaseModule:
         self.dtype = "float32" if dtype == "tf32" else dtype
 
     def operands(self) -> list[torch.Tensor]:
-        """Return the tensors, the left factor or the image first, then weights."""
+        """Return the tensors: the left factor or the image first, then weights."""
         module = self.module
         if module["kernel"] == "convolution":
             image = self._random(module["n"], module["h"], module["w"], module["c"])
@@ -101,7 +101,7 @@ class CaseModule:
         return [self._random(*batch, rows, depth), right, *rest]
 
     def call(self, operands: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Compute it with one operator of torch."""
+        """Compute the case with one torch operator."""
         import torch
 
         module = self.module

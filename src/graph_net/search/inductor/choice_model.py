@@ -1,6 +1,6 @@
-"""ChoiceModel: which tiles of an operation are worth compiling, by trees and their doubt.
+"""ChoiceModel: which tiles of an operation are worth compiling, by trees and their uncertainty.
 
-Needs numpy alone, so that it runs inside a compiler wherever that runs.
+Needs only numpy, so that it runs inside a compiler anywhere.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ INDUCTOR = "inductor"
 """The last feature: 1 for a template of Inductor, 0 for a kernel of ours."""
 COLUMNS = (*NAMES, INDUCTOR)
 SIZES = ("rows", "columns", "depth", "taps", "batch")
-"""Features of the operation itself, whose range is the domain."""
+"""Features of the operation itself, whose ranges define the domain."""
 
 
 @dataclass(frozen=True)
 class ChoiceRule:
-    """What a model may be asked about, and how many choices it keeps."""
+    """The domain of a model, and how many choices it keeps."""
 
     arch: str
     kernels: tuple[str, ...]
     dtypes: tuple[str, ...]
     lows: tuple[float, ...]
     highs: tuple[float, ...]
-    """Of SIZES, in the operations it was trained on."""
+    """Largest SIZES of the training operations (``lows`` has the smallest)."""
     margin: float
-    """Tiles whose predicted log time is so near the best are kept."""
+    """Tiles whose predicted log time is this close to the best are kept."""
     doubt: float
-    """The same, for each standard deviation between the members."""
+    """Added to the margin per standard deviation between the members."""
     most: int
     members: int
     device: str = "cuda"
@@ -74,10 +74,10 @@ class ChoiceModel:
     rule: ChoiceRule
     members: tuple[NumpyTrees, ...]
     uuid: str
-    """Of rule and trees, for the key of a compiler's cache."""
+    """Hash of rule and trees, used in the key of a compiler's cache."""
 
     def family(self, call: TemplateCall, target: Target) -> Gemm | None:
-        """Return the family of an operation that the model knows; None for every other."""
+        """Return the family of an operation in the model's domain; None for others."""
         if call.device != self.rule.device or target.arch != self.rule.arch:
             return None
         family = call.family(target)
@@ -87,16 +87,14 @@ class ChoiceModel:
         return family if known and self._in_range(family) else None
 
     def _in_range(self, family: Gemm) -> bool:
-        """Return whether every size is at most twice beyond those of training."""
+        """Return whether every size is within a factor of two of the training range."""
         given = (family.m, family.n, family.k, family.taps, family.batch)
         sizes = np.log2(1 + np.array(given, np.float64))
         low, high = np.array(self.rule.lows) - 1, np.array(self.rule.highs) + 1
         return bool(((sizes >= low) & (sizes <= high)).all())
 
     def scores(self, family: Gemm, tiles: Sequence[Tile]) -> tuple[Floats, Floats]:
-        """Return the mean score of each tile, and how far members disagree on its distance to the
-        best one.
-        """
+        """Return each tile's mean score, and the members' disagreement on its gap to the best."""
         rows = tile_rows(family, tiles)
         found = np.stack([member.predict(rows) for member in self.members])
         mean = found.mean(axis=0)
@@ -104,7 +102,7 @@ class ChoiceModel:
         return mean, behind.std(axis=0)
 
     def keep(self, family: Gemm, tiles: Sequence[Tile]) -> list[Tile]:
-        """Return the tiles worth compiling, the likely best first: one, up to the rule's most."""
+        """Return the tiles worth compiling, the likely best first; at least one."""
         each, shared = BYTES[family.dtype], family.target.shared
         fitting = [tile for tile in tiles if tile.fits(each, shared)]
         if not fitting:
@@ -112,7 +110,7 @@ class ChoiceModel:
         return [fitting[place] for place in self.keep_places(*self.scores(family, fitting))]
 
     def keep_places(self, mean: Floats, spread: Floats) -> list[int]:
-        """Return the places of the scores that the rule keeps, the best first."""
+        """Return the indices of the scores that the rule keeps, the best first."""
         order = np.argsort(-mean, kind="stable")[: self.rule.most]
         behind = mean[order[0]] - mean[order]
         near = behind <= self.rule.margin + self.rule.doubt * spread[order]
@@ -120,13 +118,13 @@ class ChoiceModel:
 
 
 def tile_rows(family: Gemm, tiles: Sequence[Tile]) -> np.ndarray:
-    """Return the features of tiles, as COLUMNS names them."""
+    """Return the features of tiles, in the order of COLUMNS."""
     rows = features_of_many(family, columns_of(tiles))
     return np.hstack([rows, np.ones((len(tiles), 1), np.float32)])
 
 
 def save_choices(rule: ChoiceRule, texts: Sequence[str], folder: Path, card: str) -> None:
-    """Write a model into a new folder: its rule, a text of trees per member, and its card."""
+    """Write a model into a new folder: its rule, one text of trees per member, and its card."""
     folder.mkdir(parents=True)
     for place, text in enumerate(texts):
         write_text(folder / f"trees-{place}.txt", text)
@@ -135,7 +133,7 @@ def save_choices(rule: ChoiceRule, texts: Sequence[str], folder: Path, card: str
 
 
 def load_choices(folder: str | Path) -> ChoiceModel:
-    """Return the model of a folder; raise LearnError where there is none."""
+    """Return the model of a folder; raise LearnError if there is none."""
     folder = Path(folder)
     try:
         rule = read_as(ChoiceRule, read_text(folder / FILE, MOST_BYTES), "model of choices")

@@ -25,12 +25,12 @@ from graph_net.search.inductor.case import FILE, KernelCase, save_cases
 
 LEAST_FLOPS, MOST_FLOPS = 1e6, 2e12
 MOST_BYTES = 1 << 30
-"""Of all tensors of a case."""
+"""Most bytes of all tensors of a case."""
 
 
 @dataclass(frozen=True)
 class CaseCounts:
-    """How many cases of each kernel."""
+    """Number of cases per kernel."""
 
     matmul: int
     batched_matmul: int
@@ -39,8 +39,7 @@ class CaseCounts:
 
 TO_LEARN, TO_TEST = CaseCounts(52, 20, 28), CaseCounts(48, 16, 22)
 EVERY = 5
-"""One batched product in so many adds a tensor: ``baddbmm``, which the matcher does not look for.
-"""
+"""One batched product in this many adds a tensor (``baddbmm``), which the matcher does not find."""
 
 
 @dataclass
@@ -56,7 +55,7 @@ class _Found:
 
 
 def choose_cases(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[KernelCase]:
-    """Return cases of both kinds; a workload of a held-out network is not learned from."""
+    """Return training and held-out cases; workloads of held-out networks are not learned from."""
     graphs = dict(pack.graphs(sorted({network.graph for network in networks})))
     tested: dict[str, _Found] = {}
     learned: dict[str, _Found] = {}
@@ -80,8 +79,8 @@ def _add(into: dict[str, _Found], network: Network, graph: Graph) -> None:
 def plain_product(module: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the product or convolution alone, as Inductor lowers it; None for other kernels.
 
-    An activation is another node there, and so are a convolution's bias and what is added to it;
-    a convolution of one pixel is a product.
+    Inductor has separate nodes for an activation, and for a convolution's bias and residual. A
+    convolution of one pixel is a product.
     """
     if module["kernel"] not in ("matmul", "batched_matmul", "convolution"):
         return None
@@ -117,7 +116,7 @@ def _cases(found: Mapping[str, _Found], wanted: CaseCounts, held_out: bool) -> I
 
 
 def _spread(found: Sequence[_Found], count: int) -> list[_Found]:
-    """Return workloads of all networks in turn, those of unlike sizes first."""
+    """Return workloads of all networks in turn, those of different sizes first."""
     queues: dict[str, list[_Found]] = defaultdict(list)
     for one in found:
         queues[next(iter(sorted(one.calls)))].append(one)
@@ -134,7 +133,7 @@ def _spread(found: Sequence[_Found], count: int) -> list[_Found]:
 
 
 def _size(one: _Found) -> tuple[Any, ...]:
-    """Return what is alike: the dtype and the magnitudes of its sizes."""
+    """Return the key by which workloads count as alike: dtype and magnitudes of sizes."""
     module = one.module
     names = ("m", "n", "k", "b", "c", "h", "r", "stride")
     sizes = tuple(module[name].bit_length() // 2 for name in names if name in module)

@@ -31,14 +31,14 @@ from graph_net.search.inductor.timed_call import TimedCall
 GROUP = 2
 """Operations that are compiled together."""
 WINDOW = 24
-"""Cases among which products and convolutions have their share."""
+"""Number of cases over which products and convolutions are balanced."""
 LONGEST = 240
-"""Seconds of a group, after which its process is ended."""
+"""Seconds after which the process of a group is killed."""
 Group = tuple[KernelCase, ...]
 
 
 def next_group(cases: Sequence[KernelCase], journal: CollectionJournal) -> Group:
-    """Return what to compile next: alike operations together, what failed once alone."""
+    """Return the cases to compile next: similar ones together, a case that failed once alone."""
     by_key = {case.key: case for case in cases}
     left = [by_key[key] for key in journal.pending(by_key)]
     fresh = [case for case in left if not journal.begun[case.key]]
@@ -51,7 +51,7 @@ def next_group(cases: Sequence[KernelCase], journal: CollectionJournal) -> Group
 def collect(
     cases: Sequence[KernelCase], journal: CollectionJournal, lane: Lane[Group], until: float
 ) -> None:
-    """Measure cases until all are measured or the time is over; what is begun is waited for."""
+    """Measure cases until all are measured or time is up; running groups are awaited."""
     waiting: set[str] = set()
     while True:
         idle = [case for case in cases if case.key not in waiting]
@@ -69,7 +69,7 @@ def collect(
 
 
 def _note(done: Finished[Group], journal: CollectionJournal) -> None:
-    """Add what a group gave; give up a case that gave nothing alone."""
+    """Record a group's results; give up a case that returned nothing when run alone."""
     answer = done.answer or {"lines": [], "why": str(done.death)}
     for line in answer["lines"]:
         journal.add(read_as(TimedCall, line, "timed operation of Inductor"))
@@ -82,7 +82,7 @@ def _note(done: Finished[Group], journal: CollectionJournal) -> None:
 
 
 def interleaved(cases: Sequence[KernelCase]) -> list[KernelCase]:
-    """Return cases so that a collection cut short has some of each kind."""
+    """Return cases in an order in which any prefix has some of each kind."""
     products = [case for case in cases if not case.is_convolution]
     convolutions = [case for case in cases if case.is_convolution]
     share = len(convolutions) / max(len(products), 1)
@@ -92,7 +92,7 @@ def interleaved(cases: Sequence[KernelCase]) -> list[KernelCase]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Collect what is missing in a file; return 0, also where the time was too short."""
+    """Collect what is missing in a file; return 0, even if time ran out."""
     began = time.monotonic()
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("-o", "--output", type=Path, required=True)

@@ -1,4 +1,4 @@
-"""CollectionJournal: what a collection inside Inductor has measured, tried and given up."""
+"""CollectionJournal: cases that a collection inside Inductor has measured, tried or given up."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from graph_net.search.inductor.timed_call import LONGEST_LINE, TimedCall, timed_
 from graph_net.store.journal import LineJournal, whole_lines
 
 ATTEMPTS = 2
-"""How often a case is begun before it is given up: what killed a process would kill the next."""
+"""Attempts before a case is given up: what killed one process would kill the next."""
 
 
 class CollectionJournal:
-    """A file that only grows; the same collection may be continued by another process."""
+    """An append-only file; another process can continue the same collection."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,7 +29,7 @@ class CollectionJournal:
             self._read(line)
 
     def _read(self, line: bytes) -> None:
-        """Take in a line; what no collection of this version wrote is passed over."""
+        """Read a line; skip lines that no collection of this version wrote."""
         with suppress(RecordError, ValueError, TypeError, RecursionError):
             tree = json.loads(line)
             if "begun" in tree:
@@ -40,7 +40,7 @@ class CollectionJournal:
                 self.measured.add(read_as(TimedCall, line, "timed operation of Inductor").case)
 
     def pending(self, keys: Iterable[str]) -> list[str]:
-        """Return the cases that are still to be measured, those never begun first."""
+        """Return the cases still to be measured, untried ones first."""
         left = [
             key
             for key in keys
@@ -49,7 +49,7 @@ class CollectionJournal:
         return sorted(left, key=lambda key: self.begun[key])
 
     def begin(self, keys: Sequence[str]) -> None:
-        """Note cases before they are tried."""
+        """Record cases before they are tried."""
         self.begun.update(keys)
         self._lines.append(json.dumps({"begun": list(keys)}).encode())
 
@@ -59,7 +59,7 @@ class CollectionJournal:
         self._lines.append(timed_to_json(timed).encode())
 
     def fail(self, key: str, why: str) -> None:
-        """Note that a case cannot be measured."""
+        """Record that a case cannot be measured."""
         self.failed[key] = why
         self._lines.append(json.dumps({"failed": key, "why": why}).encode())
 

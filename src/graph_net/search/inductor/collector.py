@@ -1,4 +1,4 @@
-"""Collector: compiles operations in its own process and returns what Inductor measured for them."""
+"""Collector: compiles operations in its own process and returns Inductor's measurements."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from graph_net.search.inductor.timed_call import TimedCall, timed_to_json
 
 CPU = Target(name="cpu", kind="cpu")
 QUEUED = "queued"
-"""The clock of a collection in which the GPU did not wait for the host."""
+"""Clock name of a collection in which the GPU did not wait for the host."""
 Handle = Callable[[Any], Any]
 
 
 @dataclass
 class Collector:
-    """Notes what Inductor's autotuning measures for the cases being compiled."""
+    """Records what Inductor's autotuning measures for the cases being compiled."""
 
     device: str
     target: Target
@@ -35,7 +35,7 @@ class Collector:
     pending: set[str] = field(default_factory=set)
     found: list[TimedCall] = field(default_factory=list)
     hooks: ExitStack = field(default_factory=ExitStack)
-    """What is inside Inductor for as long as this lives."""
+    """Hooks installed in Inductor while this object lives."""
 
     def save(
         self,
@@ -46,7 +46,7 @@ class Collector:
         profiled: Any,
         compiled: dict[Any, float] | None = None,
     ) -> None:
-        """Note the times of one operation; a feedback saver of Inductor."""
+        """Record the times of one operation; a feedback saver of Inductor."""
         call = read_call(name, nodes, choices)
         if call is None or call.module is None or key_of(call.module) not in self.pending:
             return
@@ -58,7 +58,7 @@ class Collector:
         self.found.append(TimedCall(call, found, self.target.name, self.software, key))
 
     def measure(self, cases: Sequence[KernelCase]) -> list[TimedCall]:
-        """Compile operations as one graph, which makes Inductor measure their choices."""
+        """Compile operations as one graph, so that Inductor measures their choices."""
         import torch
 
         self.pending, self.found = {case.key for case in cases}, []
@@ -98,7 +98,7 @@ def operations(cases: Sequence[KernelCase], device: str) -> Any:
 
 
 def options(device: str) -> dict[str, Any]:
-    """Return the options of Inductor that measure every choice, and each operation as it stands."""
+    """Return the Inductor options that measure every choice, for each operation unfused."""
     return {
         "max_autotune": True,
         "max_autotune_gemm_backends": "ATEN,TRITON" if device == "cuda" else "ATEN,CPP",
@@ -114,9 +114,9 @@ def options(device: str) -> dict[str, Any]:
 
 @contextmanager
 def timing_alone(lock: Path) -> Iterator[None]:
-    """Have one process at a time use the GPU to measure.
+    """Let one process at a time use the GPU for measuring.
 
-    A kernel is compiled and loaded at its first call, which comes before the lock.
+    A kernel is compiled and loaded at its first call, which happens before the lock is taken.
     """
     import torch
 
@@ -139,7 +139,7 @@ def timing_alone(lock: Path) -> Iterator[None]:
 
 
 def worker(device: str, count: int, lock: Path) -> Callable[[], Handle]:
-    """Return what makes a process measure groups of cases: it answers lines of a journal."""
+    """Return a maker of workers that measure groups of cases and answer with journal lines."""
 
     def make() -> Handle:
         from graph_net.search.inductor.sampled_choices import SampledChoices
@@ -159,7 +159,7 @@ def worker(device: str, count: int, lock: Path) -> Callable[[], Handle]:
                 return {"lines": [timed_to_json(timed) for timed in collector.measure(cases)]}
             except Exception as error:
                 answer = {"lines": [], "why": first_line(error, 300)}
-                if device == "cuda":  # an illegal access spoils the process
+                if device == "cuda":  # an illegal access makes the process unusable
                     raise Retire(answer) from error
                 return answer
 
@@ -169,7 +169,7 @@ def worker(device: str, count: int, lock: Path) -> Callable[[], Handle]:
 
 
 def describe(device: str) -> Target:
-    """Return what is measured on; raise ValueError where there is no GPU."""
+    """Return the target that is measured on; raise ValueError if there is no GPU."""
     if device == "cpu":
         return CPU
     target = this_machine()
@@ -179,12 +179,12 @@ def describe(device: str) -> Target:
 
 
 def probe(device: str) -> Callable[[], Handle]:
-    """Return what makes a process tell its target, so that the asking one leaves the GPU alone."""
+    """Return a maker of processes that report their target, to keep the caller off the GPU."""
     return lambda: lambda _: asdict(describe(device))
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that times depend on."""
+    """Return the software versions that times depend on."""
     import torch
 
     found = {"torch": torch.__version__, "cuda": torch.version.cuda or ""}

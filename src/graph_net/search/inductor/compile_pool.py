@@ -1,4 +1,4 @@
-"""Inductor's compiling processes: how many there are, and that nothing is compiled twice."""
+"""Inductor's compiling processes: their number, and no kernel compiled twice."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def compile_pool(jobs: int) -> Iterator[None]:
-    """Have so many processes compile, and wait until they run.
+    """Use ``jobs`` compiling processes, and wait until they run.
 
-    Until then Inductor would compile in its own process. And those processes use the assembler that
-    comes with torch, while this one uses Triton's, whose version is in the key of Triton's cache:
-    every choice would be compiled a second time here, one by one, when it is timed.
+    Until then Inductor would compile in its own process. The compiling processes use the assembler
+    that comes with torch, while this one uses Triton's, whose version is in the key of Triton's
+    cache: without this, every choice would be compiled again here, one by one, when it is timed.
     """
     from torch._inductor import config
     from torch._inductor.async_compile import AsyncCompile

@@ -1,4 +1,4 @@
-"""Draw tiles to measure: what cannot run is left out, what is likely fast is drawn more often."""
+"""Draw tiles to measure: tiles that cannot run are left out, likely fast ones are favoured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_net.results import canonical, digest
 from graph_net.search.inductor.tile import Tile, columns_of
 
 LIKELY = 0.25
-"""The part of all tiles, by estimated cycles, from which half of a draw is taken."""
+"""Fraction of all tiles, by estimated cycles, from which half of a draw is taken."""
 
 
 def draw_tiles(family: Gemm, tiles: Sequence[Tile], count: int) -> list[Tile]:
@@ -31,5 +31,5 @@ def draw_tiles(family: Gemm, tiles: Sequence[Tile], count: int) -> list[Tile]:
 
 
 def estimated_cycles(family: Gemm, tiles: Sequence[Tile]) -> np.ndarray:
-    """Return the cycles of tiles by a roofline, before anything was learned."""
+    """Return the cycles of tiles by a roofline, without any training."""
     return GemmCycles(GemmPrograms(family, columns_of(tiles))).total

@@ -1,4 +1,4 @@
-"""Add functions to Inductor's autotuning for the time of a block, and take them away again."""
+"""Install functions in Inductor's autotuning for the duration of a block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Made = TypeVar("Made", bound=Timing)
 
 @contextmanager
 def hooked(feedback: Feedback | None = None, before: Preprocessing | None = None) -> Iterator[None]:
-    """Have ``feedback`` called after every autotuning, ``before`` with choices not yet compiled."""
+    """Call ``feedback`` after every autotuning, and ``before`` with choices not yet compiled."""
     from torch._inductor.select_algorithm import get_algorithm_selector_cache
 
     cache: Any = get_algorithm_selector_cache()
@@ -34,11 +34,12 @@ def hooked(feedback: Feedback | None = None, before: Preprocessing | None = None
 
 @contextmanager
 def choosing(choices: Any) -> Iterator[None]:
-    """Have Inductor ask ``choices``, an InductorChoices, in every thread that compiles.
+    """Make Inductor use ``choices``, an InductorChoices, in every compiling thread.
 
     Inductor keeps one handler per thread from its first use on. The factory in the configuration
-    serves threads to come, and is what a key of the graph cache is made of from torch 2.13 on. The
-    handler comes first: a thread without one makes what is restored from the configuration.
+    serves future threads, and from torch 2.13 on it is part of the graph cache's key. The handler
+    is set first: in a thread without one, the handler to restore later is made from the
+    configuration.
     """
     from torch._inductor import config
     from torch._inductor.virtualized import V
@@ -52,7 +53,7 @@ def choosing(choices: Any) -> Iterator[None]:
 
 @contextmanager
 def timing_by(make: Callable[[Timing], Made]) -> Iterator[Made]:
-    """Have Inductor time what runs on a GPU by what ``make`` makes of the clock it has now."""
+    """Make Inductor time GPU code with ``make`` applied to its current clock."""
     from torch._inductor.runtime.benchmarking import benchmarker
 
     changed: Any = benchmarker

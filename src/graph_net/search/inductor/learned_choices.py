@@ -1,6 +1,6 @@
-"""LearnedChoices: Inductor's choices, of which a model keeps the few that may be best.
+"""LearnedChoices: Inductor's choices, reduced by a model to the few that may be best.
 
-Imported where Inductor is used, since its base class is Inductor's.
+Import only where Inductor is used: the base class is Inductor's.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class ChoiceReport:
-    """What was asked of a model while it was inside Inductor."""
+    """Counts of a model's use inside Inductor."""
 
     operations: int = 0
-    """Operations whose choices were cut down."""
+    """Operations whose choices were reduced."""
     offered: int = 0
-    """Triton choices that they had."""
+    """Triton choices that these operations had."""
     kept: int = 0
     untouched: int = 0
-    """Operations outside the model's domain, left as they were but for what is ``dropped``."""
+    """Operations outside the model's domain, unchanged except for ``dropped``."""
     dropped: int = 0
-    """Choices of those that cannot fit in shared memory."""
+    """Choices of those operations that cannot fit in shared memory."""
     errors: list[str] = field(default_factory=list)
-    """Why choices were left as they were after all: each is a defect to report."""
+    """Why choices were left unchanged by an error; each is a defect to report."""
     clock: ClockReport = field(default_factory=ClockReport)
-    """How the choices that were left were timed."""
+    """How the remaining choices were timed."""
 
 
 class LearnedChoices(InductorChoices):
-    """Keeps what the model keeps of the tiles that fit, and every choice that is not a tile."""
+    """Keeps the tiles that fit and that the model keeps, and every choice that is not a tile."""
 
     def __init__(self, model: ChoiceModel, target: Target, widened: bool = False) -> None:
         super().__init__()
@@ -85,12 +85,12 @@ class LearnedChoices(InductorChoices):
                 overrides = kwarg_overrides or {}
                 choices = default + exhaustive(self, kernel_inputs, used, op_name, overrides)
             return self._cut(family, choices, [template_tile(choice) for choice in choices])
-        except Exception as error:  # a compiler must not fail for want of a good guess
+        except Exception as error:  # a failed prediction must not fail the compilation
             self._note(op_name, error)
             return default
 
     def _fitting_products(self, choices: list[Any], call: TemplateCall | None) -> list[Any]:
-        """Return the choices of a product that no model knows, less those that cannot fit."""
+        """Return the choices of a product outside the domain, less those that cannot fit."""
         if call is None or not self._is_ours(call.device):
             self.report.untouched += 1
             return choices
@@ -109,14 +109,14 @@ class LearnedChoices(InductorChoices):
         return device == self.model.rule.device and self.target.arch == self.model.rule.arch
 
     def _drop(self, choices: list[Any], out: Sequence[bool]) -> list[Any]:
-        """Return the choices that are not out; all of them where none would be left."""
+        """Return the choices that are not out; all of them if none would be left."""
         left = [choice for choice, gone in zip(choices, out, strict=True) if not gone]
         self.report.untouched += 1
         self.report.dropped += len(choices) - len(left) if left else 0
         return left or choices
 
     def cut_uncompiled(self, choices: list[Any]) -> list[Any]:
-        """Cut choices that are not compiled yet; a preprocessing function."""
+        """Reduce choices that are not compiled yet; a preprocessing function."""
         try:
             if choices and all(is_flex_attention(choice) for choice in choices):
                 return self._fitting_flex(choices)
@@ -143,7 +143,7 @@ class LearnedChoices(InductorChoices):
         return None if call is None else self.model.family(call, self.target)
 
     def _cut(self, family: Gemm, choices: list[Any], tiles: Sequence[Tile | None]) -> list[Any]:
-        """Return the choices that are no tiles, then one of each tile that is kept."""
+        """Return the choices that are not tiles, then one choice per kept tile."""
         by_tile: dict[Tile, Any] = {}
         for choice, tile in zip(choices, tiles, strict=True):
             if tile is not None:

@@ -1,4 +1,4 @@
-"""Put a model of choices into Inductor: for a block, or for a process through its environment."""
+"""Use a model of choices in Inductor: for a block, or for a process through its environment."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from graph_net.search.inductor.learned_choices import ChoiceReport, LearnedChoices
 
 WIDENED = "GRAPH_NET_INDUCTOR_WIDENED"
-"""Set where a model is to choose from the exhaustive space."""
+"""Environment variable; set to choose from the exhaustive space."""
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
 SHIPPED = Path(__file__).with_name("model")
-"""The model that comes with the package, where it comes with one."""
+"""The model shipped with the package, if there is one."""
 NO_GPU = Target(name="none", arch="none", kind="none")
 
 
 def model_folder() -> Path:
-    """Return the folder of the model to use where none is named: the environment's, or ours."""
+    """Return the folder of the default model: the environment's, else the shipped one."""
     named = os.environ.get(VARIABLE, "")
     if named:
         return Path(named)
@@ -41,12 +41,12 @@ def model_folder() -> Path:
 
 @contextmanager
 def learned(model: str | Path | ChoiceModel, *, widened: bool = False) -> Iterator[ChoiceReport]:
-    """Have ``torch.compile(mode="max-autotune")`` compile and time only what a model keeps.
+    """Make ``torch.compile(mode="max-autotune")`` compile and time only what a model keeps.
 
     ``model`` is a folder or a loaded model; ``widened`` chooses from Inductor's exhaustive space,
-    not from its default choices. Yields a report of what was asked. Operations outside the model's
-    domain (dynamic shapes, other dtypes, other devices) are left as they are. Meanwhile
-    Inductor times what runs on a GPU by a QueuedClock.
+    not from its default choices. Yields a report of the model's use. Operations outside the model's
+    domain (dynamic shapes, other dtypes, other devices) are left as they are. Meanwhile Inductor
+    times GPU code with a QueuedClock.
     """
     choices = _choices(model, widened)
     with (
@@ -76,7 +76,7 @@ def enable(model: str | Path | ChoiceModel, *, widened: bool = False) -> None:
 
 
 def is_widened() -> bool:
-    """Return whether the environment asks for choices of the exhaustive space."""
+    """Return whether the environment selects the exhaustive space."""
     return os.environ.get(WIDENED, "") not in ("", "0")
 
 
@@ -88,7 +88,7 @@ def _choices(model: str | Path | ChoiceModel, widened: bool) -> LearnedChoices:
 
 
 def _add_preprocessing(choices: LearnedChoices) -> None:
-    """Replace the function of an earlier handler: each thread that compiles makes one."""
+    """Replace the function of an earlier handler: each compiling thread makes one."""
     from torch._inductor.select_algorithm import get_algorithm_selector_cache
 
     functions: list[Any] = get_algorithm_selector_cache().preprocessing_fns
@@ -102,7 +102,7 @@ def _is_ours(function: Any) -> bool:
 
 
 def keys_have_choices() -> bool:
-    """Return whether Inductor's graph cache tells choices apart by their ``uuid``: torch 2.13."""
+    """Return whether Inductor's graph cache key includes the choices' ``uuid`` (torch 2.13)."""
     from torch._inductor import config
 
     return "inductor_choices_class" in getattr(config, "_cache_config_factory_keys", ())
@@ -110,7 +110,7 @@ def keys_have_choices() -> bool:
 
 @contextmanager
 def _own_cache(uuid: str) -> Iterator[None]:
-    """Compile into a folder of this model's own where a key would not tell it apart."""
+    """Compile into a folder of this model's own if the cache key does not include the model."""
     if keys_have_choices():
         yield
         return

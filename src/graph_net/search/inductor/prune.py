@@ -1,4 +1,4 @@
-"""Prune the configurations of a user's own Triton kernel that multiplies matrices."""
+"""Prune the configurations of a user's own Triton matmul kernel."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def prune(
     transposed: bool = False,
     target: Target | None = None,
 ) -> dict[str, Callable[..., list[Any]]]:
-    """Return a ``prune_configs_by`` that keeps the configurations which may be the fastest.
+    """Return a ``prune_configs_by`` that keeps the configurations that may be fastest.
 
     ``sizes`` names the kernel's arguments with the rows, the columns and the depth of the product;
-    configurations have BLOCK_M, BLOCK_N and BLOCK_K, and maybe GROUP_M. The dtype is that of the
-    first tensor. ``transposed``: the second factor is stored N × K. Where the model knows nothing
-    of the call, all configurations stay.
+    configurations have BLOCK_M, BLOCK_N and BLOCK_K, and optionally GROUP_M. The dtype is that of
+    the first tensor. ``transposed``: the second factor is stored N × K. If the call is outside the
+    model's domain, all configurations are kept.
     """
     loaded = load_choices(model) if isinstance(model, (str, Path)) else model
 

@@ -1,7 +1,7 @@
-"""QueuedClock: the GPU's time of a call, whose repeats are queued before the GPU begins them.
+"""QueuedClock: GPU time of a call, with all repeats queued before the GPU reaches them.
 
-Inductor times a choice by launching it again and again, so that the time of the host shows where a
-launch takes longer than its kernels. Here the GPU is kept busy until all repeats are queued.
+Inductor times a choice by launching it repeatedly, so host time shows if a launch takes longer than
+its kernels. Here the GPU is kept busy until all repeats are queued.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from graph_net.search.inductor.hooks import Timing, timing_by
 log = logging.getLogger(__name__)
 
 FLUSH = 256 << 20
-"""Bytes written before each repeat: over the GPU's cache, and long enough to launch behind."""
+"""Bytes written before each repeat: more than the GPU's cache, and long enough to hide a launch."""
 HEAD_START = 16
-"""Such writes before the first repeat; twice as many in each further try."""
+"""Such writes before the first repeat; doubled in each further try."""
 TRIES = 4
 REPEATS, FEWEST = 30, 5
 MILLISECONDS = 25.0
-"""Of all repeats together, as far as the fewest allow."""
+"""Time of all repeats together, unless the least number of repeats takes longer."""
 KNOWN = frozenset({"warmup", "rep", "device_type", "is_vetted_benchmarking"})
-"""Options of Inductor's clock that ask for one time and nothing else."""
+"""Options of Inductor's clock that ask for a single time."""
 Call = Callable[[], Any]
 
 
 class HostTime(float):
-    """Milliseconds by Inductor's own clock, which may be the host's, since queueing failed."""
+    """Milliseconds by Inductor's own clock, possibly host time, because queueing failed."""
 
 
 @dataclass
@@ -42,25 +42,26 @@ class ClockReport:
 
     queued: int = 0
     recorded: int = 0
-    """Too slow to launch, and replayed as a CUDA graph."""
+    """Calls with slow launches, replayed as a CUDA graph."""
     by_host: list[str] = field(default_factory=list)
-    """Timed by Inductor's own clock: why."""
+    """Calls timed by Inductor's own clock, with the reasons."""
 
 
 @dataclass
 class QueuedClock:
-    """Times calls as ``benchmark_gpu`` of Inductor does, which it asks where it fails itself."""
+    """Times calls like Inductor's ``benchmark_gpu``, which it falls back to on failure."""
 
     own: Timing
     report: ClockReport = field(default_factory=ClockReport)
     records: bool = False
-    """Whether slow launches are recorded: a recording that fails may spoil the random numbers of
-    the process, so that none is made in a user's."""
+    """Whether slow launches are recorded. A failed recording may corrupt the random state of the
+    process, so none is made in a user's process.
+    """
     active: bool = True
-    """What keeps it after its time asks Inductor's own clock."""
+    """False after the block has ended: later callers get Inductor's own clock."""
 
     def __call__(self, run: Call, *given: Any, **options: Any) -> Any:
-        """Return the milliseconds of a call; a HostTime where queueing failed."""
+        """Return the milliseconds of a call; a HostTime if queueing failed."""
         if given or not self.active or not _is_plain(options):
             return self.own(run, *given, **options)
         why = "the GPU always waited for the host"
@@ -70,7 +71,7 @@ class QueuedClock:
                     return found
         except Exception as error:
             why = f"{type(error).__name__}: {error}"[:300]
-        taken = self.own(run, **options)  # which knows the errors that skip a choice
+        taken = self.own(run, **options)  # it knows the errors that skip a choice
         if not math.isfinite(taken):
             return taken
         self.report.by_host.append(why)
@@ -78,10 +79,10 @@ class QueuedClock:
         return HostTime(taken)
 
     def milliseconds(self, run: Call) -> float | None:
-        """Return the median of repeats that did not wait for the host; None where most did."""
+        """Return the median of repeats that did not wait for the host; None if most did."""
         import torch
 
-        torch.cuda.synchronize()  # an error of what ran before is not this call's
+        torch.cuda.synchronize()  # surface errors of earlier work first
         run()
         torch.cuda.synchronize()
         found = _tries(run)
@@ -99,7 +100,7 @@ class QueuedClock:
 def queued_timing(
     report: ClockReport | None = None, records: bool = False
 ) -> Iterator[QueuedClock | None]:
-    """Have Inductor time what it compares by a QueuedClock; without a GPU nothing is changed."""
+    """Make Inductor time choices with a QueuedClock; does nothing without a GPU."""
     import torch
 
     if not torch.cuda.is_available():
@@ -114,7 +115,7 @@ def queued_timing(
 
 
 def keep_queued_timing(report: ClockReport) -> None:
-    """Do the same for the rest of this process; once is enough."""
+    """Do the same for the rest of this process; repeated calls have no effect."""
     import torch
     from torch._inductor.runtime.benchmarking import benchmarker
 
@@ -124,7 +125,7 @@ def keep_queued_timing(report: ClockReport) -> None:
 
 
 def _tries(run: Call) -> float | None:
-    """Queue behind ever more writes, and ever fewer repeats, until most did not wait."""
+    """Try with more head start and fewer repeats until most repeats do not wait."""
     import torch
 
     flush = torch.empty(FLUSH // 4, dtype=torch.int32, device="cuda")
@@ -138,7 +139,7 @@ def _tries(run: Call) -> float | None:
 
 
 def _queued(run: Call, flush: Any, repeats: int, head_start: int) -> list[float]:
-    """Return the milliseconds of each repeat that was queued before the GPU came to it."""
+    """Return the milliseconds of each repeat that was queued before the GPU reached it."""
     import torch
 
     marks = []
@@ -157,7 +158,7 @@ def _queued(run: Call, flush: Any, repeats: int, head_start: int) -> list[float]
 
 
 def _repeats(run: Call) -> int:
-    """Return how many fit into the time, by one call that may show the host's."""
+    """Return how many repeats fit into the time, from one call that may include host time."""
     import torch
 
     begin, end = _events()
@@ -177,9 +178,9 @@ def _events() -> tuple[Any, Any]:
 
 
 def _recorded(run: Call) -> Call | None:
-    """Return a replay of a call's kernels; None where it waits for the GPU or records nothing.
+    """Return a replay of a call's kernels; None if it waits for the GPU or records nothing.
 
-    Triton's launches name the stream they were made for, and pass by a recording of another one.
+    Triton launches name their stream, so a recording on another stream does not capture them.
     """
     import torch
 
@@ -203,9 +204,9 @@ def _recorded(run: Call) -> Call | None:
 
 
 def _is_plain(options: Mapping[str, Any]) -> bool:
-    """Return whether one time on a CUDA device is asked for, and all choices run in this process.
+    """Return whether one time on a CUDA device is requested and all choices run here.
 
-    Where some are timed in another one, by Inductor's own clock, so are the rest.
+    If some choices are timed in another process by Inductor's own clock, all are.
     """
     import torch
     from torch._inductor import config
@@ -222,7 +223,7 @@ def _is_plain(options: Mapping[str, Any]) -> bool:
 
 
 def _benchmark_lock() -> Any:
-    """Return the lock that a harness may have given Inductor's benchmarks: torch 2.13."""
+    """Return the lock that a harness may have set for Inductor's benchmarks (torch 2.13)."""
     from torch._inductor.runtime import benchmarking
 
     return getattr(benchmarking, "maybe_gpu_benchmark_lock", nullcontext)()

@@ -1,4 +1,4 @@
-"""Read Inductor's objects: nodes into a TemplateCall, choices into tiles and TimedChoices."""
+"""Read Inductor's objects: nodes as a TemplateCall, choices as tiles and TimedChoices."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from graph_net.search.inductor.tile import Tile
 from graph_net.search.inductor.timed_call import ATEN, OTHER, TRITON, TimedChoice
 
 DEFAULT = "graph_net_default"
-"""An annotation of a choice: whether Inductor would try it by itself."""
+"""Annotation of a choice: whether Inductor tries it by default."""
 _TILE = re.compile(r"\((\d+), (\d+), (\d+)\)")
 
 
 def read_call(op: str, nodes: Sequence[Any], choices: Sequence[Any] = ()) -> TemplateCall | None:
-    """Return the operation on IR nodes; None where a size is not a number."""
+    """Return the operation on IR nodes; None if a size is not a number."""
     import torch
 
     operands = [_operand(node) for node in nodes]
@@ -44,7 +44,7 @@ def _operand(node: Any) -> Operand | None:
 
 
 def _numbers(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return sizes as integers; None where one is symbolic."""
+    """Return sizes as integers; None if one is symbolic."""
     found = []
     for value in values:
         if not isinstance(value, int) and not getattr(value, "is_Integer", False):
@@ -54,7 +54,7 @@ def _numbers(values: Sequence[Any]) -> tuple[int, ...] | None:
 
 
 def _convolution(op: str, choices: Sequence[Any]) -> ConvolutionOptions | None:
-    """Return the arguments of a convolution, which its ATen choice holds."""
+    """Return the arguments of a convolution, from its ATen choice."""
     if op != CONVOLUTION:
         return None
     for choice in choices:
@@ -94,7 +94,7 @@ def exhaustive(
     op_name: str,
     overrides: Mapping[str, Mapping[str, Any]],
 ) -> list[Any]:
-    """Return what templates offer in Inductor's exhaustive space; no code is generated yet."""
+    """Return what templates offer in Inductor's exhaustive space, before code generation."""
     from torch._inductor import config
 
     found: list[Any] = []
@@ -121,7 +121,7 @@ def read_choice(choice: Any, milliseconds: float | None, compiled: float | None)
 
 
 def is_aten(choice: Any) -> bool:
-    """Return whether a choice calls a kernel of a library, which is always kept."""
+    """Return whether a choice calls a library kernel, which is always kept."""
     from torch._inductor.select_algorithm import ExternKernelCaller
 
     return isinstance(choice, ExternKernelCaller)

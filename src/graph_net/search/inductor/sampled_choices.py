@@ -1,6 +1,6 @@
-"""SampledChoices: Inductor's own choices, and a draw from its exhaustive space beside them.
+"""SampledChoices: Inductor's own choices, plus a draw from its exhaustive space.
 
-Imported where Inductor is used, since its base class is Inductor's.
+Import only where Inductor is used: the base class is Inductor's.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from graph_net.search.inductor.reading import (
 from graph_net.search.inductor.tile import Tile
 
 TAPS = 9
-"""Of a convolution whose filter is not known yet when its tiles are asked for."""
+"""Assumed taps of a convolution whose filter is unknown when its tiles are requested."""
 
 
 class SampledChoices(InductorChoices):
-    """Every choice that Inductor tries by default, and enough drawn ones to make ``count``."""
+    """Every choice that Inductor tries by default, and drawn ones up to ``count``."""
 
     def __init__(self, target: Target, count: int) -> None:
         super().__init__()
         self.target, self.count = target, count
         self._own_tiles: set[Tile] = set()
-        """The tiles that Inductor tries by itself for the convolution being lowered."""
+        """The default tiles of the convolution being lowered."""
 
     def uuid(self) -> str:
         """Name these choices in the key of the graph cache."""
@@ -73,7 +73,7 @@ class SampledChoices(InductorChoices):
         return drawn
 
     def get_conv_configs(self, device_type: str | None = "cuda") -> partial[Generator[Any]]:
-        """Return what yields the tiles of a convolution: Inductor's, then drawn ones."""
+        """Return a generator of a convolution's tiles: Inductor's, then drawn ones."""
         own = super().get_conv_configs(device_type)
         heuristics = self.get_config_heuristics(device_type)
 

@@ -39,7 +39,7 @@ class ConvolutionOptions:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is an ordinary convolution with one stride and one padding."""
+        """Whether it is an ordinary convolution with a single stride and a single padding."""
         square = len(set(self.stride)) == len(set(self.padding)) == 1
         return square and set(self.dilation) == {1} and not self.transposed and self.groups == 1
 
@@ -65,7 +65,7 @@ class TemplateCall:
         return None if module is None else {**module, "dtype": dtype}
 
     def family(self, target: Target) -> Gemm | None:
-        """Return the family of kernels whose features describe it; None outside the domain."""
+        """Return the kernel family whose features describe the call; None outside the domain."""
         if self.module is None:
             return None
         try:
@@ -123,7 +123,7 @@ class TemplateCall:
 
 
 def _is_transposed(factor: Operand) -> bool | None:
-    """Return whether the second factor has its sum innermost; None for neither order."""
+    """Return whether the second factor's summed axis is innermost; None for neither order."""
     if len(factor.sizes) < 2:
         return None
     if factor.strides[-1] == 1:
@@ -132,5 +132,5 @@ def _is_transposed(factor: Operand) -> bool | None:
 
 
 def key_of(module: Mapping[str, Any]) -> str:
-    """Return one text for a workload, whatever the order of its fields."""
+    """Return a canonical text of a workload, independent of field order."""
     return ",".join(f"{name}={module[name]}" for name in sorted(module))

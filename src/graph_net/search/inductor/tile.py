@@ -31,7 +31,7 @@ class Tile:
 
     @staticmethod
     def of(options: Mapping[str, Any]) -> Tile | None:
-        """Return the tile of a template's options; None where they are not of this kind."""
+        """Return the tile of a template's options; None if they have no tile."""
         keys = (*SIDES, "num_stages", "num_warps")
         if not all(type(options.get(key)) is int for key in keys):
             return None
@@ -43,11 +43,11 @@ class Tile:
 
     @property
     def config(self) -> dict[str, int]:
-        """The same in the parameters of our own kernels, whose features it shares."""
+        """The tile in the parameters of our own kernels, whose features it shares."""
         return {**asdict(self), "split_k": 1}
 
     def fits(self, each: int, shared: int) -> bool:
-        """Return whether a block has enough shared memory and registers for its tile."""
+        """Return whether a block has enough shared memory and registers for the tile."""
         sums = self.block_m * self.block_n / (32 * self.num_warps)
         return sums <= THREAD_REGISTERS and shared_bytes(self.config, each) <= shared
 

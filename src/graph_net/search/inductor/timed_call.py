@@ -1,4 +1,4 @@
-"""TimedCall: what Inductor measured for one operation, a line of a journal."""
+"""TimedCall: Inductor's measurements of one operation, a line of a journal."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class TimedChoice:
     """A kernel that Inductor could choose; without ``milliseconds`` it failed to run."""
 
     kind: str
-    """``triton`` for a template with a tile, ``aten`` for a library's kernel, else ``other``."""
+    """``triton`` for a template with a tile, ``aten`` for a library kernel, else ``other``."""
     name: str
     milliseconds: float | None
     tile: Tile | None = None
     default: bool = True
-    """Whether Inductor tries it by itself; the rest was drawn from its exhaustive space."""
+    """Whether Inductor tries it by default; others were drawn from its exhaustive space."""
     compiled: float | None = None
     """Seconds of compiling."""
     by_host: bool = False
-    """Whether the time may be the host's: queueing failed, and no model learns from it."""
+    """Whether the time may include the host, because queueing failed; not used for training."""
 
     def __post_init__(self) -> None:
         if self.kind not in (TRITON, ATEN, OTHER):
@@ -51,10 +51,10 @@ class TimedCall:
     gpu: str
     software: Mapping[str, str] = field(default_factory=dict)
     case: str = ""
-    """The key of the case it was measured for, where there is one."""
+    """Key of the case it was measured for, if any."""
 
     def best(self, kind: str, default: bool = False) -> float:
-        """Return the least milliseconds of a kind; of Inductor's own choices where asked."""
+        """Return the least milliseconds of a kind; with ``default``, of Inductor's own choices."""
         times = (
             choice.milliseconds
             for choice in self.choices
@@ -69,7 +69,7 @@ def timed_to_json(timed: TimedCall) -> str:
 
 
 def read_timed(path: Path) -> Iterator[TimedCall]:
-    """Yield the operations of a journal; lines of other kinds are passed over."""
+    """Yield the operations of a journal; other lines are skipped."""
     for line in whole_lines(path, LONGEST_LINE):
         try:
             yield read_as(TimedCall, line, "timed operation of Inductor")

@@ -94,7 +94,7 @@ def _table(name: str, model: ChoiceModel, scored: Sequence[UnseenScores]) -> str
 def _baselines(
     model: ChoiceModel, scored: Sequence[UnseenScores], default: bool, space: str
 ) -> list[str]:
-    """Return rows of what keeps as many without having learned."""
+    """Return table rows of untrained models that keep as many."""
     most, operations = model.rule.most, [one.operation for one in scored]
     same, chances = fixed(model, most), [random_scores(operations, seed) for seed in range(20)]
     chance = judge(same, [one for drawn in chances for one in drawn], default)

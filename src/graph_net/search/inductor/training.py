@@ -1,4 +1,4 @@
-"""Train a model of choices, and calibrate how many it keeps on networks it has not seen."""
+"""Train a model of choices, and calibrate how many it keeps on unseen networks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ TREES = {"rounds": 250, "leaves": 31, "rate": 0.06, "threads": 1, "weight_best":
 
 @dataclass(frozen=True)
 class Kept:
-    """What a rule kept for operations it was not trained on."""
+    """What a rule kept for operations that it was not trained on."""
 
     tiles: float
-    """Kept per operation, on average."""
+    """Tiles kept per operation, on average."""
     offered: float
     ratios: tuple[float, ...]
-    """For each operation: the best time that is left over the best there was, ATen among both."""
+    """For each operation, the best remaining time over the best time, both including ATen."""
 
     @property
     def mean(self) -> float:
@@ -66,12 +66,12 @@ def train_texts(
         data = own if before is None else join([own, before])
         model = LightGbm(TREES, seed=seed * MEMBERS + member)
         model.fit(data)
-        texts.append(rewrite_lightgbm(model.text(), REGRESSION))  # without what only LightGBM reads
+        texts.append(rewrite_lightgbm(model.text(), REGRESSION))  # drop what only LightGBM reads
     return texts
 
 
 def rule_of(operations: Sequence[TimedTiles], target: Target) -> ChoiceRule:
-    """Return a rule with the domain of operations, which keeps the most it may."""
+    """Return a rule with the operations' domain, which keeps the maximum."""
     families = [one.family for one in operations]
     sizes = np.log2(1 + np.array([[f.m, f.n, f.k, f.taps, f.batch] for f in families], float))
     assert sizes.shape[1] == len(SIZES)
@@ -89,7 +89,7 @@ def rule_of(operations: Sequence[TimedTiles], target: Target) -> ChoiceRule:
 
 
 def folds(operations: Sequence[TimedTiles], count: int = FOLDS) -> Iterator[list[int]]:
-    """Yield the operations of each fold; those that share a network are in the same one."""
+    """Yield the operations of each fold; operations that share a network share a fold."""
     groups: list[set[str]] = []
     places: list[list[int]] = []
     for place, one in enumerate(operations):
@@ -109,7 +109,7 @@ def folds(operations: Sequence[TimedTiles], count: int = FOLDS) -> Iterator[list
 
 @dataclass(frozen=True)
 class UnseenScores:
-    """The scores of an operation by members that did not learn from its networks."""
+    """Scores of an operation by members that did not learn from its networks."""
 
     operation: TimedTiles
     mean: Floats
@@ -119,7 +119,7 @@ class UnseenScores:
 def cross_validate(
     operations: Sequence[TimedTiles], before: LearningSet | None, target: Target, seed: int = 0
 ) -> list[UnseenScores]:
-    """Return scores of every operation, each by a model of the other folds."""
+    """Return scores of every operation, each by a model trained on the other folds."""
     found = []
     rule = rule_of(operations, target)
     for part in folds(operations):
@@ -139,7 +139,7 @@ def score_unseen(model: ChoiceModel, operations: Sequence[TimedTiles]) -> list[U
 
 
 def roofline_scores(operations: Sequence[TimedTiles]) -> list[UnseenScores]:
-    """Return scores by estimated cycles alone: what is known before anything was learned."""
+    """Return scores by estimated cycles alone, without training."""
     return [
         UnseenScores(one, -np.log(cycles), np.zeros(len(one.tiles)))
         for one in operations
@@ -148,7 +148,7 @@ def roofline_scores(operations: Sequence[TimedTiles]) -> list[UnseenScores]:
 
 
 def random_scores(operations: Sequence[TimedTiles], seed: int) -> list[UnseenScores]:
-    """Return scores by chance."""
+    """Return random scores."""
     generator = np.random.default_rng(seed)
     return [
         UnseenScores(one, generator.random(len(one.tiles)), np.zeros(len(one.tiles)))
@@ -157,9 +157,9 @@ def random_scores(operations: Sequence[TimedTiles], seed: int) -> list[UnseenSco
 
 
 def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = True) -> Kept:
-    """Return what the model's rule keeps of Inductor's default tiles, or of all that were measured.
+    """Return what the model's rule keeps of Inductor's default tiles, or of all measured tiles.
 
-    A tile that failed is never the best, and one that is kept costs a compilation.
+    A failed tile is never the best, and keeping it costs a compilation.
     """
     counts, offered, ratios = [], [], []
     for one in scored:
@@ -176,10 +176,10 @@ def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = Tr
 def calibrate(
     model: ChoiceModel, scored: Sequence[UnseenScores], mean: float = 1.008, tail: float = 1.05
 ) -> ChoiceModel:
-    """Return the model with the rule that keeps fewest, at so little loss on unseen networks.
+    """Return the model with the rule that keeps fewest tiles, at these losses on unseen networks.
 
-    ``mean`` bounds the geometric mean of the ratios, ``tail`` their 95th percentile; where no rule
-    does, the one with the least loss.
+    ``mean`` bounds the geometric mean of the ratios, ``tail`` their 95th percentile. If no rule is
+    within both, take the one with the least loss.
     """
     rules = [
         replace(model.rule, margin=margin, doubt=doubt, most=most)
@@ -199,5 +199,5 @@ def calibrate(
 
 
 def fixed(model: ChoiceModel, count: int) -> ChoiceModel:
-    """Return the model with a rule that keeps the same number always."""
+    """Return the model with a rule that always keeps ``count`` tiles."""
     return replace(model, rule=replace(model.rule, margin=1e9, doubt=0.0, most=count))

@@ -1,4 +1,4 @@
-"""Inductor's timings, and our own kernels' programs, as sets that models learn from."""
+"""Inductor's timings and our own kernels' programs as training sets."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from graph_net.search.inductor.tile import Tile
 from graph_net.search.inductor.timed_call import TRITON, TimedCall
 
 LEAST = 4
-"""Tiles that ran, of an operation that is learned from."""
+"""Least tiles that ran, for an operation to be learned from."""
 KERNELS = ("matmul", "batched_matmul", "convolution")
 
 
 @dataclass(frozen=True)
 class TimedTiles:
-    """The tiles of one operation with their milliseconds, and the time of what is no tile."""
+    """The tiles of one operation with their milliseconds, and the best time of other choices."""
 
     family: Gemm
     tiles: tuple[Tile, ...]
     times: tuple[float, ...]
-    """Infinite for a tile that failed."""
+    """Milliseconds of each tile; infinite for a failure."""
     default: tuple[bool, ...]
     others: float
-    """The least milliseconds of ATen and of everything else that is no tile."""
+    """Least milliseconds of ATen and all other choices that are not tiles."""
     weights: Mapping[str, int]
 
     @property
@@ -46,7 +46,7 @@ class TimedTiles:
 def timed_tiles(
     timed: Iterable[TimedCall], target: Target, cases: Sequence[KernelCase]
 ) -> list[TimedTiles]:
-    """Return the operations of a journal that were measured for cases, each once."""
+    """Return the journal's operations that were measured for cases, each once."""
     weights = {case.key: case.weights for case in cases}
     found: dict[str, TimedTiles] = {}
     for one in timed:
@@ -107,7 +107,7 @@ def kernel_set(source: Path, held_out: frozenset[str]) -> LearningSet:
 
 
 def _with_a_choice(data: LearningSet, kept: np.ndarray) -> np.ndarray:
-    """Return the programs of tasks of which one ran."""
+    """Return the programs of tasks in which at least one program ran."""
     ran = kept[np.isfinite(data.programs.costs[kept])]
     return kept[np.isin(data.programs.tasks[kept], data.programs.tasks[ran])]
 

@@ -1,4 +1,4 @@
-"""Choices of operations that no model knows, which cannot fit in shared memory: a lower bound."""
+"""Choices, outside a model's domain, that cannot fit in shared memory, by a lower bound."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from graph_net.search.inductor.template_call import TemplateCall
 from graph_net.search.inductor.tile import Tile
 
 PRODUCTS = ("mm_plus_mm", "scaled_mm")
-"""Products whose factors come first, with tiles as ``mm`` has them."""
+"""Products whose factors come first, with tiles like those of ``mm``."""
 _FLEX_FORWARD = re.compile(r"flex_attention_\d+")
 _SIDES = re.compile(r"\(\d+, -1, (\d+)\)")
 
 
 def cannot_fit(tile: Tile, call: TemplateCall, shared: int) -> bool:
-    """Return whether a tile of a product needs more than ``shared`` bytes, however it is compiled.
+    """Return whether a product's tile needs more than ``shared`` bytes, however it is compiled.
 
-    Triton keeps at least one buffer less than stages of both factors, and none beyond the sum's
-    last step. Two products after each other share their buffers.
+    Triton keeps at least stages - 1 buffers of both factors, and none beyond the sum's last step.
+    Two consecutive products share their buffers.
     """
     import torch
 

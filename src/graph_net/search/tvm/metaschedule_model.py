@@ -18,24 +18,23 @@ import numpy as np
 
 from graph_net.learn.adapting import Adapts
 from graph_net.learn.learning_set import LearningTask
-from graph_net.learn.program_features import METASCHEDULE, PRIMITIVES, encoder_of
-from graph_net.programs.spaces.metaschedule import trace_text
+from graph_net.programs.spaces.metaschedule import cores, trace_text
 from graph_net.search.history import SearchHistory
-from graph_net.search.search_space import DrawnSpace
-from graph_net.search.tvm.tuning_round import encode_rows
+from graph_net.search.tvm.tuning_round import described_space
 
 
 class TraceScores:
     """Scores traces of any task, given the traces of it that were measured."""
 
     def __init__(self, model: Adapts) -> None:
-        self.model = model
+        self.model, self.cores = model, cores()
         self.histories: defaultdict[str, SearchHistory] = defaultdict(SearchHistory)
         """What was measured, by task."""
 
     def predict(self, task: str, traces: Sequence[str]) -> np.ndarray:
         """Return a score from 0 to 1 for each trace, the greater the faster."""
-        described = self._space(task).describe(self.histories[task], traces)
+        space = described_space(LearningTask(task), self.cores)
+        described = space.describe(self.histories[task], traces)
         scores = np.asarray(self.model.predict_given(described[0], described[1]))
         by_text = dict(zip(described[2], scores.tolist(), strict=True))
         found = np.array([by_text[trace] for trace in traces])
@@ -45,11 +44,6 @@ class TraceScores:
         """Note measurements; infinite seconds for what failed."""
         for trace, cost in zip(traces, seconds, strict=True):
             self.histories[task].add(trace, cost)
-
-    @staticmethod
-    def _space(task: str) -> DrawnSpace:
-        columns = encoder_of(PRIMITIVES, METASCHEDULE).columns
-        return DrawnSpace(None, columns, encode_rows, LearningTask(task))
 
 
 def metaschedule_model(model: Adapts) -> Any:

@@ -45,6 +45,8 @@ class TuningSession:
     jobs: int = 1
     seed: int = 0
     problems: list[str] = field(default_factory=list)
+    last_failure: str = ""
+    """Why the last program that failed did, in this run."""
     histories: list[SearchHistory] = field(init=False)
     scheduler: TaskScheduler = field(init=False)
 
@@ -116,6 +118,9 @@ class TuningSession:
         )
         programs, problems = run_round(self.work, self.jobs, process)
         self.problems += problems
+        for program in programs:
+            if (failed := program.failure) is not None:
+                self.last_failure = f"{failed.stage}: {failed.symptom}: {failed.message}"
         final = [program for program in programs if is_final(program)]
         with LineJournal(self.work / JOURNAL) as journal:
             for program in final:

@@ -13,18 +13,14 @@ from random import Random
 from graph_net.isolate import Limits, Needs, Sandbox, enter
 from graph_net.isolate.deaths import raised
 from graph_net.isolate.messages import text_of
-from graph_net.learn.learning_set import Features, LearnError, LearningTask
-from graph_net.learn.program_features import (
-    METASCHEDULE,
-    PRIMITIVES,
-    encode_traces,
-    encoder_of,
-)
+from graph_net.learn.learning_set import Features, LearningTask
+from graph_net.learn.program_features import cores_of
 from graph_net.programs.collection.cpu_bench import MOST_BYTES, CpuBench, TurnProcess, tell_parent
 from graph_net.programs.collection.plan import PendingProgram, Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.collection.trial import Trial, serve_trials
 from graph_net.programs.spaces import Space, space_of
+from graph_net.programs.spaces.loop_tiles import COLUMNS, LoopTileEncoder
 from graph_net.results import Program
 from graph_net.search.history import SearchHistory
 from graph_net.search.proposer import Proposer
@@ -94,18 +90,19 @@ class TuningRound(TurnProcess):
 
 
 def searched_space(space: Space, task: CollectedTask) -> DrawnSpace:
-    """Return a MetaSchedule space as a search takes it, in the features of ``primitives``."""
-    columns = encoder_of(PRIMITIVES, METASCHEDULE).columns
+    """Return a MetaSchedule space as a search takes it, in the features ``tiles``."""
     described = LearningTask(task.named(space.target).hash, task.workload.name)
-    return DrawnSpace(space, columns, encode_rows, described, MUTATIONS)
+    return described_space(described, cores_of(space.target), space)
 
 
-def encode_rows(schedules: Sequence[str]) -> list[Features]:
-    """Return the features of traces; raise LearnError where one has none."""
-    rows = [row for row in encode_traces(schedules) if row is not None]
-    if len(rows) != len(schedules):
-        raise LearnError("a schedule that was just drawn has no features")
-    return rows
+def described_space(task: LearningTask, cores: int, space: Space | None = None) -> DrawnSpace:
+    """Return the programs of a task, described by the loops they make on so many cores."""
+    encoder = LoopTileEncoder(cores)
+
+    def encode(schedules: Sequence[str]) -> list[Features]:
+        return list(encoder.encode(schedules)[:, None])
+
+    return DrawnSpace(space, COLUMNS, encode, task, MUTATIONS)
 
 
 def run_round(work: Path, jobs: int, process: TuningRound) -> tuple[list[Program], list[str]]:
