@@ -105,8 +105,12 @@ def tune(
             display.tell(f"{name}: goes on after {session.measured} measurements in {folder}")
         curve = _run(session, display)
         if not session.best():
-            why = session.problems[-1] if session.problems else "every one of them failed"
-            raise SearchError(f"{name}: no program ran: {why}")
+            reasons = [
+                *session.problems[-1:],
+                session.last_failure,
+                f"all failed earlier: {folder}",
+            ]
+            raise SearchError(f"{name}: no program ran: {next(filter(None, reasons))}")
         with display.waiting("measuring the first and the best programs again"):
             final = measure_finally(folder, session.tasks, session.histories)
         config = write_database(functions, session.best(), folder / "database")

@@ -18,9 +18,9 @@ class Problem(StrEnum):
     """A kind of defect."""
 
     CRASH = "crash"
-    """No result: it raises, refuses, dies, hangs or takes too much memory."""
+    """No result: the compiler raises, refuses, crashes, hangs or takes too much memory."""
     MISMATCH = "mismatch"
-    """Another result than eager's."""
+    """A result that differs from eager's."""
     SLOWER = "slower"
     """Slower than eager."""
 

@@ -25,7 +25,7 @@ def value_recipes(
 ) -> dict[str, Recipe]:
     """Return a recipe that imitates each value of an eager run, by name.
 
-    Small tensors are stored as they are, of others the statistics. The run has a process of its
+    Small tensors are stored as they are, larger ones as statistics. The run has a process of its
     own; if that dies, the dictionary is empty.
     """
 

@@ -1,4 +1,4 @@
-"""A model in, Graphs out."""
+"""Capture: a model in, its graphs out."""
 
 from graph_net.capture.capture import Captured, capture
 from graph_net.capture.user_model import capture_user_model

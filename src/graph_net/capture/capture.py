@@ -173,11 +173,11 @@ def _run_dynamo(
 def _coverage(
     flops: int, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> float | None:
-    """Return the share of a whole call's operations; it cannot be counted while compiling."""
+    """Return the share of a whole call's operations, which are counted in a call not compiled."""
     try:
         with torch.no_grad(), FlopCounterMode(display=False) as whole:
             model(*args, **kwargs)
-    except Exception:  # a fake tensor's value was asked for
+    except Exception:  # the model reads the value of a fake tensor
         return None
     total = whole.get_total_flops()
     return flops / total if total else 1.0

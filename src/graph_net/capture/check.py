@@ -15,7 +15,7 @@ from graph_net.graph.values import Value
 
 
 def check_graph_runs(graph: Graph) -> None:
-    """Raise unless the stored bytes give the graph back and it runs to the captured shapes."""
+    """Raise unless the stored bytes decode to the same graph and it runs to the captured shapes."""
     stored = from_bytes(to_bytes(graph))
     if stored != graph:
         raise GraphError("the graph read back from its bytes differs from the captured one")

@@ -22,8 +22,8 @@ def collect(
 ) -> Iterator[Result]:
     """Yield results in the order they are ready; one process per entry, ``jobs`` at a time.
 
-    Workers are forked from this process, which should have imported torch and the zoo's library
-    and must hold no threads that compute; or where another maker of pools has them. They are not
+    Workers are forked from this process, which should have imported torch and the zoo's library and
+    must have no computing threads; another ``make_pool`` may fork them elsewhere. They are not
     confined: a model is built by a library that the user installed, which reads its caches and may
     download.
     """
@@ -39,7 +39,7 @@ def _capture(zoo: Zoo, entry: ZooEntry) -> Iterator[Any]:
 
 
 def _store(done: Finished[ZooEntry], spool: Spool) -> Result:
-    """Store what a worker answered, or why it died."""
+    """Store a worker's answers, or why it died."""
     if done.death is None:
         result, blobs = result_from_json(done.answers[0]), list(done.answers[1:])
     else:

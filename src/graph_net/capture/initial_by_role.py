@@ -1,11 +1,11 @@
 """Initial values by role: how an operator reads a parameter decides what the parameter may hold.
 
-The fallback for parameters whose initialiser was not observed: scales of norms are ones, matrices
-and kernels preserve the magnitude of what passes through them, biases and positions are small.
+This is the fallback for parameters whose initialiser was not observed: scales of norms are ones,
+matrices and kernels preserve the magnitude of their input, biases and positions are small.
 
-A batch norm without statistics does not normalise. The end of a residual branch is therefore drawn
-smaller, or a sum of a hundred branches would overflow; and batch norms shift, or what passes
-through fifty gates and activations would vanish.
+A batch norm without statistics does not normalise. So the end of a residual branch is drawn
+smaller, or a sum of a hundred branches would overflow; and batch norms shift, or values would
+vanish after fifty gates and activations.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ SMALL = 0.02
 """The standard deviation of biases, positions and embeddings in most models."""
 NAMED = {"running_var": 1.0, "running_mean": 0.0}
 _MOST_STEPS = 8
-"""How many reshapings between a parameter and its reader are looked through."""
+"""The most reshapings between a parameter and its reader that are followed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """An operand that reads a parameter, perhaps reshaped on the way: ``shape`` as it is read."""
+    """An operand that reads a parameter, perhaps reshaped; ``shape`` is the shape it reads."""
 
     node: Node
     position: int
@@ -96,7 +96,7 @@ class Roles:
         return None, None
 
     def _uses(self, name: str, shape: tuple[int, ...], steps: int = _MOST_STEPS) -> list[_Use]:
-        """Return the operands that read a value, looking through reshapings."""
+        """Return the operands that read a value, directly or after reshapings."""
         uses: list[_Use] = []
         for node, position in self._reads[name]:
             if base_name(node.target) in _THROUGH and position == 0 and steps:
@@ -108,7 +108,7 @@ class Roles:
         return uses
 
     def _kernel_shape(self, node: Node) -> tuple[int, ...] | None:
-        """Return the shape of the kernel that a product mixes from several, or None."""
+        """Return the shape of the kernel that a product mixes from several kernels, or None."""
         if base_name(node.target) not in ("matmul", "mm"):
             return None
         for use in self._uses(node.name, ()):
@@ -117,7 +117,7 @@ class Roles:
         return None
 
     def _straight_gain(self, node: Node) -> float:
-        """Return the gain of a kernel that reads a layer with no activation between."""
+        """Return the gain of a kernel whose input is another layer, with no activation between."""
         if base_name(node.target) not in _KERNELS:
             return 1.0
         producer = self._producer(node)
@@ -131,7 +131,7 @@ class Roles:
         return self._producers.get(source.name) if isinstance(source, Ref) else None
 
     def _gain(self, node: Node, steps: int = 3) -> float:
-        """Return how large a call's result may be beside what it is added to."""
+        """Return how large a call's result may be relative to the value it is added to."""
         for reader, position in self._reads[node.name]:
             name = base_name(reader.target)
             if name in _SUMS and all(isinstance(arg, Ref) for arg in reader.args[:2]):
@@ -149,14 +149,14 @@ class Roles:
 
 
 def _kernel(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
-    """Return a convolution's weight, drawn as He et al. do."""
+    """Return the recipe of a convolution's weight, drawn as in He et al."""
     if len(shape) < 2:
         return None
     return normal(0.0, use.gain * math.sqrt(2 / max(1, math.prod(shape[1:]))))
 
 
 def _matrix(contracted: int) -> Rule:
-    """Make the rule of a matrix whose products are as large as what it multiplies."""
+    """Make the rule of a matrix whose products are as large as its operand."""
 
     def rule(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
         if len(shape) < 2 or len(use.shape) < 2:
@@ -178,7 +178,7 @@ def _always(recipe: Recipe | None) -> Rule:
 
 
 _length = _always(constant(math.sqrt(2)))
-"""The length of a channel of a kernel that is normalised."""
+"""The norm of a channel of a kernel that is normalised."""
 _zero = _always(constant(0.0))
 _shift = _always(normal(0.0, SHIFT))
 _slope = _always(constant(0.25))
@@ -192,7 +192,7 @@ def _added(use: _Use, shape: tuple[int, ...]) -> Recipe | None:
 
 
 _BRANCH, _EQUAL = 0.25, 0.7
-"""Gains: of a branch beside a shortcut, where branches are few; of each of two added layers."""
+"""Gains of a branch beside a shortcut, if branches are few, and of each of two added layers."""
 _STRAIGHT = math.sqrt(0.5)
 _UNCHANGING = names(Trait.KEEPS_SCALE)
 _SUMS = names(Trait.ADDITION)

@@ -1,7 +1,7 @@
 """Recipes of initial values, and the recipes that arithmetic makes of them.
 
 A stored ``Normal`` is drawn at a fifth of its deviation, as GraphNet does with the statistics of
-trained weights. An initialiser's deviation is meant as it is: five times as much is stored.
+trained weights. An initialiser means its deviation literally, so five times as much is stored.
 """
 
 from __future__ import annotations

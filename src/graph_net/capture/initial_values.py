@@ -22,10 +22,10 @@ def with_initial_values(graph: Graph, initial: Mapping[str, Recipe] | None = Non
     """Return the graph with initial values for the parameters and buffers that never had any.
 
     ``initial`` holds the recipes that the model's own initialisers wrote, by the names of its
-    parameters and buffers; the others are chosen by role. So is a layer or a scale that starts at
-    zero or nearly so, since whatever precedes it would not show in the outputs, and the end of a
-    residual branch of a model with batch norms: they do not normalise before they have seen data,
-    and a hundred branches would overflow. Structure, id and names stay.
+    parameters and buffers; the others are chosen by role. So are two kinds of parameters that have
+    a recipe: a layer or scale that starts at or near zero, which would hide everything before it,
+    and the end of a residual branch of a model with batch norms, which do not normalise before they
+    have seen data: a hundred branches would overflow. Structure, id and names stay.
     """
     roles = Roles(graph)
     sources: set[str] = set()
@@ -62,7 +62,7 @@ def _is_nearly_zero(recipe: Recipe | None) -> bool:
 
 
 def _fits(graph: Graph, entry: Input, recipe: Recipe) -> bool:
-    """Return whether a recipe can be drawn at the input's size: literals have one of their own."""
+    """Return whether a recipe can be drawn at the input's size: literals have a fixed size."""
     assert isinstance(entry.spec, TensorSpec)
     count = entry.spec.elements(graph.bindings)
     return not isinstance(recipe, Literal) or len(recipe.values) == count

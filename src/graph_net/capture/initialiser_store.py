@@ -1,4 +1,4 @@
-"""Record what the initialisers of many models write, without tracing any of them."""
+"""Record the values that the initialisers of many models write, without tracing the models."""
 
 from __future__ import annotations
 

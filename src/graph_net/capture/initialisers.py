@@ -90,7 +90,7 @@ class Initialisers(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return {name: recipe for name, recipe in recipes.items() if recipe is not None}
 
     def copy_recipe(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        """Record for a tensor without memory the recipe of the one it stands for."""
+        """Record for a tensor without memory the recipe of the tensor it stands for."""
         self.record(target, self.recipe(source))
 
     def _observe(
@@ -108,7 +108,7 @@ class Initialisers(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self.record(out, self._factory_recipe(name, args, kwargs))
 
     def _note_written(self, name: str, out: torch.Tensor) -> None:
-        """Remember which memory nobody has written yet."""
+        """Remember which memory has not been written yet."""
         if name in _UNINITIALISED:
             storage = StorageWeakRef(out.untyped_storage())  # type: ignore[no-untyped-call]
             self._unwritten[_key(out)] = storage
@@ -126,7 +126,7 @@ class Initialisers(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return None
 
     def _factory_recipe(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Initial:
-        """Return what a new tensor holds: its factory's value, or what an in-place twin writes."""
+        """Return a new tensor's recipe: its factory's value, or that of the in-place form."""
         try:
             if name in _FACTORIES:
                 return _FACTORIES[name](args)
@@ -154,7 +154,7 @@ class Initialisers(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 @contextmanager
 def patch_initialisers(watch: Initialisers) -> Iterator[None]:
-    """Inside, also observe the initialisers that skip tensors without memory."""
+    """Also observe, inside the context, the initialisers that skip tensors without memory."""
     truncated, orthogonal = nn.init._no_grad_trunc_normal_, nn.init.orthogonal_
 
     def truncated_normal(

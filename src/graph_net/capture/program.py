@@ -94,7 +94,7 @@ class _StateReader:
 
 
 def _recipe(entry: Input, value: torch.Tensor) -> Recipe:
-    """Return a recipe that imitates a value; a table that the code itself holds stays as it is."""
+    """Return a recipe that imitates a value; a constant table in the code is kept exactly."""
     real = type(value) in (torch.Tensor, torch.nn.Parameter) and value.device.type != "meta"
     if entry.role is Role.CONSTANT and real and value.numel() <= MAX_CONSTANT_ELEMENTS:
         return constant_of(value)

@@ -28,7 +28,7 @@ class UserInput:
     dtype: str = ""
     shape: tuple[int, ...] = ()
     below: int = 2
-    """Integers are drawn from 0 up to and excluding this one."""
+    """Integers are drawn from 0 up to, but not including, this."""
     scalar: Any = None
 
     def value(self) -> Any:

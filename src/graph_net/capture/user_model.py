@@ -1,7 +1,7 @@
 """Capture a model from the user's own file: ``model.py:make``.
 
-The file is imported and what it names is called. It is the user's own program, named by the user:
-no stored name ever comes here.
+The file is imported, and the object it names is called. It is the user's own program, named by the
+user on the command line: names from stored files never reach this module.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def capture_user_model(
     dtype: str = "",
     ways: Sequence[str] = WAYS,
 ) -> Captured:
-    """Return the graphs of a model in a file of the user's own, which is run: ``model.py:make``.
+    """Return the graphs of a model in a user's own file, which is run: ``model.py:make``.
 
     ``inputs`` are written ``x=float32[2,3,224,224]``, ``dynamic`` sizes ``batch=x.0,y.0``. Without
     ``weights`` parameters take no memory. Each graph is checked as a zoo's is.

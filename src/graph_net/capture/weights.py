@@ -83,12 +83,12 @@ def _elements(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 
 @contextmanager
 def without_weights() -> Iterator[Initialisers]:
-    """Inside, build modules whose parameters have shapes and no memory; buffers are real.
+    """Inside the context, modules are built with parameters without memory; buffers are real.
 
     Yields the watcher that knows what the model's initialisers would have written. Random numbers
-    drawn inside are the same every time. Building on the meta device altogether would lose the
-    values of buffers, and building under fake tensors fails for models that look at a value while
-    they are built.
+    drawn inside are the same every time. Building entirely on the meta device would lose the values
+    of buffers; building under fake tensors fails for models that read a value while they are
+    built.
     """
     original = nn.Module.register_parameter
     watch = Initialisers()

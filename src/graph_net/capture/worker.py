@@ -99,7 +99,7 @@ def result_from_json(tree: dict[str, Any]) -> Result:
 
 
 def capture_entry(zoo: Zoo, entry: ZooEntry) -> tuple[Result, list[bytes]]:
-    """Build, capture and check one entry; a failure is a Result, too."""
+    """Build, capture and check one entry; a failure is a Result too."""
     from graph_net.capture.capture import capture
     from graph_net.capture.check import check_graph_runs
     from graph_net.capture.weights import without_weights
@@ -141,7 +141,7 @@ def capture_entry(zoo: Zoo, entry: ZooEntry) -> tuple[Result, list[bytes]]:
         )
         return result, blobs
     except MemoryError:
-        raise  # the pool says what the limit was
+        raise  # the pool reports the limit
     except Exception as error:
         kind = "" if isinstance(error, GraphError) else f"{type(error).__name__}: "
         line = " ".join(f"{kind}{error}".split())[:500]
@@ -152,7 +152,7 @@ def capture_entry(zoo: Zoo, entry: ZooEntry) -> tuple[Result, list[bytes]]:
 def with_lively_inputs(graph: Graph) -> Graph:
     """Return the graph with constant float inputs redrawn as normal noise.
 
-    A zoo's zeros stand for any image; a graph run on zeros alone would hide what it computes.
+    A zoo's zeros stand for any image; a graph run only on zeros would hide what it computes.
     """
 
     def redraw(entry: Input) -> Input:

@@ -1,1 +1,1 @@
-"""The same work on a Ray cluster: lanes that measure, and pools whose workers are anywhere."""
+"""The same work on a Ray cluster: lanes that measure, and pools with workers on any node."""

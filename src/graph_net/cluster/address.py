@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 LOCAL = "local"
-"""In place of an address: start a cluster on this machine, for as long as the call takes."""
+"""Used as an address: start a cluster on this machine for the duration of the call."""
 OPTION = "--ray"
 _ADDRESS = re.compile(r"local|auto|[\w.\-]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}", re.ASCII)
 
 
 def is_address(text: str) -> bool:
-    """Return whether this is ``HOST:PORT``, ``auto`` (the cluster this machine is in) or local."""
+    """Return whether this is ``HOST:PORT``, ``auto`` (this machine's cluster) or ``local``."""
     return _ADDRESS.fullmatch(text) is not None
 
 

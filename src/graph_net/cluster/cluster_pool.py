@@ -1,4 +1,4 @@
-"""A pool whose workers are on any node: each item in a confined process that a task forks."""
+"""A pool with workers on any node: a Ray task forks a confined process for each item."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graph_net.isolate import Batch, Death, Ending, Finished, Limits, Needs, Poo
 from graph_net.isolate.worker import Item, Work
 
 AHEAD = 2
-"""Tasks in flight per core: one that runs, one that is on its way."""
+"""Tasks in flight per core: one running, one on its way."""
 Outcome = tuple[tuple[Any, ...], Death | None, float]
 """The answers of an item, its death, its seconds."""
 
 
 @dataclass(frozen=True)
 class ClusterPool:
-    """The counterpart of ``Pool``: ``jobs`` is of the whole cluster, 0 for its cores."""
+    """The counterpart of ``Pool``; ``jobs`` counts for the whole cluster, 0 means its cores."""
 
     cluster: Cluster
     limits: Limits
@@ -39,7 +39,7 @@ class ClusterPool:
         work: Work[Item],
         needs: Callable[[Item], Needs] = lambda item: Needs(),
     ) -> Iterator[Finished[Item]]:
-        """Work on each item in a process of its own; yield the items in the order they finish."""
+        """Work on each item in a process of its own; yield items in order of completion."""
         return self._run((Batch(_no_work, (item,), needs(item)) for item in items), work)
 
     def batches(self, batches: Iterable[Batch[Item]]) -> Iterator[Finished[Item]]:
@@ -50,7 +50,7 @@ class ClusterPool:
         self, batches: Iterable[Batch[Item]], work: Work[Item] | None
     ) -> Iterator[Finished[Item]]:
         ray = self.cluster.ray
-        # Once, whatever it holds: a node fetches it once.
+        # Put once; each node fetches it once.
         pool = Pool(self.limits, 1, self.sandbox, self.ready)
         shared = ray.put(_Shared(pool, work))
         crew = _Anywhere(self.cluster, self.jobs, shared)
@@ -64,7 +64,7 @@ class ClusterPool:
 
 @dataclass(frozen=True)
 class _Shared(Generic[Item]):
-    """What all tasks of a pool have in common."""
+    """What all tasks of a pool share."""
 
     pool: Pool
     work: Work[Item] | None
@@ -72,7 +72,7 @@ class _Shared(Generic[Item]):
 
 
 def _nothing() -> None:
-    """Prepare nothing more."""
+    """Do nothing: no preparation is needed."""
 
 
 def _no_work() -> Any:
@@ -81,14 +81,14 @@ def _no_work() -> Any:
 
 @lru_cache(maxsize=1)
 def _receive(reference: Any) -> _Shared[Any]:
-    """Return what tasks share, fetched and made ready once: Ray's workers live for many tasks."""
+    """Return the tasks' shared state, fetched and prepared once per Ray worker."""
     shared: _Shared[Any] = import_module("ray").get(reference)
     shared.pool.ready()
     return replace(shared, pool=replace(shared.pool, ready=_nothing))
 
 
 def run_batch(box: list[Any], batch: Batch[Any]) -> list[Outcome]:
-    """Work on a batch, in processes forked from this one: the body of a task."""
+    """Work on a batch in processes forked from this one: the body of a Ray task."""
     shared = _receive(box[0])
     if shared.work is not None:
         work = shared.work
@@ -97,11 +97,11 @@ def run_batch(box: list[Any], batch: Batch[Any]) -> list[Outcome]:
 
 
 class _Anywhere:
-    """The one place of a pool: wherever the cluster has a free core."""
+    """The only place of a pool: any free core of the cluster."""
 
     def __init__(self, cluster: Cluster, jobs: int, shared: Any) -> None:
         self.cluster, self.jobs, self.shared = cluster, jobs, shared
-        # A task that is lost is sent again by the dispatcher, which counts its losses.
+        # The dispatcher resends a lost task and counts its losses.
         self.task = cluster.ray.remote(num_cpus=1, max_retries=0)(run_batch)
         self.room = self._room()
         self.looked = time.monotonic()
@@ -131,5 +131,5 @@ class _Anywhere:
 
     def stop(self, out: Sequence[Any]) -> None:
         for reference in out:
-            with suppress(Exception):  # it may have ended, or its node
+            with suppress(Exception):  # it or its node may be gone
                 self.cluster.ray.cancel(reference, force=True)

@@ -1,6 +1,6 @@
-"""A connection to a Ray cluster: one that runs already, or one started on this machine.
+"""A connection to a Ray cluster: a running one, or one started on this machine.
 
-Ray is imported here, when a cluster is asked for.
+Ray is imported only when a cluster is requested.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from graph_net.printable import first_line
 
 MISSING = "working on a cluster needs Ray: pip install 'graph-net[ray]'"
 STORE_BYTES = 512 << 20
-"""Ray's object store of a local cluster; what is larger goes to a file."""
+"""Bytes of a local cluster's object store; larger objects go to a file."""
 
 
 class ClusterError(ValueError):
-    """A cluster cannot be reached, or cannot do what is asked of it."""
+    """A cluster that cannot be reached, or cannot do the work."""
 
 
 @dataclass(frozen=True)
 class ClusterNode:
-    """A living node: its id, its host, and the resources it was started with."""
+    """A living node: its id, host, and initial resources."""
 
     id: str
     host: str
@@ -37,7 +37,7 @@ class ClusterNode:
 
 
 class Cluster:
-    """A connection to a cluster; ``close`` ends it, and a local cluster with it."""
+    """A connection to a cluster; ``close`` ends it, and also ends a local cluster."""
 
     def __init__(self, address: str = LOCAL) -> None:
         if not is_address(address):
@@ -69,20 +69,20 @@ class Cluster:
         sandbox: Sandbox | None = None,
         ready: Callable[[], object] = lambda: None,
     ) -> WorkPool:
-        """Return a pool whose workers are on any node; 0 jobs: as many as there are cores."""
+        """Return a pool with workers on any node; 0 jobs means one per core."""
         from graph_net.cluster.cluster_pool import ClusterPool
 
         return ClusterPool(self, limits, jobs, sandbox or Sandbox(), ready)
 
     def close(self) -> None:
-        """End the connection, unless the caller's program had made it."""
+        """Close the connection, unless the caller's program opened it."""
         if self._owned:
             self.ray.shutdown()
 
 
 @contextmanager
 def connected(cluster: Cluster | str | None) -> Iterator[Cluster | None]:
-    """Give the cluster of an argument: None for none, an address connected inside the block."""
+    """Yield the cluster of an argument: None for None; an address is connected for the block."""
     if cluster is None or isinstance(cluster, Cluster):
         yield cluster
         return
@@ -95,7 +95,7 @@ def connected(cluster: Cluster | str | None) -> Iterator[Cluster | None]:
 
 @contextmanager
 def pools(cluster: Cluster | str | None, jobs: int) -> Iterator[tuple[MakePool, int]]:
-    """Give what makes pools, and their jobs: of this machine, or of a cluster for the block."""
+    """Yield a maker of pools and their jobs: on this machine, or on a cluster for the block."""
     with connected(cluster) as nodes:
         if nodes is None:
             yield Pool, jobs or os.cpu_count() or 1
@@ -105,11 +105,11 @@ def pools(cluster: Cluster | str | None, jobs: int) -> Iterator[tuple[MakePool, 
 
 def load_ray(address: str = LOCAL) -> Any:
     """Return the module ``ray``; raise ClusterError with the install command if it is missing."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a benchmark reports to nobody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a benchmark sends no usage statistics
     decided = "ray" in sys.modules or any(name.startswith("RAY_AUTH_") for name in os.environ)
     if address == LOCAL and not decided:
-        # Ray listens on every interface. A token that lives as long as this process keeps others
-        # out, on this machine too; Ray would write one to the home directory otherwise.
+        # Ray listens on every interface. A token that lives as long as this process keeps other
+        # users out, on this machine too; otherwise Ray would write one to the home directory.
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     try:

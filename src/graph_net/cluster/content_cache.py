@@ -1,4 +1,4 @@
-"""Graphs by content, on a node: fetched once, kept under their hash, checked when read."""
+"""Graphs by content on a node: fetched once, stored under their hash, verified when read."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def content_hash(data: bytes) -> str:
 
 
 def node_folder() -> Path:
-    """Return the directory where this user's nodes keep what they have fetched."""
+    """Return the directory where this user's nodes store fetched bytes."""
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "graph-net" / "node"
 
 
 class ContentCache:
-    """A directory of files that are named by their content."""
+    """A directory of files named by a hash of their content."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.fetched = 0
-        """How often something was not there."""
+        """Number of misses."""
 
     def get(self, name: str, fetch: Callable[[], bytes]) -> bytes:
-        """Return the bytes of this name; what ``fetch`` returns is kept."""
+        """Return the bytes of this name, fetching and storing them on a miss."""
         path = self.folder / name[:2] / name
         with suppress(OSError):
             data = read_bytes(path)

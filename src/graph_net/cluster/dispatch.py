@@ -1,7 +1,7 @@
-"""Items go to places and come back; what a lost place had goes to another.
+"""Send items to places and collect answers; resend the items of a lost place.
 
 An item is in one place at a time, so each is answered once. Items are taken from their source when
-there is room for them: the driver holds what is in flight, and a few that wait for their place.
+there is room for them: the driver holds the items in flight, and a few that wait for a place.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from graph_net.printable import count_phrase, first_line
 WorkItem = TypeVar("WorkItem")
 Sent = TypeVar("Sent", contravariant=True)
 POLL = 1.0
-"""Seconds after which nodes are looked at again."""
+"""Seconds between checks of the nodes."""
 PATIENCE = 300.0
-"""Seconds without any place for what is left, after which a run gives up."""
+"""Seconds without any place for the remaining items after which a run gives up."""
 MOST_LOSSES = 5
-"""Places that an item may be lost with before it is blamed."""
+"""Losses of an item after which it counts as the cause."""
 
 
 class WorkPlace(Protocol[Sent]):
-    """Where items are worked on."""
+    """A place where items are worked on."""
 
     @property
     def room(self) -> int:
-        """How many items it may have at a time; 0 while it is not ready."""
+        """How many items the place may have at a time; 0 while it is not ready."""
         ...
 
     def takes(self, item: Sent) -> bool:
-        """Return whether it may have this item."""
+        """Return whether the place may have this item."""
         ...
 
     def send(self, item: Sent) -> Any:
-        """Begin an item; return Ray's reference of the answer."""
+        """Start an item; return Ray's reference to the answer."""
         ...
 
     def lost(self) -> None:
-        """Handle that an item did not come back."""
+        """Handle the loss of an item."""
         ...
 
     def failed(self, reason: str) -> None:
-        """Handle that it can do no work at all."""
+        """Handle that the place cannot do any work."""
         ...
 
 
@@ -54,7 +54,7 @@ class Crew(Protocol[Sent]):
     """The places of a run, which come and go."""
 
     def places(self) -> Sequence[WorkPlace[Sent]]:
-        """Return the places there are now."""
+        """Return the current places."""
         ...
 
     def awaited(self) -> Sequence[Any]:
@@ -62,20 +62,20 @@ class Crew(Protocol[Sent]):
         ...
 
     def stop(self, out: Sequence[Any]) -> None:
-        """End the places, and the work behind these references."""
+        """Stop the places, and the work behind these references."""
         ...
 
 
 @dataclass(frozen=True)
 class LostWork:
-    """In place of an answer: every place that had the item was lost."""
+    """Replaces an answer: every place that had the item was lost."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class FailedPlace:
-    """In place of an answer: the place can do no work, and its items go elsewhere."""
+    """Replaces an answer: the place cannot do any work, and its items go elsewhere."""
 
     reason: str
 
@@ -83,7 +83,7 @@ class FailedPlace:
 def dispatch(
     cluster: Cluster, items: Iterable[WorkItem], crew: Crew[WorkItem], patience: float = PATIENCE
 ) -> Iterator[tuple[WorkItem, Any]]:
-    """Yield each item with its answer, in the order they come; LostWork for a cursed one."""
+    """Yield each item with its answer, in order of completion; LostWork for a cursed item."""
     run = _Dispatch(cluster, iter(items), crew, patience)
     try:
         yield from run.answers()
@@ -98,12 +98,12 @@ class _Dispatch(Generic[WorkItem]):
         self.ray, self.items, self.crew, self.patience = cluster.ray, items, crew, patience
         self.more = True
         self.held: deque[WorkItem] = deque()
-        """Lost items, and those that no place with room takes at the moment."""
+        """Lost items, and those that no place with room accepts at the moment."""
         self.out: dict[Any, tuple[WorkItem, WorkPlace[WorkItem]]] = {}
         self.busy: Counter[int] = Counter()
-        """Items out, by the identity of their place."""
+        """Items in flight, by the identity of their place."""
         self.losses: dict[int, int] = {}
-        """How often an item was lost, by its identity while it is held or out."""
+        """Losses per item, by its identity while it is held or in flight."""
         self.stuck: float | None = None
 
     def answers(self) -> Iterator[tuple[WorkItem, Any]]:
@@ -153,13 +153,13 @@ class _Dispatch(Generic[WorkItem]):
         self.busy[id(place)] += 1
 
     def _wait(self) -> list[Any]:
-        """Wait for an answer or for a place; return the references that are ready."""
+        """Wait for an answer or a place; return the references that are ready."""
         references = [*self.out, *self.crew.awaited()]
         if not references:
             time.sleep(POLL)
             return []
         ready, _ = self.ray.wait(references, timeout=POLL, fetch_local=False)
-        if len(ready) == 1 and len(references) > 1:  # take whatever else has come meanwhile
+        if len(ready) == 1 and len(references) > 1:  # take other answers that have arrived
             ready, _ = self.ray.wait(
                 references, num_returns=len(references), timeout=0, fetch_local=False
             )
@@ -188,7 +188,7 @@ class _Dispatch(Generic[WorkItem]):
         yield item, answer
 
     def _check_stuck(self) -> None:
-        """Raise ClusterError if nothing has been out for long though items are left."""
+        """Raise ClusterError if items are left but none has been in flight for long."""
         if self.out or not self.held:
             self.stuck = None
             return

@@ -1,6 +1,6 @@
-"""The lane of a device, as an actor: it runs the measuring server, and waits for its records.
+"""The lane of a device, as a Ray actor: it runs the measuring server, and waits for its records.
 
-The timed process is the server's, as without a cluster; this one holds threads of Ray's.
+Timing happens in the server's process, as without a cluster, because this one has Ray's threads.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from graph_net.isolate.workdir import remove_tree
 from graph_net.results import Config, Json, Record, to_json
 
 NODE = "node"
-"""The key of a record's environment that names the node."""
+"""Key of the node's name in a record's environment."""
 
 
 @dataclass(frozen=True)
 class LanePlan:
-    """What a lane is for; 0 threads are all of its node."""
+    """The job of a lane; 0 threads means all of its node."""
 
     device: str
     configs: tuple[Config, ...]
@@ -52,12 +52,12 @@ class MeasuringLane:
         self.tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.waiting: dict[str, Future[bytes | FailedPlace | None]] = {}
         self.inside = 0
-        """Tasks that the server has, or had when it ended."""
+        """Number of tasks that the server has, or had when it ended."""
         self.lock = threading.Lock()
         self.thread: threading.Thread | None = None
 
     def report(self) -> LaneReport:
-        """Describe this node: its device, and the compilers as they are installed here."""
+        """Describe this node: its device, and the compilers installed here."""
         from graph_net.compilers import CompilerError, create
         from graph_net.compilers.trusted import config_here
         from graph_net.measure.device import describe
@@ -79,13 +79,13 @@ class MeasuringLane:
         )
 
     def fetched(self) -> int:
-        """Return how many graphs were not here and had to be fetched."""
+        """Return how many graphs were missing here and had to be fetched."""
         return self.cache.fetched
 
     def measure(self, header: dict[str, Any], name: str, box: list[Any]) -> Any:
-        """Return a record as JSON; None if the time was over; FailedPlace if nothing works here.
+        """Return a record as JSON; None if time was up; FailedPlace if nothing works here.
 
-        ``box`` has the reference of the graph's bytes, which is followed if they are not here.
+        ``box`` has a reference to the graph's bytes, which is followed if they are not here.
         """
         from graph_net.measure.task import Measurement
 
@@ -102,7 +102,7 @@ class MeasuringLane:
         return answer.result()
 
     def close(self) -> None:
-        """End the server if it is idle, and remove its files."""
+        """Stop the server if it is idle, and remove its files."""
         thread = self.thread
         if thread is not None and not self.waiting:
             self.tasks.put(None)
@@ -110,7 +110,7 @@ class MeasuringLane:
         remove_tree(self.folder)
 
     def _serve(self) -> None:
-        """Run the server until its time is over."""
+        """Run the server until its time is up."""
         from graph_net.measure.runner import lanes
 
         last: FailedPlace | None = None
@@ -134,7 +134,7 @@ class MeasuringLane:
             self.tasks, self.inside, self.thread = queue.SimpleQueue(), 0, None
 
     def _stream(self) -> Iterator[Any]:
-        """Yield tasks as they come; while some are with the server, it is not kept waiting."""
+        """Yield tasks as they arrive; never block while the server has some."""
         from graph_net.measure.runner import NOTHING_YET
 
         while True:
@@ -149,7 +149,7 @@ class MeasuringLane:
             yield task
 
     def _stamp(self, record: Record) -> bytes:
-        """Return a record that carries its node."""
+        """Return the record with its node's name added."""
         environment: dict[str, Json] = {**record.environment, NODE: self.node}
         return to_json(replace(record, environment=environment)).encode()
 
@@ -166,7 +166,7 @@ def node_name() -> str:
 
 
 def forget_thread_count() -> None:
-    """Undo that Ray tells OpenMP how many threads to use: what is timed decides that itself."""
+    """Undo Ray's setting of OpenMP's thread count: the timed code decides that itself."""
     with suppress(OSError):
         initial = Path("/proc/self/environ").read_bytes().split(b"\0")
         if not any(entry.startswith(b"OMP_NUM_THREADS=") for entry in initial):

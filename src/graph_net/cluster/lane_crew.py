@@ -1,4 +1,4 @@
-"""One lane per device, as actors: started where there are devices, watched, and replaced."""
+"""One lane per device, as Ray actors: started on nodes with devices, watched, and replaced."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ from graph_net.printable import first_line
 from graph_net.results import Config, Device
 
 MEASURE = "measure"
-"""A resource of nodes that may measure; where no node has it, all of them may."""
+"""A resource of nodes that may measure; if no node has it, all may."""
 GOODBYE = 5.0
-"""Seconds that lanes have to end their processes and remove their files."""
+"""Seconds that lanes have to stop their processes and remove their files."""
 
 SPARE = 3
-"""Threads of an actor for calls that are no items."""
+"""Threads of an actor for calls other than items."""
 
 
 def room_for(jobs: int) -> int:
-    """Return how many items a lane has at a time: what it builds, as many ahead, one measured."""
+    """Return how many items a lane has at a time: those it builds, as many queued, one measured."""
     return 2 * jobs + 1
 
 
 def jobs_of(room: int) -> int:
-    """Return how many of the items of a lane are built at a time."""
+    """Return how many of a lane's items are built at a time."""
     return room // 2
 
 
 @dataclass(frozen=True)
 class LaneReport:
-    """What a lane says of its node, first of all."""
+    """What a lane reports of its node when it starts."""
 
     node: str
     device: Device
     room: int
-    """Items that it can have at a time."""
+    """Number of items that it can have at a time."""
     configs: tuple[Config, ...] = ()
-    """The configurations asked for, with the versions installed there."""
+    """The requested configurations, with the versions installed there."""
     missing: tuple[str, ...] = ()
-    """Why each of them cannot be used there; empty if it can."""
+    """Why each configuration cannot be used there; empty if it can."""
     version: str = __version__
 
 
 class LaneKind(Protocol[Sent]):
-    """What lanes are for: the class of their actor, and how items are given to them."""
+    """The job of lanes: the class of their actor, and how items are sent to them."""
 
     @property
     def actor(self) -> type:
-        """The class of the actors: with ``report`` and ``close``, and what ``send`` calls."""
+        """Class of the actors, with ``report``, ``close`` and the methods that ``send`` calls."""
         ...
 
     @property
     def device(self) -> str:
-        """The kind of device: cpu or cuda."""
+        """Kind of device: cpu or cuda."""
         ...
 
     @property
     def jobs(self) -> int:
-        """Items that a lane builds at a time; 0 for one per core that it takes."""
+        """Items that a lane builds at a time; 0 means one per core that it takes."""
         ...
 
     @property
@@ -72,7 +72,7 @@ class LaneKind(Protocol[Sent]):
         ...
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return what an actor is made with; its room follows."""
+        """Return the constructor arguments of an actor, before its room."""
         ...
 
     def takes(self, report: LaneReport, item: Sent, /) -> bool:
@@ -80,7 +80,7 @@ class LaneKind(Protocol[Sent]):
         ...
 
     def send(self, actor: Any, report: LaneReport, item: Sent, /) -> Any:
-        """Begin an item; return Ray's reference of the answer."""
+        """Start an item; return Ray's reference to the answer."""
         ...
 
 
@@ -92,7 +92,7 @@ class DeviceLane(Generic[WorkItem]):
         self.report: LaneReport | None = None
         self.reporting: Any = actor.report.remote()
         self.reason = ""
-        """Why it can do no work."""
+        """Why the lane cannot do any work."""
 
     @property
     def room(self) -> int:
@@ -106,7 +106,7 @@ class DeviceLane(Generic[WorkItem]):
         return self.kind.send(self.actor, self.report, item)
 
     def lost(self) -> None:
-        """Ask it to report again: Ray restarts it, unless its node is gone."""
+        """Request another report: Ray restarts the actor, unless its node is gone."""
         self.report = None
         if self.reporting is None:
             self.reporting = self.actor.report.remote()
@@ -143,15 +143,15 @@ class LaneCrew(Generic[WorkItem]):
         return [lane for lane in self.lanes.values() if lane.report is not None]
 
     def reports(self) -> list[LaneReport]:
-        """Return what the lanes that can work say of themselves."""
+        """Return the reports of the working lanes."""
         return [lane.report for lane in self.lanes.values() if lane.report is not None]
 
     def awaited(self) -> Sequence[Any]:
-        """Return the reports that have not come."""
+        """Return the references of outstanding reports."""
         return [lane.reporting for lane in self.lanes.values() if lane.reporting is not None]
 
     def wait_until_known(self, patience: float) -> None:
-        """Wait until a lane has reported, and shortly for the others."""
+        """Wait until a lane has reported, and briefly for the others."""
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             if self.places():
@@ -164,7 +164,7 @@ class LaneCrew(Generic[WorkItem]):
                 time.sleep(POLL / 4)
 
     def stop(self, out: Sequence[Any]) -> None:
-        """End the lanes and their processes."""
+        """Stop the lanes and their processes."""
         closing = [lane.actor.close.remote() for lane in self.lanes.values()]
         if closing:
             with suppress(Exception):
@@ -207,7 +207,7 @@ class LaneCrew(Generic[WorkItem]):
         actor = self.cluster.ray.remote(self.kind.actor).options(
             scheduling_strategy=affinity(node.id, soft=False),
             max_restarts=-1,
-            max_task_retries=0,  # an item may be sent to another lane instead
+            max_task_retries=0,  # items are resent to another lane instead
             max_concurrency=room + SPARE if self.kind.threaded else 1,
             **options,
         )
@@ -226,8 +226,8 @@ def lane_options(
 ) -> list[tuple[ClusterNode, int, dict[str, Any]]]:
     """Return where lanes belong: (node, number of the lane there, the resources it takes).
 
-    A GPU is a lane, with its share of the cores. Otherwise the whole machine is: the lane takes all
-    cores of its node, and two nodes on one host are one machine unless both have ``measure``.
+    Each GPU is a lane, with its share of the cores. Otherwise a lane is a whole machine and takes
+    all cores of its node; two nodes on one host are one machine unless both have ``measure``.
     """
     if device.startswith("cuda"):
         return [

@@ -1,4 +1,4 @@
-"""Measure graphs on the lanes of a cluster; the records are those of a run without one."""
+"""Measure graphs on the lanes of a cluster; records are those of a run without one."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from graph_net.results import (
 from graph_net.results.signature import signature_of
 
 MOST_BOUND, MOST_PUT = 4096, 64
-"""Graphs whose device is remembered, and whose bytes stay with Ray for the next configuration."""
+"""Graphs whose device is remembered, and whose bytes stay in Ray for the next configuration."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphJob:
-    """A graph to measure under one configuration, on whichever device is first."""
+    """A graph to measure under one configuration, on the first free device."""
 
     subject: Subject
     config: int
-    """Its number among the configurations asked for."""
+    """Index among the requested configurations."""
     data: bytes
     name: str
-    """The hash of the bytes."""
+    """Hash of the bytes."""
 
 
 @dataclass(eq=False)
 class MeasuringRun:
-    """What is measured how; all configurations of a graph go to one kind of device."""
+    """What is measured and how; all configurations of a graph go to one kind of device."""
 
     cluster: Cluster
     plan: LanePlan
@@ -62,10 +62,10 @@ class MeasuringRun:
     actor: type = MeasuringLane
     threaded: bool = True
     bound: OrderedDict[str, str] = field(default_factory=OrderedDict)
-    """The device of a graph, by their hashes: compilers are compared on one."""
+    """Device of each graph, by their hashes: compilers are compared on one device."""
     references: OrderedDict[str, Any] = field(default_factory=OrderedDict)
     keys: dict[GraphJob, Measurement] = field(default_factory=dict)
-    """What is out, without the bytes."""
+    """Jobs in flight, without their bytes."""
 
     def __post_init__(self) -> None:
         self.device = self.plan.device
@@ -74,7 +74,7 @@ class MeasuringRun:
     def records(
         self, graphs: Iterable[tuple[Subject, bytes]], passed: Callable[[], None]
     ) -> Iterator[Record]:
-        """Yield the records of what is not done, in the order they come."""
+        """Yield the records of missing measurements, in order of completion."""
         self.crew.wait_until_known(PATIENCE)
         configs = self._usable()
         self._tell_devices()
@@ -88,7 +88,7 @@ class MeasuringRun:
             yield self._lost(task, answer) if isinstance(answer, LostWork) else from_json(answer)
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return the plan of a lane that begins now."""
+        """Return the plan of a lane that starts now."""
         left = None if self.until is None else self.until - time.monotonic()
         return (replace(self.plan, seconds_left=left),)
 
@@ -102,7 +102,7 @@ class MeasuringRun:
         return all(other.device.hash != bound for other in self.crew.reports())
 
     def send(self, actor: Any, report: LaneReport, job: GraphJob) -> Any:
-        """Send a graph by its hash; its bytes are there for a node that lacks them."""
+        """Send a graph by its hash; a node that lacks its bytes can fetch them."""
         self._bind(job.subject.id, report.device.hash)
         config = report.configs[job.config]
         task = Measurement(job.subject, config, report.device, b"", self.protocol, self.limits)
@@ -130,7 +130,7 @@ class MeasuringRun:
         configs: Sequence[int],
         passed: Callable[[], None],
     ) -> Iterator[GraphJob]:
-        """Yield what no device of the cluster has measured, until the time is over."""
+        """Yield the jobs that no device of the cluster has measured, until time is up."""
         asked: set[tuple[str, int]] = set()
         for subject, data in graphs:
             name = content_hash(data)
@@ -155,7 +155,7 @@ class MeasuringRun:
         return None
 
     def _usable(self) -> list[int]:
-        """Return the configurations that a node can use; raise ClusterError if there is none."""
+        """Return the configurations that some node can use; raise ClusterError if none."""
         reports = self.crew.reports()
         if not reports:
             raise ClusterError(f"no node of the cluster can measure on {self.device}")
@@ -177,7 +177,7 @@ class MeasuringRun:
             self.tell("the nodes are different devices: each has records of its own")
 
     def _lost(self, task: Measurement, lost: LostWork) -> Record:
-        """Return the record of a measurement that every lane was lost with; a later run retries."""
+        """Return the record of a measurement that lost every lane; a later run retries it."""
         why = first_line(ValueError(lost.reason), 500)
         failure = Failure(Stage.LOAD, Symptom.INFRASTRUCTURE, why, signature_of(why))
         return task.failed(failure)

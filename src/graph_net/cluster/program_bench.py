@@ -1,7 +1,6 @@
-"""Programs measured on the lanes of a cluster: turns of tasks go to nodes of one kind.
+"""Measure programs on the lanes of a cluster: turns of tasks go to nodes of one kind.
 
-A collection holds the programs of one device, so nodes that are another one are left out, and
-named.
+A collection holds the programs of one device, so nodes with another device are excluded and named.
 """
 
 from __future__ import annotations
@@ -31,31 +30,31 @@ from graph_net.store.files import read_bytes
 
 @dataclass(frozen=True)
 class ProgramLanes:
-    """What lanes for programs are: one turn at a time, on nodes that are one device."""
+    """Lanes for programs: one turn at a time, on nodes with the same device."""
 
     device: str
     jobs: int
     workload: Workload | None = None
-    """One to try a GPU's compiler with."""
+    """A workload to test a GPU's compiler with."""
     wanted: Device | None = None
     """The device of the collection; None for any."""
     busy: Mapping[str, int] = field(default_factory=dict)
-    """Tasks that have a turn out, and which: the next one draws after it."""
+    """The turn in flight of each task: the next turn draws after it."""
     begin: Callable[[Any, Turn], Any] = lambda actor, turn: None
     actor: type = ProgramLane
     threaded: bool = False
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return the device, and the workload to try."""
+        """Return the device, and the workload to test with."""
         return (self.device, self.workload)
 
     def takes(self, report: LaneReport, item: Turn) -> bool:
-        """Return whether a lane is the device, and the task has no other turn out."""
+        """Return whether a lane has the device, and the task has no other turn in flight."""
         out = self.busy.get(item.task.workload.hash, item.number)  # its own, if it was lost
         return report.device == self.wanted and out == item.number
 
     def send(self, actor: Any, report: LaneReport, item: Turn) -> Any:
-        """Begin a turn."""
+        """Start a turn."""
         return self.begin(actor, item)
 
 
@@ -65,7 +64,7 @@ def find_device(
     claimed: Device | None,
     tell: Callable[[str], None],
 ) -> Device:
-    """Return the device of a collection: the one it has, or the one of most nodes."""
+    """Return the device of a collection: its existing one, or that of most nodes."""
     crew: LaneCrew[Turn] = LaneCrew(cluster, lanes, tell)
     try:
         crew.wait_until_known(PATIENCE)
@@ -84,7 +83,7 @@ def find_device(
 
 
 class ClusterBench:
-    """Builds and times programs on nodes; the schedules drawn are kept here, as without them."""
+    """Builds and times programs on nodes; drawn schedules are stored here, as without a cluster."""
 
     def __init__(
         self, cluster: Cluster, lanes: ProgramLanes, work: Path, until: float,
@@ -100,16 +99,16 @@ class ClusterBench:
 
     @property
     def device(self) -> Device:
-        """Return what programs are measured with: on each of them."""
+        """Return the device that programs are measured on; it is stored with each program."""
         return self._device
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
-        """Return how many of the first ``most`` programs a task has, as far as is known."""
+        """Return how many of the first ``most`` programs the task is known to have."""
         drawn, complete = schedules_of(self.work, task.workload.hash, seed).known(most)
         return len(drawn) if complete and self._lanes.device == "cpu" else most
 
     def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
-        """Measure turns on all lanes; none is begun after the time is over."""
+        """Measure turns on all lanes; start none after time is up."""
         self.best = best
         crew: LaneCrew[Turn] = LaneCrew(self.cluster, self._lanes, self._tell)
         for turn, answer in dispatch(self.cluster, self._pending(turns), crew):
@@ -131,7 +130,7 @@ class ClusterBench:
         yield from answer.lost
 
     def _pending(self, turns: Iterator[Turn]) -> Iterator[Turn]:
-        """Yield the turns in which something is left to measure."""
+        """Yield the turns that have something left to measure."""
         for turn in turns:
             if time.monotonic() > self.until:
                 return
@@ -150,6 +149,6 @@ class ClusterBench:
 
 
 def _stamp(program: Program, node: str) -> Program:
-    """Return a program that carries its node."""
+    """Return the program with its node's name added."""
     extra = json.loads(program.extra) if program.extra else {}
     return replace(program, extra=canonical({**extra, NODE: node}))

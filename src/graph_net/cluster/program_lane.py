@@ -1,4 +1,4 @@
-"""The lane of a device for programs, as an actor: it runs the process that measures turns."""
+"""The lane of a device for programs, as a Ray actor: runs the process that measures turns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ProgramLane:
         self.described: Device | None = None
 
     def report(self) -> LaneReport:
-        """Describe this node; raises if programs cannot be measured here."""
+        """Describe this node; raise if programs cannot be measured here."""
         if self.described is None:
             self._start()
         assert self.described is not None
@@ -60,7 +60,7 @@ class ProgramLane:
         return self._answer(results, b"")
 
     def close(self) -> None:
-        """End the process, and remove its files."""
+        """Stop the process, and remove its files."""
         self._end()
         remove_tree(self.folder)
 
@@ -91,7 +91,7 @@ class ProgramLane:
     def _send(self, tree: dict[str, Any], blob: bytes) -> None:
         assert self.process is not None
         assert self.process.stdin is not None
-        with suppress(BrokenPipeError):  # reading tells the same
+        with suppress(BrokenPipeError):  # reading reports the same
             self.process.stdin.write(encode(tree, blob))
             self.process.stdin.flush()
 

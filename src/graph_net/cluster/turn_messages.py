@@ -1,4 +1,4 @@
-"""Turns of a collection of programs, and what came of them, as messages between processes."""
+"""Turns of a collection of programs, and their results, as messages between processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_net.programs.spaces.space import Workload
 
 @dataclass(frozen=True)
 class TurnAnswer:
-    """The programs of a turn as JSON, what was lost, and the lines of schedules drawn for it."""
+    """The programs of a turn as JSON, the losses, and the lines of schedules drawn for it."""
 
     node: str
     programs: tuple[bytes, ...] = ()
@@ -24,14 +24,14 @@ class TurnAnswer:
 
 @dataclass
 class TurnResults:
-    """What a process has said of a turn so far."""
+    """The results of a turn that a process has reported so far."""
 
     programs: list[bytes] = field(default_factory=list)
     lost: list[LostTurn] = field(default_factory=list)
 
 
 def turn_to_json(turn: Turn, best: Mapping[str, float]) -> dict[str, Any]:
-    """Return a turn as it is now, with the best seconds of its workload."""
+    """Return the current state of a turn, with the best seconds of its workload."""
     workload = turn.task.workload.hash
     return {
         "task": asdict(turn.task),

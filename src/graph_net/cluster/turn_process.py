@@ -1,4 +1,4 @@
-"""The process that measures turns of programs on a node, without anything of Ray's in it.
+"""The process that measures turns of programs on a node, free of Ray.
 
 Reads turns from standard input, with the schedules drawn so far, and writes programs to standard
 output, as messages of ``graph_net.isolate``.
@@ -46,7 +46,7 @@ def _tell(sink: int, tree: dict[str, Any], blob: bytes = b"") -> None:
 
 
 def _measure(bench: Bench, work: Path, tree: dict[str, Any], drawn: bytes, sink: int) -> None:
-    """Measure one turn, and say what came of it."""
+    """Measure one turn, and report its results."""
     turn, best = turn_from_json(tree)
     file = schedules_of(work, turn.task.workload.hash, turn.seed).path
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def _measure(bench: Bench, work: Path, tree: dict[str, Any], drawn: bytes, sink:
 
 
 def main(arguments: list[str]) -> None:
-    """``python -m graph_net.cluster.turn_process DEVICE JOBS WORK PARENT``."""
+    """Run ``python -m graph_net.cluster.turn_process DEVICE JOBS WORK PARENT``."""
     device, jobs, folder, parent = arguments
     die_with_parent(int(parent))
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -93,9 +93,9 @@ class CompareSettings:
 class JudgedPairs:
     """The change of each pair, its reason, and the ratio of the speedups B / A.
 
-    The interval ``low`` … ``high`` is the one that the verdict rests on: for a pair that is slower
-    or faster, or would be but for chance, that of the test, corrected for the number of graphs; for
-    the others that of the graph alone.
+    The interval ``low`` … ``high`` is the one that the verdict is based on. For a pair that is
+    slower or faster, or would be except for the correction, it is that of the test, corrected for
+    the number of graphs; for the others, that of the graph alone.
     ``p`` and ``q`` (adjusted over graphs) are NaN if nothing was tested; ``level`` is 1 if the
     smallest passing t got worse, -1 if it got better.
     """

@@ -133,7 +133,7 @@ def format_ratio(row: Row) -> str:
 
 
 def _code(text: str) -> str:
-    """Return untrusted text as code: no markup, mention or table cell comes out of it."""
+    """Return untrusted text as code, so that it cannot form markup, a mention or a table cell."""
     plain = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
     plain = "".join(character if character.isprintable() else "?" for character in plain)
     return f"`{plain[:_LONGEST]}`" if plain else ""

@@ -1,6 +1,6 @@
 """``bladedisc``: Alibaba's BladeDISC through torch_blade.
 
-Written to https://github.com/alibaba/BladeDISC (docs/quickstart.md): torch_blade optimises a
+Follows https://github.com/alibaba/BladeDISC (docs/quickstart.md): torch_blade optimises a
 TorchScript module and ships in the project's own containers, not on a package index. The tests run
 it against a stand-in.
 """

@@ -1,7 +1,7 @@
 """``cinn``: Paddle's CINN, for graphs captured from Paddle.
 
-Written to Paddle's documentation of ``paddle.jit.to_static(full_graph=True, backend="CINN")``.
-The builds on PyPI lack CINN; everything up to it runs with them.
+Follows Paddle's documentation of ``paddle.jit.to_static(full_graph=True, backend="CINN")``.
+The builds on PyPI lack CINN; all steps before CINN run with them.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class CompilerError(ValueError):
 class Unsupported(Exception):
     """A compiler cannot take a graph; ``reasons`` names every operator in the way, or says why.
 
-    ``by`` names who refuses if not the compiler itself: a converter on the way to it, or
-    ``graph-net``, which could do more.
+    ``by`` names the tool that refuses if it is not the compiler itself: a converter on the way to
+    it, or ``graph-net`` where its own support ends.
     """
 
     def __init__(self, reasons: Sequence[str], by: str = "") -> None:
@@ -122,10 +122,10 @@ class Compiler(ABC):
         return {}
 
     def prepare(self, device: str) -> None:  # noqa: B027
-        """Do what is worth doing once, in the process that workers for a device are forked from.
+        """Do work that is needed once, in the process that workers for a device are forked from.
 
-        Nothing by default. It must start no thread and no process: a fork loses the one and
-        shares the other.
+        Nothing by default. It must start no thread and no process: a fork loses threads and shares
+        processes.
         """
 
     def version(self) -> str:

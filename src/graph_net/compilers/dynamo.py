@@ -22,7 +22,7 @@ MOST_TEXT = 200
 def compilations() -> int:
     """Count the frames and graphs that Dynamo has compiled in this process.
 
-    A frame without tensor operations gives no graph and is compiled all the same.
+    A frame without tensor operations gives no graph but is compiled too.
     """
     return _counter("stats")["unique_graphs"] + _counter("frames")["total"]
 
@@ -55,7 +55,7 @@ class DynamoWatch:
     _refused: Counter[str] = field(default_factory=lambda: _counter("unimplemented"))
 
     def pieces(self) -> DynamoPieces:
-        """Return what was compiled since this was made, and every break on the way.
+        """Return what was compiled since this was created, and every break.
 
         If Dynamo cannot resume after a break it leaves the whole frame to Python, and counts the
         reason elsewhere.

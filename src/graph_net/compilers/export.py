@@ -4,7 +4,7 @@ Compilers other than PyTorch's own want pure functions of tensors, so a graph is
 :class:`PureFunction`: tensors in, new tensors out. Numbers among the inputs are fixed at their
 values; an input that the graph changes is returned once more and written back after the call;
 outputs that need no computation (an input returned as it is, a constant) never enter the program.
-What takes seconds to make is cached in the job's directory, ONNX files beyond it
+Forms that take seconds to make are cached in the job's directory; ONNX files also across jobs
 (``form_cache.py``).
 """
 
@@ -206,7 +206,7 @@ def form_path(job: Job, suffix: str) -> Path:
 
 
 def error_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those behind it."""
+    """Yield an error and its causes."""
     current: BaseException | None = error
     while current is not None:
         yield current

@@ -1,4 +1,4 @@
-"""A cache of converted graphs across measurements: ONNX files and StableHLO texts, by content.
+"""A cache of converted graphs across measurements: ONNX files, by content.
 
 Writing a graph as ONNX takes seconds, loading the file a tenth of one, and the same file serves
 every option, thread count and run. An entry is one line of JSON (the digest of what follows, and
@@ -37,7 +37,7 @@ OUTBOX = "forms"
 class FormCache:
     """A directory of forms; ``spared`` and ``spared_cpu`` are the seconds its entries once cost.
 
-    Whoever reports compile time adds them: a graph is no cheaper to compile for having been
+    Code that reports compile time adds them: a graph is no cheaper to compile because it was
     measured before.
     """
 
@@ -50,7 +50,7 @@ class FormCache:
     used: list[str] = field(default_factory=list)
 
     def fetch(self, name: str, path: Path) -> bool:
-        """Put an entry at ``path``; return whether there was a sound one."""
+        """Put an entry at ``path``; return whether there was a valid one."""
         entry = self.root / name
         try:
             head, _, data = read_bytes(entry).partition(b"\n")
@@ -100,7 +100,7 @@ def take_file(source: Path, target: Path) -> None:
     try:
         if not stat.S_ISREG(source.lstat().st_mode):
             return
-    except OSError:  # there is none
+    except OSError:  # no such file
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     with caching(target) as aside:
@@ -133,7 +133,7 @@ def get_or_make(
 ) -> Path:
     """Return ``path`` in the job's directory, made unless it exists or is in the cache.
 
-    ``packages`` are those that convert: another version of one makes another entry.
+    ``packages`` are those that convert: an entry is valid for their versions only.
     """
     if path.exists():
         return path

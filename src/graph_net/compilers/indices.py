@@ -1,7 +1,7 @@
 """Indices as numbers from 0 to the size, where PyTorch allows more.
 
 PyTorch counts a negative index from the end and writes "to the end" as 2⁶³-1. Two importers do
-not: torch-mlir makes an index of that length for a slice that is assigned to, until memory is
+not: for a slice that is assigned to, torch-mlir makes an index of that length until memory is
 exhausted; TVM reads in front of the tensor. Both take the same calls with plain indices.
 """
 

@@ -22,13 +22,13 @@ from graph_net.printable import first_line
 SETTLED = 2
 """This many calls in a row that compile nothing end the search for frames."""
 MOST_CALLS = 12
-"""The search ends after this many calls in any case; Dynamo gives a frame up after eight."""
+"""The search ends after this many calls in any case; Dynamo gives up on a frame after eight."""
 
 
 class Inductor(Compiler):
     """``torch.compile(model)``; ``mode`` and ``fullgraph`` as there, the other options Inductor's.
 
-    ``choices=learned`` has a model keep few of the choices that ``mode=max-autotune`` would time.
+    With ``choices=learned`` a model keeps few of the choices that ``mode=max-autotune`` would time.
 
     Where Dynamo cannot trace an operator, Python runs it between two compiled graphs, and the
     record says so. ``fullgraph`` refuses such a graph; it also makes Dynamo trace the numbers that
@@ -79,7 +79,7 @@ class Inductor(Compiler):
             make_headers()
 
     def compile(self, job: Job) -> Runner:
-        """Compile and load now: ``torch.compile`` alone would wait for the first call."""
+        """Compile and load now; ``torch.compile`` alone would wait for the first call."""
         with _environment({}):
             return self._compile(job)
 
@@ -90,7 +90,7 @@ class Inductor(Compiler):
         from graph_net.compilers.inductor_headers import private_headers
         from graph_net.graph.fx import to_fx
 
-        _probe(job.device)  # before the cache moves: what it finds belongs to the machine
+        _probe(job.device)  # before the cache moves: its findings belong to the machine
         mode = list_mode_options(str(self.options["mode"]))
         own = (*self.defaults, CHOICES)
         passed = {key: value for key, value in self.options.items() if key not in own}
@@ -119,7 +119,7 @@ class Inductor(Compiler):
         return run
 
     def remarks(self) -> dict[str, Json]:
-        """Return how many graphs Dynamo made of the last graph, and why it broke."""
+        """Return how many graphs Dynamo made of the last job's graph, and why it broke."""
         return self._remarks
 
 
@@ -129,7 +129,7 @@ def _first_call(compiled: Callable[..., Any], job: Job, whole: bool) -> dict[str
 
     from graph_net.compilers.export import copy_inputs
 
-    # Users get a graph break at a number; a whole graph must not have one.
+    # By default Dynamo breaks the graph where a number is read; a whole graph must not break.
     capture = torch._dynamo.config.patch(capture_scalar_outputs=True, allow_rnn=True)
     with capture if whole else nullcontext(), torch.inference_mode():
         watch = DynamoWatch()
@@ -143,9 +143,9 @@ def _first_call(compiled: Callable[..., Any], job: Job, whole: bool) -> dict[str
 def _compile_rest(compiled: Callable[..., Any], job: Job) -> None:
     """Call until nothing is compiled any more.
 
-    After a break the next frame is compiled for the number or the size that Python found there.
-    If a graph draws random numbers that changes, and the frame is compiled once more, for any: part
-    of the cost of compiling.
+    After a break, the next frame is compiled for the number or size that Python found there. In a
+    graph that draws random numbers this value changes, and the frame is compiled once more, for any
+    value. That is part of the cost of compiling.
     """
     from graph_net.compilers.export import copy_inputs
 
@@ -159,14 +159,14 @@ def _compile_rest(compiled: Callable[..., Any], job: Job) -> None:
 
 
 def _probe(device: str) -> None:
-    """Import Inductor and find the vector instructions of the processor, which takes compilations.
+    """Import Inductor and find the processor's vector instructions, which takes compilations.
 
-    Beside a GPU they are only needed when a part of a graph runs on the processor.
+    With a GPU they are only needed when a part of a graph runs on the processor.
     """
     import torch._inductor.config as config
 
-    # With more threads importing the rest would start a pool of processes. It also asks whether
-    # there is a GPU, after which forks could not use it unless NVML answers.
+    # With more threads, importing the rest would start a pool of processes. The import also asks
+    # whether there is a GPU, after which forks could not use it unless NVML answers.
     nvml = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
     with _environment(nvml), config.patch(compile_threads=1):
         import torch._inductor.compile_fx  # noqa: F401
@@ -202,7 +202,7 @@ def _cache_directories(workdir: Path) -> dict[str, str]:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set these variables, and restore all afterwards: Inductor itself sets some on the way."""
+    """Set these variables, then restore the whole environment: Inductor sets some itself."""
     before = dict(os.environ)
     os.environ.update(values)
     try:

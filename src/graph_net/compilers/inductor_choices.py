@@ -1,7 +1,7 @@
-"""Inductor's option ``choices``: a model that keeps few of the choices of max-autotune.
+"""Inductor's option ``choices``: a model keeps a few of the choices of max-autotune.
 
-It is part of a configuration only where it is used, so that records from before keep their hashes.
-The model lies above compilers and is found by its name when it is wanted.
+It is part of a configuration only where it is used, so that earlier records keep their hashes.
+The model belongs to a layer above the compilers and is imported by name when it is needed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ DEFAULT, LEARNED, WIDENED = "default", "learned", "widened"
 OPTION = Option(DEFAULT, (DEFAULT, LEARNED, WIDENED))
 """``learned`` keeps some of Inductor's own choices, ``widened`` some of its exhaustive space."""
 MODE = "max-autotune"
-"""What a model's choices are made for, where no mode was asked for."""
+"""The mode in effect with a model's choices, if none was given."""
 FRONT_DOOR = "graph_net.inductor"
 
 
 def split_choices(options: Mapping[str, Json]) -> dict[str, Json]:
-    """Return options without a default that would change their hash, the mode filled in."""
+    """Return options without a default ``choices``, which would change the hash; add the mode."""
     found = dict(options)
     chosen = found.pop(NAME, DEFAULT)
     if not OPTION.takes(chosen):
@@ -36,14 +36,14 @@ def split_choices(options: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def model_folder() -> Path:
-    """Return the folder of the model that ``choices`` asks."""
+    """Return the folder of the model that ``choices`` uses."""
     folder: Path = importlib.import_module(FRONT_DOOR).model_folder()
     return folder
 
 
 @contextmanager
 def using_choices(chosen: Json) -> Iterator[dict[str, Json]]:
-    """Have a model choose during a block; yield remarks, filled in at its end."""
+    """Let a model choose inside the context; yield remarks, filled in at its end."""
     remarks: dict[str, Json] = {}
     if chosen in (None, DEFAULT):
         yield remarks

@@ -1,7 +1,7 @@
 """Inductor's options that a file may set: switches and counts, each reviewed in torch's source.
 
-A user may type any name of ``torch._inductor.config``. Those not listed here must be typed: some
-name compilers, flags, directories or hooks, and every new torch adds more.
+A user may type any name of ``torch._inductor.config``. A file may set only those listed here: some
+others name compilers, flags, directories or hooks, and every new torch adds more.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ def _complaints(text: str) -> list[str]:
 def _written_inputs(source: torch.export.ExportedProgram) -> set[int]:
     """Return the positions of the inputs that IREE might write to.
 
-    It updates a copy of an argument in the argument's own memory. Follow each update to what it
-    starts from; one input too many costs a copy, no more.
+    IREE updates a copy of an argument in the argument's own memory. Follow each update to the
+    tensor it starts from; a needless position costs only a copy.
     """
     graph = source.run_decompositions().graph
     positions = {node: position for position, node in enumerate(graph.find_nodes(op="placeholder"))}

@@ -65,9 +65,9 @@ def _convert(source: torch.export.ExportedProgram) -> Any:
 
 
 def _openvino() -> Any:
-    """Import the package without the one that reports every conversion to the vendor.
+    """Import OpenVINO without the package that reports every conversion to the vendor.
 
-    That one would start a process each time; without it OpenVINO uses a stub of its own.
+    That package starts a process each time; without it OpenVINO uses its own stub.
     """
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     import openvino

@@ -40,7 +40,7 @@ class Option:
         return type(value) is type(self.default) and value == self.default
 
     def refusal(self, key: str, value: Json) -> str:
-        """Return why a value is not taken, to follow the compiler's name."""
+        """Return why a value is refused, as text to follow the compiler's name."""
         if self.choices:
             return f" has no {key} {value!r}; it has: {', '.join(map(str, self.choices))}"
         return f"'s {key} is {self._expected()}, not {value!r}"

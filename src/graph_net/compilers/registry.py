@@ -93,7 +93,7 @@ def _check_class(value: object, name: str) -> type[Compiler]:
 
 
 def parse_options(text: str) -> dict[str, Json]:
-    """Parse ``{"key": value}`` or ``key=value,…``, values JSON where they can be."""
+    """Parse ``{"key": value}`` or ``key=value,…``; values that parse as JSON are JSON."""
     text = text.strip()
     if not text:
         return {}

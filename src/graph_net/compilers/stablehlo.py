@@ -34,7 +34,7 @@ def stablehlo_file(job: Job, program: PureFunction) -> Path:
 
 
 def _decompose(source: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """Return the program in the operators that torch-mlir knows."""
+    """Return the program in the operators that torch-mlir supports."""
     from torch_mlir.fx import get_decomposition_table
 
     with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """``tensorrt``: NVIDIA's TensorRT through Torch-TensorRT's Dynamo front end.
 
-Written to https://docs.pytorch.org/TensorRT/dynamo/dynamo_export.html; the tests run it against a
+Follows https://docs.pytorch.org/TensorRT/dynamo/dynamo_export.html; the tests run it against a
 stand-in for the vendor's package.
 """
 
@@ -21,7 +21,7 @@ from graph_net.results.graph_breaks import BREAKS, GRAPHS
 class TensorRT(Compiler):
     """``torch_tensorrt.dynamo.compile``; options other than these two are passed on to it.
 
-    By default PyTorch runs the operators it has no converter for. ``whole`` refuses such a graph.
+    By default PyTorch runs the operators without a converter. ``whole`` refuses such a graph.
     """
 
     name = "tensorrt"

@@ -1,8 +1,8 @@
 """The one way from a stored configuration to a compiler.
 
 A Config in a record, a plan or a golden run comes from whoever wrote the file. It chooses among the
-registered compilers and their declared options; a file to import, or an option that may reach a
-command line, is accepted from the command line alone.
+registered compilers and their declared options. A file to import, or an option that may reach a
+command line, is accepted only from the command line.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Tvm(Compiler):
     def __init__(self, options: Mapping[str, Json] | None = None) -> None:
         super().__init__(options)
         for key in ("database", "digest"):
-            if not self.options[key]:  # as configurations were before there were databases
+            if not self.options[key]:  # as in configurations from before databases
                 del self.options[key]
 
     @property
@@ -57,7 +57,7 @@ class Tvm(Compiler):
 
     def compile(self, job: Job) -> Runner:
         """Import, tune if asked for, and build a library that the directory keeps."""
-        # Read when the first parallel loop starts the pool.
+        # TVM reads this when the first parallel loop starts the pool.
         os.environ["TVM_NUM_THREADS"] = str(job.threads)
         program = pure_function_of(job)
         tuned = f"trials{self.options['trials']}-{self.options['seed']}"

@@ -14,7 +14,7 @@ MOST_BYTES = 256 << 20
 
 
 def database_digest(folder: Path) -> str:
-    """Return the hash of a database's bytes; raise CompilerError where there is none."""
+    """Return the hash of a database's bytes; raise CompilerError if there is none."""
     try:
         data = [read_bytes(folder / name, MOST_BYTES) for name in FILES]
     except OSError as error:
@@ -25,7 +25,7 @@ def database_digest(folder: Path) -> str:
 
 
 def build_with(module: Any, target: Any, folder: Path, digest: str) -> Any:
-    """Return the module built with the schedules of a database; what it lacks stays as it is."""
+    """Return the module built with a database's schedules; other functions stay unchanged."""
     import tvm
     from tvm import relax
     from tvm.s_tir.meta_schedule.database import JSONDatabase

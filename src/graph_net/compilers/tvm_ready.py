@@ -1,7 +1,7 @@
 """Load TVM's tensor intrinsics for MetaSchedule in seconds.
 
-They are TVMScript functions, and TVMScript calls ``inspect.stack()`` for each of them: that reads
-the source of every frame, half a minute in all. It uses only the frames.
+They are TVMScript functions, and TVMScript calls ``inspect.stack()`` for each of them. That reads
+the source of every frame, half a minute in all, but only the frames are used.
 """
 
 from __future__ import annotations

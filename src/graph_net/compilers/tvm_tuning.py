@@ -1,7 +1,7 @@
 """MetaSchedule for the ``tvm`` compiler: every trial in a fork of the process that tunes.
 
 TVM's own builder starts fresh Python processes that import for half a minute, so that most trials
-time out; a fork has everything loaded. It is also what survives a schedule that crashes or never
+time out; a fork has everything loaded. A fork also contains a schedule that crashes or never
 finishes compiling.
 """
 
@@ -25,7 +25,7 @@ def tune_module(
 ) -> Any:
     """Return the module built with the best schedule found for each of its tasks.
 
-    ``cost_model`` is MetaSchedule's name of one or a ``PyCostModel``; None is its default.
+    ``cost_model`` is the name of a MetaSchedule model or a ``PyCostModel``; None is the default.
     """
     import tvm
     from tvm import relax
@@ -115,7 +115,7 @@ def _runner() -> Any:
 
 
 def in_fork(work: Callable[[], Any], seconds: int) -> tuple[Any, str | None]:
-    """Return what ``work`` returns in a fork of this confined process, or why it failed."""
+    """Return the result of ``work`` in a fork of this confined process, or why it failed."""
     try:
         return call(work, Limits(seconds, None), INHERITED), None
     except Died as error:

@@ -36,7 +36,7 @@ def find_unsupported(
 
 
 def _is_taken(node: fx.Node, attempt: Callable[[torch.export.ExportedProgram], object]) -> bool:
-    """Return whether a call is taken alone; one of unknown sizes cannot be tried, and passes."""
+    """Return whether a call is taken alone; True for unknown sizes, which cannot be tried."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

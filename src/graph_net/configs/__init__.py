@@ -1,1 +1,1 @@
-"""Configurations of whole graphs: layouts and tiles, as TpuGraphs has them."""
+"""Configurations of whole graphs: layouts and tiles, as in TpuGraphs."""

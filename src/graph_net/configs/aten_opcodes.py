@@ -1,7 +1,7 @@
-"""The HLO operator that an operator of torch is, as far as one is.
+"""The HLO operator that corresponds to a torch operator, if there is one.
 
-What is several operators in HLO (softmax, norms, attention, interpolation) is a custom call; what
-has no counterpart is 0, unknown.
+Operators that are several in HLO (softmax, norms, attention, interpolation) become a custom call;
+operators without a counterpart become 0, unknown.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ _BY_OPCODE = {
 OPCODE_OF = {name: name for name in _SAME} | {
     word: opcode for opcode, words in _BY_OPCODE.items() for word in words.split()
 }
-"""By the bare name of an operator of torch."""
+"""HLO operators by the base name of a torch operator."""
 
 
 def opcode_of(base: str) -> str:
-    """Return the HLO operator of a bare name; one in place is that of the other."""
+    """Return the HLO operator of a base name; an in-place operator has that of the plain one."""
     plain = base if base.endswith("__") else base.removesuffix("_")
     return OPCODE_OF.get(base) or OPCODE_OF.get(plain, "unknown")

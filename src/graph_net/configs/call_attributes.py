@@ -1,4 +1,4 @@
-"""What a call of torch says besides its operands, in HLO's terms: windows, dimensions, slices."""
+"""Attributes of a torch call besides its operands, in HLO's terms: windows, dimensions, slices."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def with_attributes(plain: HloInstruction, node: Node, shapes: Shapes) -> HloIns
 
 
 def argument(node: Node, place: int, name: str) -> Value:
-    """Return an argument by position or by name; None where it is not given."""
+    """Return an argument by position or by name; None if it is not given."""
     if place < len(node.args):
         return node.args[place]
     return dict(node.kwargs).get(name)
@@ -147,6 +147,6 @@ def _whole(value: Value, default: int) -> int:
 
 
 def _spread(value: Value, count: int, default: int) -> tuple[int, ...]:
-    """Return a number for each dimension, where one may stand for all."""
+    """Return one number per dimension; a single number is repeated."""
     given = _wholes(value) or (default,)
     return given if len(given) == count else (given[0],) * count

@@ -1,8 +1,8 @@
-"""ConfigGraph: a graph as numbers, the configurations that were run on it, and what they took.
+"""ConfigGraph: a graph as numbers, the configurations that were run on it, and their run times.
 
-A layout configuration is a short vector of codes, one byte for each configurable node; a code
-names one of the few settings that occur in the file. Equal configurations are stored once, and
-every run names the one it is of.
+A layout configuration is a short vector of codes, one byte per configurable node; a code names one
+of the few settings that occur in the file. Equal configurations are stored once, and every run
+refers to one.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ SLOTS = TENSORS * DIMENSIONS
 
 @dataclass(frozen=True)
 class NodeTable:
-    """A graph as numbers: TpuGraphs' 140 of each node, its opcode, and who consumes what."""
+    """A graph as numbers: TpuGraphs' 140 features of each node, its opcode, and the edges."""
 
     features: Floats32
     opcodes: Bytes
     edges: Ints32
-    """Rows of (consumer, consumed)."""
+    """Rows of (consumer, operand)."""
     splits: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """Where the major computations of a module end; empty for kernels."""
     dots: Floats32 | None = None
-    """Columns of ``DOT_COLUMNS``, where a protobuf told them."""
+    """Columns of ``DOT_COLUMNS``, if read from a protobuf."""
 
     def __post_init__(self) -> None:
         count = len(self.opcodes)
@@ -54,14 +54,14 @@ class NodeTable:
 
 @dataclass(frozen=True)
 class LayoutConfigs:
-    """Distinct layout configurations: a code for each configurable node, and what codes mean."""
+    """Distinct layout configurations: a code per configurable node, and the meaning of codes."""
 
     nodes: Ints
     """The configurable nodes."""
     settings: NDArray[np.int8]
-    """By code: the eighteen slots, -1 where a dimension is not set."""
+    """For each code, the eighteen slots; -1 if a dimension is not set."""
     codes: Codes
-    """Configurations × configurable nodes."""
+    """Shape: configurations × configurable nodes."""
 
     kind = ConfigKind.LAYOUT
 
@@ -73,12 +73,12 @@ class LayoutConfigs:
         return replace(self, codes=self.codes[wanted])
 
     def slots(self, wanted: Ints | Ints32) -> NDArray[np.int8]:
-        """Return some configurations as TpuGraphs spells them: (configurations, nodes, 18)."""
+        """Return some configurations in TpuGraphs' form: (configurations, nodes, 18)."""
         return self.settings[self.codes[wanted]]
 
     @cached_property
     def tensor_orders(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Codes of the orders of each tensor by code of a setting, and the table of orders."""
+        """Return, by setting code, the order codes of each tensor, and the table of orders."""
         orders = self.settings.reshape(-1, DIMENSIONS)
         table, index = np.unique(orders, axis=0, return_inverse=True)
         return index.reshape(-1, TENSORS).astype(np.int32), table
@@ -86,10 +86,10 @@ class LayoutConfigs:
 
 @dataclass(frozen=True)
 class TileConfigs:
-    """Distinct tile configurations: kernel, output and input bounds with their sums, products."""
+    """Distinct tile configurations: kernel, output and input bounds, with sums and products."""
 
     features: Floats32
-    """Configurations × 24."""
+    """Shape: configurations × 24."""
 
     kind = ConfigKind.TILE
 
@@ -101,25 +101,25 @@ class TileConfigs:
         return TileConfigs(self.features[wanted])
 
     def bounds(self) -> Ints:
-        """Return kernel, output and input bounds: (configurations, 3, 6), 0 where there is none."""
+        """Return kernel, output and input bounds: (configurations, 3, 6), 0 if absent."""
         return self.features.reshape(-1, 3, 8)[:, :, :6].astype(np.int64)
 
 
 @dataclass(frozen=True)
 class ConfigGraph:
-    """A graph with its configurations and their runs, in the order of the file."""
+    """A graph with its configurations and their runs, in file order."""
 
     name: str
     nodes: NodeTable
     configs: LayoutConfigs | TileConfigs
     run_config: Ints32
-    """The configuration of each run."""
+    """Index of each run's configuration."""
     run_ns: Ints
     """Nanoseconds; 0 in the test files, whose labels are withheld."""
     normalizers: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Of tiles: what a run time is divided by, for each run."""
+    """For tiles: the divisor of each run's time."""
     default: int | None = None
-    """The run of the compiler's own choice, where a protobuf told it."""
+    """The run of the compiler's own choice, if read from a protobuf."""
     collection: str = ""
     """Such as ``layout:xla:default``."""
     split: str = ""

@@ -1,7 +1,7 @@
 """Runs of configurations as Programs: Config of kind layout or tile, Device TPU v3, every repeat.
 
 A layout is written as the minor-to-major orders of output, input and kernel of each configurable
-node, dimensions counted from 1: ``[[51,15,45], …]`` sets dimensions 4 and 0 of the output.
+node, with dimensions counted from 1: ``[[51,15,45], …]`` sets dimensions 4 and 0 of the output.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_net.graph.graph import Graph
 from graph_net.results import Device, Json, Program, Task, canonical
 
 TPU_V3 = Device("tpu", "TPU v3", cores=2, threads=0, memory_bytes=32 << 30, system="", python="")
-"""Where TpuGraphs was measured, as far as its paper tells: one chip has two cores and 32 GiB."""
+"""The device of TpuGraphs' measurements, as its paper describes it: two cores, 32 GiB."""
 BOUNDS = ("kernel", "output", "input")
 
 
@@ -56,7 +56,7 @@ def graph_programs(graph: ConfigGraph) -> Iterator[Program]:
 
 
 def schedule_text(configs: LayoutConfigs | TileConfigs, place: int) -> str:
-    """Return a configuration as canonical JSON; equal ones are equal texts in any file."""
+    """Return a configuration as canonical JSON; equal configurations give equal texts."""
     if isinstance(configs, TileConfigs):
         bounds = configs.bounds()[place]
         return canonical({name: _set(row) for name, row in zip(BOUNDS, bounds, strict=True)})

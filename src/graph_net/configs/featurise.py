@@ -1,8 +1,8 @@
-"""Any Graph as the numbers of TpuGraphs: its 140 columns, opcodes and edges.
+"""Any Graph in TpuGraphs' numbers: its 140 columns, opcodes and edges.
 
-Inputs come first, as parameters, then the calls in their order; a call's sizes, window, dimension
-numbers and layout stand in the columns that the same operator of HLO would fill
-(``formats/tpugraphs/node_columns.py`` names them). Strides give the layout.
+Inputs come first, as parameters, then the calls in order. A call's sizes, window, dimension numbers
+and layout are in the columns that the same HLO operator would fill (listed in
+``formats/tpugraphs/node_columns.py``). Strides give the layout.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def featurise(graph: Graph, absent: float = 0.0) -> NodeTable:
 
 
 def graph_instructions(graph: Graph) -> list[HloInstruction]:
-    """Return inputs and calls as instructions of HLO, numbered by their place."""
+    """Return inputs and calls as HLO instructions, numbered by position."""
     names = [entry.name for entry in graph.inputs] + [node.name for node in graph.nodes]
     places = {name: place for place, name in enumerate(names)}
     found = [

@@ -1,7 +1,7 @@
-"""TpuGraphs' files on disk: which there are, what they are called, and their graphs one by one.
+"""TpuGraphs' files on disk: their names, collections and splits, and their graphs.
 
-A name is the path below ``npz/``: ``layout/xla/default/train/unet3d``. Folders tell the collection
-and the split; a file that lies elsewhere has neither.
+A name is the path below ``npz/``: ``layout/xla/default/train/unet3d``. Folders give the collection
+and the split; a file elsewhere has neither.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUFFIXES = (".npz", ".pb")
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A file, with what its folders say of it."""
+    """A file, with its collection and split from its folders."""
 
     path: Path
     collection: str = ""
@@ -41,7 +41,7 @@ class ConfigFile:
 
 
 def config_file(path: Path) -> ConfigFile:
-    """Return what the folders of a file tell."""
+    """Return a file with what its folders say."""
     folders = path.resolve().parts[-5:-1]
     for collection in COLLECTIONS:
         words = tuple(collection.split(":"))
@@ -51,7 +51,7 @@ def config_file(path: Path) -> ConfigFile:
 
 
 def find_files(paths: Sequence[Path], collection: str = "", split: str = "") -> list[ConfigFile]:
-    """Return TpuGraphs' files among files and in folders, sorted; of a collection if asked."""
+    """Return the TpuGraphs files among files and folders, sorted; optionally of one collection."""
     found: dict[Path, ConfigFile] = {}
     for path in paths:
         inside = (
@@ -65,7 +65,7 @@ def find_files(paths: Sequence[Path], collection: str = "", split: str = "") -> 
 
 
 def read_graphs(file: ConfigFile | Path) -> Iterator[ConfigGraph]:
-    """Yield the graphs of a file: one of an npz, several of a protobuf of kernels."""
+    """Yield the graphs of a file: one from an npz, several from a protobuf of kernels."""
     file = config_file(file) if isinstance(file, Path) else file
     if _starts_as_zip(file.path):
         yield read_npz(file.path, file.name, file.collection, file.split)
@@ -75,13 +75,13 @@ def read_graphs(file: ConfigFile | Path) -> Iterator[ConfigGraph]:
 
 
 def stream_graphs(files: Sequence[ConfigFile]) -> Iterator[ConfigGraph]:
-    """Yield the graphs of many files; one at a time is in memory."""
+    """Yield the graphs of many files, with one in memory at a time."""
     for file in files:
         yield from read_graphs(file)
 
 
 def is_tpugraphs(path: Path) -> bool:
-    """Return whether a file is TpuGraphs' by its bytes: an npz with its arrays, or a protobuf."""
+    """Return whether a file's bytes are TpuGraphs': an npz with its arrays, or a protobuf."""
     if _starts_as_zip(path):
         try:
             with open_npz(path, LIMITS) as npz:

@@ -1,8 +1,7 @@
-"""A ConfigGraph's nodes as a Graph of level hlo: the same store, lists, hashes and pictures.
+"""A ConfigGraph's nodes as a Graph of level hlo, for the usual store, lists, hashes and pictures.
 
-Parameters with a shape are inputs, those of called computations too; every other node is a call
-whose operands are what the file says it consumes. Node ``17`` of the file has a name that ends in
-``_17``.
+Parameters with a shape are inputs, including those of called computations. Every other node is a
+call whose operands are those in the file. The name of the file's node ``17`` ends in ``_17``.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ _ATTRIBUTES = range(29, 134)
 _UNSET = {
     name: 1.0 for name in COLUMNS if name.endswith("_product") and not name.startswith("shape")
 }
-"""What a column holds of a node that has no such attribute, where that is not zero."""
+"""Values of columns for nodes without the attribute, where not zero."""
 Spec = TensorSpec | None
 
 
 def hlo_graph(graph: ConfigGraph) -> Graph:
-    """Return the Graph; raise ReadError where a node consumes one that comes after it."""
+    """Return the Graph; raise ReadError if a node consumes a later one."""
     table = graph.nodes
     if (table.edges[:, 0] <= table.edges[:, 1]).any():
         raise ReadError(f"{graph.name}: a node consumes one that does not come before it")

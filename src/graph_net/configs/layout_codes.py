@@ -1,4 +1,4 @@
-"""Layouts as codes: settings of a node become numbers, and equal configurations one."""
+"""Layouts as codes: a node's settings become numbers, and equal configurations are merged."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from graph_net.configs.config_graph import SLOTS, Codes, Ints, LayoutConfigs
 from graph_net.store.lines import ReadError
 
 BASE = 7
-"""A slot is a dimension from 0 to 5, or -1."""
+"""Values of a slot: a dimension from 0 to 5, or -1."""
 _POWERS = BASE ** np.arange(SLOTS, dtype=np.uint64)
 MOST_SETTINGS = 1 << 16
 MOST_CODES = 2 << 30
-"""Bytes of the codes of a graph."""
+"""Most bytes of a graph's codes."""
 
 
 class LayoutCoder:
-    """Collects configurations, some at a time; memory grows by distinct ones alone."""
+    """Collects configurations in batches; memory grows only with distinct ones."""
 
     def __init__(self, nodes: Ints) -> None:
         self.nodes = nodes
@@ -28,7 +28,7 @@ class LayoutCoder:
         self._size = 0
 
     def add(self, slots: NDArray[np.generic]) -> NDArray[np.int32]:
-        """Take configurations as (configurations, nodes, 18); return the place of each."""
+        """Add configurations (configurations, nodes, 18); return the index of each."""
         keys = setting_keys(slots)
         found, inverse = np.unique(keys, return_inverse=True)
         codes = [self._known.setdefault(key, len(self._known)) for key in found.tolist()]
@@ -47,7 +47,7 @@ class LayoutCoder:
         return place
 
     def finish(self) -> LayoutConfigs:
-        """Return the distinct configurations, in the order in which they came first."""
+        """Return the distinct configurations, in order of first occurrence."""
         data = b"".join(self._configs)
         codes: Codes = np.frombuffer(data, np.uint16).reshape(len(self._configs), len(self.nodes))
         if len(self._known) <= 1 << 8:
@@ -57,7 +57,7 @@ class LayoutCoder:
 
 
 def setting_keys(slots: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """Return a number for the eighteen slots of each node; raise ReadError on others."""
+    """Return one number for the eighteen slots of each node; raise ReadError on invalid slots."""
     digits = slots.astype(np.int8)
     if digits.size and (digits.min() < -1 or digits.max() >= BASE - 1):
         raise ReadError("a layout names a dimension beyond the sixth")
@@ -73,12 +73,12 @@ def key_slots(keys: NDArray[np.uint64]) -> NDArray[np.int8]:
 
 
 def order_number(order: Iterable[int]) -> int:
-    """Return a minor-to-major order as a number people can read: (4, 0) is 51, none is 0."""
+    """Return a minor-to-major order as a readable number: (4, 0) is 51, none is 0."""
     return int("".join(str(one + 1) for one in order if one >= 0) or "0")
 
 
 def merge_rows(rows: Iterable[bytes]) -> tuple[NDArray[np.int32], list[int]]:
-    """Return the place of each row among the distinct ones, and the row where each came first."""
+    """Return the index of each row among the distinct ones, and where each first occurred."""
     known: dict[bytes, int] = {}
     first: list[int] = []
     places = []
@@ -91,9 +91,9 @@ def merge_rows(rows: Iterable[bytes]) -> tuple[NDArray[np.int32], list[int]]:
 
 
 def tensor_numbers(configs: LayoutConfigs, columns: Ints | None = None) -> NDArray[np.int32]:
-    """Return the order of each tensor of each node as a number; the same in every file.
+    """Return the order of each tensor of each node as a number that means the same in every file.
 
-    ``columns`` chooses tensors, ``3 * node + tensor`` by the node's place; all by default.
+    ``columns`` selects tensors by ``3 * node + tensor``, with the node's position; all by default.
     """
     index, table = configs.tensor_orders
     numbers = np.array([order_number(order) for order in table.tolist()], np.int32)
@@ -105,7 +105,7 @@ def tensor_numbers(configs: LayoutConfigs, columns: Ints | None = None) -> NDArr
 
 
 def distinct_tensors(configs: LayoutConfigs) -> Ints:
-    """Return the tensors whose orders vary, one of those that always vary together."""
+    """Return the tensors whose orders vary, one per group that always vary together."""
     index, _ = configs.tensor_orders
     known: dict[bytes, int] = {}
     for column in range(3 * len(configs.nodes)):

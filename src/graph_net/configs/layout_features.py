@@ -1,8 +1,8 @@
-"""Layout configurations as hand features: padding, copies between nodes, frequency.
+"""Layout configurations as hand-made features: padding, copies between nodes, frequency.
 
 A TPU stores the two most minor dimensions of a tensor in tiles of 8 × 128: a layout that puts small
-dimensions there wastes space and time. A node whose input order is not the order in which another
-node left the same tensor costs a copy. Settings that a search tried often were good ones.
+dimensions there wastes space and time. If a node wants another order than the one in which the
+tensor was written, that costs a copy. Settings that a search tried often were good ones.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def layout_features(graph: ConfigGraph) -> Floats32:
 
 
 def _by_node(configs: LayoutConfigs, nodes: NodeTable, shapes: Floats) -> Floats:
-    """Return sums over the nodes of a kind: what each tensor's order wastes."""
+    """Return sums over the nodes of each kind: what each tensor's order wastes."""
     total = np.zeros((len(configs), len(_KINDS), TENSORS * len(_OF_NODE)))
     for place, node in enumerate(configs.nodes.tolist()):
         opcode = int(nodes.opcodes[node])
@@ -90,7 +90,7 @@ def _up(sizes: Floats, step: int) -> Floats:
 
 
 def _copies(configs: LayoutConfigs, links: list[TensorLink]) -> Floats:
-    """Return how many tensors change their order on their way, and how many bytes that is."""
+    """Return how many tensors change their order between nodes, and their bytes."""
     total = np.zeros((len(configs), 3, 2))
     index, table = configs.tensor_orders
     for link in links:
@@ -126,14 +126,14 @@ def _shares(codes: NDArray[np.generic]) -> Floats:
 
 @dataclass(frozen=True)
 class SettingColumns:
-    """Which order each tensor of each node has, as columns of 0 and 1; equal columns once."""
+    """One-hot columns of the order of each tensor of each node; duplicate columns removed."""
 
     names: tuple[str, ...]
     rows: Floats32
 
 
 def setting_columns(configs: LayoutConfigs, most: int = 2048) -> SettingColumns:
-    """Return the columns of a graph's configurations; they mean nothing for another graph."""
+    """Return the columns of a graph's configurations; they have no meaning for other graphs."""
     index, table = configs.tensor_orders
     known: dict[bytes, None] = {}
     names: list[str] = []

@@ -1,7 +1,7 @@
 """TpuGraphs' files for PyTorch and torch-geometric: a graph once, its configurations in batches.
 
-A batch holds the codes of its configurations and, if asked for, the eighteen slots of its nodes;
-what is in memory is a graph and a batch, never all configurations spelled out.
+A batch holds the codes of its configurations and, on request, the eighteen slots of its nodes.
+Memory holds one graph and one batch, never all expanded configurations.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class ConfigBatch:
     features: Tensor
     opcodes: Tensor
     edges: Tensor
-    """(2, edges): consumer, consumed."""
+    """Shape (2, edges): consumer, operand."""
     config_nodes: Tensor
     """Configurable nodes; empty for tiles."""
     configs: Tensor
-    """Slots (configurations, nodes, 18) as int8, -1 where absent; or tile features (…, 24)."""
+    """Slots (configurations, nodes, 18) as int8, -1 if absent; or tile features (…, 24)."""
     seconds: Tensor
 
 
@@ -85,7 +85,7 @@ def graph_batches(
 
 
 def to_pyg(batch: ConfigBatch) -> Any:
-    """Return a batch as torch-geometric's Data: one graph, its configurations side by side."""
+    """Return a batch as torch-geometric's Data: one graph with all its configurations."""
     try:
         data: Any = importlib.import_module("torch_geometric.data")
     except ImportError as error:

@@ -12,7 +12,7 @@ from graph_net.formats.tpugraphs.npz import ArrayLimit, NpzReader, open_npz
 from graph_net.store.lines import ReadError
 
 MOST_NODES = 1 << 18
-"""TpuGraphs' largest graph has some 50,000."""
+"""Most nodes of a graph; TpuGraphs' largest has about 50,000."""
 MOST_RUNS = 1 << 24
 LIMITS = {
     "node_feat": ArrayLimit("<f4", (None, 140), MOST_NODES * 560),
@@ -28,7 +28,7 @@ LIMITS = {
 
 
 def read_npz(path: Path, name: str = "", collection: str = "", split: str = "") -> ConfigGraph:
-    """Return the graph of a file; raise ReadError, naming the file, where it holds none."""
+    """Return the graph of a file; raise ReadError, naming the file, if it is invalid."""
     with open_npz(path, LIMITS) as npz:
         is_layout = "node_config_feat" in npz.names
         nodes = _nodes(npz, is_layout)

@@ -30,7 +30,7 @@ from graph_net.formats.tpugraphs.tuning_data import (
 from graph_net.store.lines import ReadError
 
 MAJOR = ("cluster", "while", "cond")
-"""In the name of a computation that ends a part of ``node_splits``."""
+"""Words in the name of a computation that ends a part of ``node_splits``."""
 
 
 def read_pb(path: Path, absent: float = 0.0) -> Iterator[ConfigGraph]:
@@ -43,7 +43,7 @@ def read_pb(path: Path, absent: float = 0.0) -> Iterator[ConfigGraph]:
 
 
 def config_graph(module: TunedModule, stem: str = "", absent: float = 0.0) -> ConfigGraph:
-    """Return a module with the runs that TpuGraphs takes."""
+    """Return a module with the runs that TpuGraphs includes."""
     nodes = node_table(module.hlo, absent)
     runs = [run for run in module.runs if run.counts]
     configs: LayoutConfigs | TileConfigs
@@ -131,7 +131,7 @@ def _tiles(runs: list[TunedRun]) -> tuple[TileConfigs, Ints32]:
 
 
 def _signed_hex(fingerprint: int) -> str:
-    """Return a fingerprint as TpuGraphs names files by it."""
+    """Return a fingerprint in the form of TpuGraphs' file names."""
     signed = fingerprint - (1 << 64) if fingerprint >> 63 else fingerprint
     return f"{signed:x}"
 

@@ -1,4 +1,4 @@
-"""Which tensors configurable nodes read and write, and through which nodes they meet."""
+"""The tensors that configurable nodes read and write, and the nodes that connect them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_net.formats.tpugraphs.node_columns import COLUMNS, LAYOUT, SHAPE
 from graph_net.formats.tpugraphs.opcodes import CONVOLUTION
 
 FARTHEST = 64
-"""Nodes looked at between a consumer and what it reads."""
+"""Most nodes visited between a consumer and its producer."""
 _WINDOW = COLUMNS.index("window_size_0")
 _KERNEL_SPATIAL = COLUMNS.index("convolution_kernel_spatial_dims_0")
 _ITEM_BYTES = np.array([1, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16, 0, 0, 0], np.float64)
@@ -21,9 +21,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TensorLink:
-    """A tensor that a configurable node reads, and the node that decides its order before.
+    """A tensor that a configurable node reads, and the node that decides its order.
 
-    ``producer`` and ``consumer`` are places among the configurable nodes; a tensor that no
+    ``producer`` and ``consumer`` are indices among the configurable nodes; a tensor that no
     configurable node wrote has the order of the graph instead.
     """
 
@@ -36,7 +36,7 @@ class TensorLink:
 
 
 def operand_lists(nodes: NodeTable) -> list[list[int]]:
-    """Return what each node consumes."""
+    """Return the operands of each node."""
     found: list[list[int]] = [[] for _ in range(len(nodes))]
     for consumer, other in nodes.edges.tolist():
         found[consumer].append(other)
@@ -44,7 +44,7 @@ def operand_lists(nodes: NodeTable) -> list[list[int]]:
 
 
 def tensor_shapes(nodes: NodeTable, configurable: Ints) -> Floats:
-    """Return the sizes of output, input and kernel of each configurable node, 0 where absent."""
+    """Return the sizes of output, input and kernel of each configurable node, 0 if absent."""
     sizes, operands = nodes.features[:, SHAPE], operand_lists(nodes)
     found = np.zeros((len(configurable), TENSORS, DIMENSIONS))
     for place, node in enumerate(configurable.tolist()):
@@ -55,9 +55,9 @@ def tensor_shapes(nodes: NodeTable, configurable: Ints) -> Floats:
 
 
 def sort_operands(nodes: NodeTable, node: int, operands: list[int]) -> list[int]:
-    """Return operands with the input first; the edges of a file do not tell which is which.
+    """Return operands with the input first; the edges of a file do not say which is which.
 
-    The kernel of a convolution is the one whose spatial sizes are those of the window.
+    The kernel of a convolution is the operand whose spatial sizes are those of the window.
     """
     if nodes.opcodes[node] != CONVOLUTION or len(operands) != 2:
         return operands
@@ -76,7 +76,7 @@ def find_links(nodes: NodeTable, configurable: Ints, shapes: Floats) -> list[Ten
     """Return the links of all tensors that configurable nodes read.
 
     From each operand, nodes of the same sizes are followed back: an elementwise call keeps the
-    order of what it reads. Where none of them is configurable, the last one's own order counts.
+    order of its operand. If none of them is configurable, the last one's own order counts.
     """
     places = {node: place for place, node in enumerate(configurable.tolist())}
     operands = operand_lists(nodes)
@@ -96,7 +96,7 @@ def find_links(nodes: NodeTable, configurable: Ints, shapes: Floats) -> list[Ten
 def _producers(
     nodes: NodeTable, start: int, operands: list[list[int]], places: dict[int, int]
 ) -> tuple[list[int | None], int]:
-    """Return the configurable nodes behind a tensor, and the last node that was looked at."""
+    """Return the configurable nodes behind a tensor, and the last node visited."""
     shape = nodes.features[start, SHAPE]
     seen, waiting, found, last = {start}, [start], list[int | None](), start
     while waiting and len(seen) <= FARTHEST:

@@ -1,8 +1,8 @@
-"""Tile configurations as hand features: how many tiles, how large, and what they waste.
+"""Tile configurations as hand-made features: number and size of tiles, and their waste.
 
-Bounds are in registers of 8 × 128; the extent of a dimension is the largest bound that any
-candidate of the kernel has. A tile that does not divide its extent computes on padding; few large
-tiles cannot overlap their loads with work; many small ones pay for each.
+Bounds are in registers of 8 × 128; the extent of a dimension is the largest bound of any candidate
+of the kernel. A tile that does not divide its extent computes on padding; few large tiles cannot
+overlap loads with work; many small ones have overhead each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Choose few graphs whose features have the mean of all graphs.
 
-A score is a mean over graphs. If it depends about linearly on the features, graphs whose mean is
-right in every feature are right in the score of any compiler; and since all have the same weight,
-their own score is the prediction.
+A score is a mean over graphs. If it depends roughly linearly on the features, graphs with the right
+mean in every feature have the right score for any compiler. All chosen graphs have the same weight,
+so their own score is the prediction.
 """
 
 from __future__ import annotations

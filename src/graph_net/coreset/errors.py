@@ -61,12 +61,12 @@ class CandidateGraphs:
 
 
 def by_coreset(graphs: CandidateGraphs, count: int, seed: int) -> Ints:
-    """Choose graphs that are right on average, weighted by what matters in records."""
+    """Choose graphs whose mean features match, weighted by relevance in records."""
     return choose(graphs.weighted, count, seed)
 
 
 def by_features(graphs: CandidateGraphs, count: int, seed: int) -> Ints:
-    """Choose graphs that are right on average, without records."""
+    """Choose graphs whose mean features match, without records."""
     return choose(graphs.plain, count, seed)
 
 

@@ -21,7 +21,7 @@ from graph_net.coreset.markov import Transitions
 from graph_net.score.load import load
 
 EAGER = "eager"
-"""Its records are of eager against itself, which says nothing about compilers."""
+"""Excluded compiler: its records compare eager with itself."""
 
 
 def select_graphs(

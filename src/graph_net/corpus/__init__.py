@@ -1,1 +1,1 @@
-"""Graphs on disk, and questions to them."""
+"""Graphs on disk, and queries on them."""

@@ -1,4 +1,4 @@
-"""The columns of a pack: what is known of a graph without reading it."""
+"""The columns of a pack: the facts about a graph that are known without reading it."""
 
 from __future__ import annotations
 

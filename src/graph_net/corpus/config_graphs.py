@@ -1,4 +1,4 @@
-"""TpuGraphs' files as the graphs of a pack, or as one graph that is named."""
+"""TpuGraphs' files as the graphs of a pack, or as one graph chosen by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_net.store.lines import ReadError
 
 
 def config_rows(file: ConfigFile, there: Collection[str]) -> Iterator[SampleResult]:
-    """Yield the rows of a file's graphs; one that is there has neither a row nor a reason."""
+    """Yield the rows of a file's graphs; a graph in ``there`` has neither a row nor a reason."""
     if file.path.suffix == ".npz" and file.name in there:
         yield SampleResult(file.name)
         return
@@ -27,7 +27,7 @@ def config_rows(file: ConfigFile, there: Collection[str]) -> Iterator[SampleResu
 
 
 def open_config_graph(path: Path, name: str = "") -> tuple[str, Graph]:
-    """Return the graph of a file, or the one of its graphs that is named."""
+    """Return the graph of a file, or the graph with this name if the file has several."""
     names = []
     for graph in read_graphs(path):
         names.append(graph.name)

@@ -40,7 +40,7 @@ PARTITIONS = frozenset({"sole_op", "task"})
 SLOW_TO_LOAD = frozenset({"fusible"})
 """Kinds whose imports take seconds: loaded before the processes fork."""
 CHECKED_BYTES = 1 << 30
-"""Graphs with larger tensors are not run to check their pieces."""
+"""Bytes of tensors above which a graph is not run to check its pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Decomposition:
                 self._cutters[kind] = kind_of(kind)
 
     def label(self, kind: str) -> str:
-        """Return the label of a kind's files; one that reads the whole pack has a hash of it."""
+        """Return the label of a kind's files; if it reads the whole pack, with a hash of it."""
         if kind not in CORPUS_KINDS:
             return kind
         contents = [*sorted(self.ids.values()), *(["lowered"] if self.to_lower else [])]
@@ -100,7 +100,7 @@ class Decomposition:
     ) -> Iterator[str]:
         """Decompose graphs, each in a process of its own; yield their names as they finish.
 
-        With seconds to ``spend`` the smallest come first, and none is started after that time.
+        With ``spend`` seconds the smallest come first, and none is started after that time.
         """
         end = None if spend is None else time.monotonic() + spend
         budget = budget or Limits.of(180, 10.0)
@@ -120,7 +120,7 @@ class Decomposition:
             yield done.item.name
 
     def _prepare(self, wanted: Collection[str], pool: WorkPool) -> None:
-        """Give all graphs to kinds that need them."""
+        """Create the kinds that need every graph of the pack."""
         if set(wanted) & set(CORPUS_KINDS):
             self._lower(pool)
         for kind in CORPUS_KINDS:
@@ -128,9 +128,9 @@ class Decomposition:
                 self._cutters[kind] = corpus_kind(kind, self._forms())
 
     def _lower(self, pool: WorkPool) -> None:
-        """Lower the graphs that are cut in another form than they are stored in.
+        """Lower the graphs that are cut in another form than the stored one.
 
-        A table of recurring patterns is useful only for the form that is cut.
+        A table of recurring patterns must be made from the form that is cut.
         """
         absent = [name for name in self.to_lower if self.spool.graph(self.ids[name]) is None]
         sources = self._sources(dict.fromkeys(absent, ()), pool)
@@ -149,10 +149,10 @@ class Decomposition:
             yield from_bytes(data, self.pack.limits)
 
     def _sources(self, missing: Mapping[str, tuple[str, ...]], pool: WorkPool) -> Iterable[Source]:
-        """Return graphs, those lowered before in that form.
+        """Return the graphs, each in its lowered form if it has been lowered.
 
-        Where this process forks they come all at once, a few bytes per node: while a pack is being
-        read, threads read ahead, and a process forked then may inherit a lock that is never
+        If this process forks, all graphs are read at once, a few bytes per node: while a pack is
+        being read, threads read ahead, and a process forked then may inherit a lock that is never
         released.
         """
         sources = (
@@ -165,7 +165,7 @@ class Decomposition:
         return self.spool.graph(self.ids[name]) if name in self.to_lower else None
 
     def _finish(self, done: Finished[Source]) -> None:
-        """Store the answers; for the rest, a note of what the process died of."""
+        """Store the answers; for the kinds without one, note why the process died."""
         source, answers = done.item, dict(zip(done.item.kinds, done.answers, strict=False))
         for kind in source.kinds:
             data = answers.get(kind)
@@ -222,7 +222,7 @@ def _cut(
             if check and kind in PARTITIONS and graph.tensor_bytes <= CHECKED_BYTES:
                 pieces.notes.composed = _is_composition(graph, cutters[kind])
         except MemoryError:
-            raise  # the pool says what the limit was
+            raise  # the pool reports the limit
         except Exception as error:
             why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             pieces = Subgraphs([], Notes(source.name, kind, failed=why))
@@ -233,7 +233,7 @@ def _warm_up(kinds: Iterable[str]) -> None:
     """Load torch, and use kinds once, on a convolution with its usual successors."""
     import torch
 
-    import graph_net.rewrite.compose  # noqa: F401 - what a check needs
+    import graph_net.rewrite.compose  # noqa: F401 - for the check
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # a pool of threads does not survive a fork

@@ -18,7 +18,7 @@ from graph_net.printable import is_utf8, printable
 BATCH = 32
 """Samples per process."""
 LIMITS = Limits(seconds=3600, memory_bytes=None)
-"""Of one sample; tracing one has limits of its own."""
+"""Limits of one sample; tracing has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class SampleResult:
     sample_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON: a process that reads samples is not trusted with more."""
+        """Return the result as JSON, the only form accepted from a process that reads samples."""
         row = self.row and {**self.row, "graph": b64encode(self.row["graph"]).decode()}
         return {
             "name": self.name,

@@ -17,18 +17,18 @@ from graph_net.store.files import read_text
 
 FILE = "mini.json"
 COUNT = 24
-"""As many as two compilers take ten minutes for on two cores."""
+"""Graphs to select: two compilers take ten minutes for so many, on two cores."""
 MOST_BYTES = 80_000_000
 MOST_NODES = 400
 """Compiling larger graphs takes too long for a first comparison of compilers."""
 MOST_FLOPS = 4e9
-"""More than two cores compute within these seconds."""
+"""Operations; two cores do not compute more within ``MOST_SECONDS``."""
 LEAST_SECONDS, MOST_SECONDS = 0.002, 0.045
-"""Eager times that can be measured precisely and quickly."""
+"""Range of eager times that can be measured precisely and quickly."""
 NEW_LIBRARY, NEW_KIND = 3.0, 1.0
 """The value, in new operators, of the first graph of a library, or of a subcategory."""
 _RANDOM = names(Trait.RANDOM)
-"""A graph that calls one of these differs from itself: no compiler can be judged by it."""
+"""Calls with random results: two runs of such a graph differ, so no compiler can be judged."""
 
 
 @dataclass(frozen=True, slots=True)

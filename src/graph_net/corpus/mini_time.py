@@ -17,7 +17,7 @@ from graph_net.isolate import Limits, call
 THREADS = 2
 RUNS = 5
 HOPELESS = 0.12
-"""Seconds above which two runs are enough: a third of it is out of reach."""
+"""Seconds above which two runs are enough: no later run would be quick enough."""
 SECONDS = 60
 GIGABYTES = 8.0
 
@@ -25,7 +25,8 @@ GIGABYTES = 8.0
 def eager_seconds(pack: Pack, name: str, most_flops: float = math.inf) -> float:
     """Return the quickest of a few runs on two threads; raise Died if the process dies.
 
-    Disturbances only add time. A graph of more operations is not run: its time is infinite.
+    Disturbances only add time. A graph of more than ``most_flops`` is not run and takes infinitely
+    long.
     """
     graph = pack.graph(name)
 

@@ -24,8 +24,8 @@ BEGIN = "<!-- outputs, made by `graph-net corpus stats` -->"
 END = "<!-- end of outputs -->"
 LARGE = 1e6
 SAME = 1e-5
-"""Outputs that spread less than this, or than this part of the largest, count as constant: no
-tolerance is narrower."""
+"""Outputs whose spread is below this, or below this share of the largest value, count as constant:
+no tolerance is narrower."""
 LONGEST_LINE = 1 << 16
 
 
@@ -54,8 +54,8 @@ class Look:
 def kind_of(tensors: Iterable[Any]) -> tuple[OutputKind, float, float]:
     """Return the kind of some outputs, their largest value and their widest spread.
 
-    One value that is not finite or too large is enough; they are constant if each with more than
-    one element is. Outputs other than floats do not count.
+    One value that is not finite or too large decides; outputs are constant if each one with several
+    elements is. Outputs other than floats do not count.
     """
     largest = widest = 0.0
     lively = several = False
@@ -85,7 +85,7 @@ def observe(name: str, data: bytes, device: str) -> Look:
         outputs = run(from_bytes(data), device=device)
         return Look(name, digest, *kind_of(flat_outputs(outputs)))
     except MemoryError:
-        raise  # the pool says what the limit was
+        raise  # the pool reports the limit
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:200]
         return Look(name, digest, OutputKind.UNKNOWN, reason=reason)
@@ -169,7 +169,7 @@ def wilson_interval(part: int, whole: int, z: float = 1.96) -> tuple[float, floa
 
 
 def _observe_item(item: tuple[str, bytes], device: str) -> dict[str, Any]:
-    """Observe one graph, in the process that may die of it."""
+    """Observe one graph, in a process that it may kill."""
     import torch
 
     torch.set_num_threads(1)

@@ -80,7 +80,7 @@ class _Codes:
     def is_new(self, graph: Graph, again: Callable[[], Iterable[Graph]]) -> bool:
         """Return whether this graph's code is new, and remember it.
 
-        ``again`` reads the graph once more, should its code be needed later.
+        ``again`` reads the graph once more, if its code is needed later.
         """
         unread = self.unread.pop(graph.structure, [])
         if not unread and graph.structure not in self.codes:

@@ -37,7 +37,7 @@ def corpus_at_hand() -> Path:
         return shipped_corpus()
     except PackError:
         if os.environ.get(VARIABLE) or os.environ.get(DATA) or not is_pack(MINI):
-            raise  # a variable names it, and it does not exist
+            raise  # a variable names a corpus that does not exist
         return MINI
 
 

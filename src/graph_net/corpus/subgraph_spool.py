@@ -1,7 +1,7 @@
 """The subgraphs of one graph, one kind at a time, and the files that spool them.
 
-The subgraphs of a graph are a file of its own, written aside and renamed: a killed decomposition
-resumes with the graphs that have none.
+The subgraphs of a graph are in one file, written aside and renamed: a killed decomposition resumes
+with the graphs that have no file.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 MOST = 20_000
-"""Names that are compared at most; more would take seconds."""
+"""The most names to compare; more would take seconds."""
 
 
 def near_names(name: str, names: Sequence[str], count: int = 3) -> list[str]:

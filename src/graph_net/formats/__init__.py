@@ -1,1 +1,1 @@
-"""Other people's files, read as data."""
+"""Files of other projects, read as data."""

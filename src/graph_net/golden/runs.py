@@ -1,4 +1,4 @@
-"""Making a golden run, and rerunning its graphs, both on the lanes of ``measure``."""
+"""Make a golden run, and rerun its graphs, both on the lanes of ``measure``."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from graph_net.results import (
 from graph_net.results.signature import headline_of
 
 CONFIDENCE = 0.98
-"""Of the ratio's interval: each run's median has half of the remaining error."""
+"""Confidence of the ratio's interval; each run's median has half of the remaining error."""
 MARGIN = 0.05
 """Wider than between candidates of one run: two runs differ more than two arms."""
 LEVEL = -3.0

@@ -1,6 +1,6 @@
 """Graph: the data, its bytes, its hashes, its FX form, its tensors.
 
-What needs torch (running, FX) is not imported here: ``graph_net.graph.execute``,
+Modules that need torch (running, FX) are not imported here: ``graph_net.graph.execute``,
 ``graph_net.graph.fx``, ``graph_net.graph.tensors``.
 """
 

@@ -85,7 +85,7 @@ def _check_for(kind: str) -> Check:
         return lambda value: value is None or check(value)
     if kind.startswith("List["):
         return _list_of(_check_for(kind[5:-1]))
-    # A type of another library, whose own list vouches for it.
+    # A type of another library: that library's own list vouches for it.
     return _CHECKS.get(kind, lambda value: True)
 
 

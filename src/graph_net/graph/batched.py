@@ -1,4 +1,4 @@
-"""Calls under ``vmap``: read as data, and traced away before there is a Graph.
+"""Calls under ``vmap``: read as data, and removed by tracing before there is a Graph.
 
 Dynamo writes a ``vmap`` as calls of torch's internals around the calls that are batched::
 
@@ -8,8 +8,8 @@ Dynamo writes a ``vmap`` as calls of torch's internals around the calls that are
     out = _remove_batch_dim(y, 1, 5, 0)
     _vmap_decrement_nesting()
 
-The calls in between have another meaning than written, through hidden state of the internals. But
-a region from the first increment to its decrement is a function, so it can be traced alone and
+The calls in between do not mean what is written, because of hidden state of the internals. But a
+region from the first increment to its decrement is a function, so it can be traced alone and
 replayed (``graph_net.rewrite.batched``). Nothing here imports torch.
 """
 
@@ -35,7 +35,7 @@ DEEPEST = 16
 
 
 def internal_of(target: str) -> str | None:
-    """Return the name of the ``vmap`` internal that a target is, or None."""
+    """Return the name of the ``vmap`` internal that a target names, or None."""
     name = target.rpartition(".")[2]
     return name if name in INTERNALS and VMAP_INTERNALS.fullmatch(target) else None
 

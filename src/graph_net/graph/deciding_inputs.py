@@ -30,7 +30,7 @@ def deciding_inputs(graph: Graph) -> frozenset[str]:
     if not wanted:
         return frozenset()
     if any(mutated_arguments(node) for node in graph.nodes):
-        # Then a value may depend on calls that it does not refer to.
+        # With mutation, a value may depend on calls that it does not refer to.
         return frozenset(entry.name for entry in graph.inputs)
     for node in reversed(graph.nodes):
         if node.name in wanted and not _reads_form(node):

@@ -41,8 +41,8 @@ MAX_CONSTANT_ELEMENTS = 65_536
 def to_fx(graph: Graph, device: torch.device | str = "cpu") -> fx.GraphModule:
     """Return a GraphModule whose placeholders are the graph's inputs, in order.
 
-    Calls with unsafe constants are refused here, before a compiler sees them; what depends on
-    values is checked when the graph is run.
+    Calls with unsafe constants are refused here, before a compiler sees them; arguments that depend
+    on values are checked when the graph is run.
     """
     device = torch.device(device)
     fx_graph = fx.Graph()

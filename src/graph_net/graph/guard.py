@@ -4,9 +4,9 @@ There are two checks. Before the call, arguments are compared with the schema (o
 functions, bounded). While it runs, each kernel it reaches is checked by the rules of
 ``kernel_rules``, whichever function, method or composite operator led there.
 
-Under fake tensors or a tracer no kernel runs, so only the first check is made; but torch still
-computes with literals, and such a call is rehearsed. The second check does not reach compiled
-programs: what is measured has passed an eager run with the same values first.
+Under fake tensors or a tracer no kernel runs, so only the first check is made. But torch still
+computes with literals, so such a call is rehearsed. The second check does not reach compiled
+programs: a measured graph has first passed an eager run with the same values.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class KernelGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
             for rule in rules:
                 rule(bound)
         if _has_kernel(func, "CompositeImplicitAutograd"):
-            # Under inference mode such an operator arrives whole: take it apart with the rules on.
+            # Under inference mode such an operator arrives whole: decompose it, rules active.
             with self, self._cast_inside(func):
                 return func._op_dk(DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         return func(*args, **kwargs)

@@ -27,12 +27,12 @@ all-reduce-start all-reduce-done reduce-scatter all-gather-start all-gather-done
 async-start async-update async-done round-nearest-even stochastic-convert tan
 """.split()
 )
-"""By the number that TpuGraphs gave them; 0 is one that it does not know."""
+"""Operators by the number that TpuGraphs gave them; 0 is an operator that it does not know."""
 _TARGETS = frozenset(PREFIX + name.replace("-", "_") for name in OPCODES)
 
 
 def hlo_target(opcode: str) -> str:
-    """Return how a node names an operator of HLO."""
+    """Return the target of a node that calls an operator of HLO."""
     return PREFIX + opcode.replace("-", "_")
 
 

@@ -1,7 +1,7 @@
 """Rules for kernels that assume that elements do not overlap, or lie inside the storage.
 
 A tensor made by ``expand`` or ``as_strided`` has more elements than memory. Most kernels follow its
-strides; those named here treat it as dense_rule and run past its end.
+strides; those named here treat it as dense and run past its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graph_net.graph.kernel_checks import Bound, Rule, refuse_unless
 from graph_net.graph.operators import Trait, names
 
 _OVERLAP_SAFE = names(Trait.OVERLAP_SAFE)
-"""They change a shape but no element, or (``index_put_``) follow strides, with a warning."""
+"""Calls that change a shape but no element, or (``index_put_``) follow strides, with a warning."""
 
 
 def span(sizes: Iterable[int], strides: Iterable[int]) -> int:

@@ -1,4 +1,4 @@
-"""What a kernel's arguments must satisfy beyond their types, by the packet's name.
+"""Conditions on a kernel's arguments beyond their types, by the packet's name.
 
 A rule takes the arguments by their names in the schema and raises RefusedCall. The rules here bound
 what a call creates (bytes, pieces, iterations); ``kernel_shapes`` and ``kernel_gradients`` cover

@@ -49,9 +49,9 @@ def _check_repeats(bound: Bound) -> None:
 
 
 def _sides_of(bound: Bound) -> list[tuple[int, int, float]]:
-    """Return input size, output size and scale of each dimension with a scale of its own."""
+    """Return input size, output size and scale of each dimension that has a scale."""
     x = bound.get("self")
-    # An overload with neither calls one that has them.
+    # An overload with neither ``self`` nor ``input_size`` calls one that has them.
     shape = x.shape if isinstance(x, torch.Tensor) else bound.get("input_size", ())
     sizes = list(bound.get("output_size") or ())
     scales = [bound.get(name) for name in _SCALES.get(len(sizes), ())]
@@ -110,7 +110,7 @@ def _check_bags(bound: Bound) -> None:
 
 
 def _check_recurrent_layer(bound: Bound) -> None:
-    """Refuse weights and states of other sizes than those oneDNN computes itself."""
+    """Refuse weights and states whose sizes differ from those that oneDNN computes itself."""
     x, hidden = bound["input"], int(bound["hidden_size"])
     refuse_unless(x.dim() == 3 and hidden > 0, f"a layer of {hidden} for {x.dim()} sides")
     batch = x.shape[1]

@@ -44,7 +44,7 @@ def run(graph: Graph, inputs: Sequence[Any] | None = None, *, seed: int = 0) -> 
 def prepare(graph: Graph) -> Callable[[Sequence[Any]], Any]:
     """Return a function that makes the graph's calls in whatever mode is in force.
 
-    Everything that can be is looked up beforehand: only the calls are timed, as in generated
+    Everything possible is looked up beforehand, so that only the calls are timed, as in generated
     Python.
     """
     paddle = load_paddle()

@@ -18,11 +18,11 @@ from graph_net.graph.errors import RefusedCall
 MAX_BITS = 256
 MAX_ITEMS = 65_536
 MAX_DIGITS = 400
-"""More decimal digits than a float has; ``round`` computes a power of ten that long."""
+"""The most decimal digits for ``round``, which computes such a power of ten; no float has more."""
 _NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 _COMPARISONS = frozenset({"eq", "ne", "is_", "is_not", "getattr", "not_", "truth", "len"})
 _FLOAT_TEXTS = ("inf", "-inf", "nan")
-"""Texts that a source writes a float with."""
+"""Texts for which ``float`` may be called: those that a source writes."""
 _REDUCTIONS = frozenset({"sum", "prod"})
 _ITERATORS = frozenset({"max", "min", "sum", "tuple", "list", "prod"})
 
@@ -48,7 +48,7 @@ def check_plain(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 
 
 def _check_numbers(name: str, values: tuple[Any, ...]) -> None:
-    """Raise unless a sum or product is of numbers: one of tuples or texts grows without bound."""
+    """Raise unless a sum or product is of numbers: tuples or texts would grow without bound."""
     for value in values:
         items = value if isinstance(value, (tuple, list)) else (value,)
         if value is not values[0] and isinstance(value, (tuple, list)):

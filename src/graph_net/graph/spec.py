@@ -1,4 +1,4 @@
-"""Specs: what is known of a value before it is computed (shape, dtype, stride)."""
+"""Specs: the facts about a value that are known before it is computed (shape, dtype, stride)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from graph_net.graph.errors import GraphError
 
 INT_BITS = 64
-"""The longest integer, as in torch itself."""
+"""The most bits of an integer, as in torch itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def plain_float(value: float) -> float:
 
 
 def items_of(value: Value) -> tuple[Value, ...]:
-    """Return the direct items of a container, a dictionary's keys included; () for the rest."""
+    """Return the direct items of a container, with a dictionary's keys; () for other values."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, ListValue):

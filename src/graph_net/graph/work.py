@@ -1,6 +1,6 @@
 """The least work of a graph: bytes that must move, operations that must be performed.
 
-Both are lower bounds, so what is uncertain is left out: an input counts only if an operator
+Both are lower bounds, so uncertain parts are left out: an input counts only if an operator
 certainly reads all of it (an embedding reads some rows of its table, a strided convolution some of
 its image), and dead calls do not count.
 """

@@ -1,4 +1,4 @@
-"""One call in a confined process that may die of it."""
+"""Run one call in a confined process, so that its crash does not reach the caller."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ class Raised(Died):
 def call(work: Callable[[], Any], limits: Limits, sandbox: Sandbox | None = None) -> Any:
     """Return what ``work`` returns (JSON or bytes), called in a confined process.
 
-    It has a work directory of its own unless the sandbox names one. An exception is raised here as
-    Raised, any other end without an answer as Died. Its descendants die with it.
+    The process has its own work directory unless the sandbox names one. An exception in ``work`` is
+    raised here as Raised, any other end without an answer as Died. Descendants of the process die
+    with it.
     """
     (done,) = Pool(limits, 1, sandbox or Sandbox()).each([None], lambda _: work())
     if done.death is None:

@@ -1,4 +1,4 @@
-"""The cores that processes run on: some are reserved for the one that measures."""
+"""Core binding: some cores are reserved for the measuring process."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from graph_net.isolate.descendants import descendants
 
 MOST = 4
-"""Cores reserved at most: one to launch kernels, and some for its helpers."""
+"""The most cores to reserve: one to launch kernels, the others for helper threads."""
 PART = 4
 """One core in this many is reserved; with fewer cores, none."""
 _ROUNDS = 3
-"""How often threads are listed, since one may start another meanwhile."""
+"""How often threads are listed: a thread may start another in the meantime."""
 
 
 @dataclass(frozen=True)
 class Cores:
-    """The cores of this process, divided; both parts hold all of them if none can be spared."""
+    """The cores of this process in two parts; each part is all cores if none can be spared."""
 
     measuring: frozenset[int]
     others: frozenset[int]
@@ -47,7 +47,7 @@ def move(pid: int, cores: Iterable[int]) -> None:
 
 
 def bind(thread: int, cores: Iterable[int]) -> None:
-    """Bind a thread to these cores, if it lives and this process may."""
+    """Bind a thread to these cores, if it is alive and this process has permission."""
     with suppress(OSError):
         os.sched_setaffinity(thread, cores)
 

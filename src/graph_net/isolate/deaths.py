@@ -30,7 +30,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """The cause of a missing answer: its kind, a sentence without subject, the signal if any."""
+    """Why there is no answer: the kind of end, a phrase for messages, and the signal, if any."""
 
     ending: Ending
     reason: str
@@ -41,14 +41,14 @@ class Death:
 
 
 def took_longer(seconds: float) -> Death:
-    """Return the death of a process whose time was up, by its own alarm or killed for it."""
+    """Return the death of a process that ran out of time, by its own alarm or a kill."""
     return Death(Ending.TIMEOUT, f"took more than {seconds:g} s")
 
 
 def held_more(memory_bytes: int | None, exception: str = "") -> Death:
     """Return the death of a process that needed more memory than its limit.
 
-    ``exception`` is the text of the one it raised, if it did.
+    ``exception`` is the text of the exception it raised, if any.
     """
     why = "the machine ran out of memory"
     if memory_bytes is not None:
@@ -57,7 +57,7 @@ def held_more(memory_bytes: int | None, exception: str = "") -> Death:
 
 
 def started_more(processes: int) -> Death:
-    """Return the death of a process that was killed for the processes it started."""
+    """Return the death of a process that was killed for starting too many processes."""
     return Death(Ending.CRASH, f"started more than {processes} processes", signal.SIGKILL)
 
 
@@ -67,7 +67,7 @@ def wrote_garbage(why: object) -> Death:
 
 
 def wrote_too_much(most_bytes: int) -> Death:
-    """Return the death of a process that was killed for the size of its answer."""
+    """Return the death of a process that was killed because its answer was too large."""
     return Death(Ending.NO_ANSWER, f"gave an answer of more than {most_bytes} bytes")
 
 
@@ -85,10 +85,10 @@ def is_out_of_memory(kind: str, message: str) -> bool:
 
 
 def death_from(status: int, seconds: float | None, kills_before: int) -> Death:
-    """Return what a process died of, from its wait status.
+    """Return the death of a process, from its wait status.
 
     ``seconds`` is its alarm, if one was set. ``kills_before`` is ``oom_kills()`` at its start: a
-    SIGKILL that we did not send counts as the kernel's for memory only if that number has risen.
+    SIGKILL that we did not send counts as an out-of-memory kill only if that number has risen.
     """
     if not os.WIFSIGNALED(status):
         code = os.waitstatus_to_exitcode(status)
@@ -113,7 +113,7 @@ def name_of(number: int) -> str:
 
 
 def oom_kills() -> int:
-    """Return how often the kernel has killed a process for memory."""
+    """Return how often the kernel has killed a process for lack of memory."""
     with suppress(OSError):
         for line in Path("/proc/vmstat").read_text("ascii").splitlines():
             if line.startswith("oom_kill "):

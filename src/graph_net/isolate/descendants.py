@@ -29,7 +29,7 @@ def children_of(pid: int) -> list[int]:
 def descendants(pid: int) -> list[int]:
     """Return a process and all its living descendants."""
     tree = [pid]
-    for parent in tree:  # grows on the way
+    for parent in tree:  # the list grows during the loop
         tree.extend(child for child in children_of(parent) if child not in tree)
     return tree
 
@@ -46,15 +46,15 @@ def kill_all(pids: Iterable[int]) -> None:
         for pid in alive - signalled:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        # Orphans have another parent now: each is a root of its own.
+        # Orphans have another parent now: each is the root of its own tree.
         roots |= alive
         signalled |= alive
 
 
 def kill_strays(own: Iterable[int]) -> int:
-    """Kill and reap all children of this process but its own; return how many there were.
+    """Kill and reap all children of this process except ``own``; return how many there were.
 
-    In a process that adopts orphans they are what workers left behind.
+    In a process that adopts orphans, these are the processes that workers left behind.
     """
     expected = set(own)
     return end_all(lambda: set(children_of(os.getpid())) - expected)

@@ -10,11 +10,11 @@ _GPU = "/dev/nvidia"
 
 
 def keep_only(keep: Collection[int]) -> None:
-    """Point every descriptor but these to the null device, standard streams included.
+    """Point every descriptor except these to the null device, standard streams included.
 
-    They are replaced, not closed: an object of the parent that closes its number later must not
-    close what this process opened under it. A GPU driver's descriptors stay: its library, loaded
-    before the fork, uses them by number.
+    Descriptors are replaced, not closed: an object inherited from the parent may close its number
+    later, and must not close a file that this process opened under that number. A GPU driver's
+    descriptors stay: its library, loaded before the fork, uses them by number.
     """
     null = os.open(os.devnull, os.O_RDWR)
     for number in _list_descriptors():
@@ -35,5 +35,5 @@ def _list_descriptors() -> Iterable[int]:
 def _is_left_alone(number: int) -> bool:
     try:
         return os.readlink(f"/proc/self/fd/{number}").startswith(_GPU)
-    except OSError:  # it is closed: the listing's own, say
+    except OSError:  # already closed, such as the descriptor of the listing
         return True

@@ -30,7 +30,7 @@ class ProbeResult:
 
 
 def examine() -> Iterator[ProbeResult]:
-    """Yield probes of what a confined process must not be able to do, and of what it must."""
+    """Yield probes of what a confined process must not be able to do, and must be able to do."""
     with tempfile.TemporaryDirectory(prefix="graph-net-doctor-") as folder:
         outside = Path(folder)
         secret, home = outside / "secret", Path.home()

@@ -1,4 +1,4 @@
-"""Forking of processes that are waited for, and the end of what they leave behind."""
+"""Fork processes, wait for them, and kill the processes that they leave behind."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from graph_net.isolate.openmp import end_openmp_threads
 from graph_net.isolate.privileges import die_with_parent
 
 _FORKED: set[int] = set()
-"""Processes that this one forked and has not reaped: a fact of the process, so it is global.
+"""Processes that this process forked and has not reaped; global, since it is process state.
 
-A confined child that is not among them is the orphan of one.
+A confined child that is not in this set is an orphan left by one that is.
 """
 
 
 def fork(live: Callable[[], None]) -> int:
     """Fork a process that calls ``live`` and exits, whatever happens in it; return its id.
 
-    When this returns, the kernel will kill the child together with its parent: a child stopped
-    before it had asked for that would stay for ever. An interrupt from the terminal is for the
-    parent to handle, which ends its children.
+    On return, the child has asked the kernel to kill it when its parent dies: a child that was
+    stopped before it asked would stay for ever. The child ignores interrupts from the terminal:
+    the parent handles them and ends its children.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -62,7 +62,7 @@ def fork(live: Callable[[], None]) -> int:
 
 @contextmanager
 def _no_collection() -> Iterator[bool]:
-    """Collect no garbage: a parent's may hold a pool that waits for threads it lost."""
+    """Disable garbage collection: freeing a parent's pool would wait for threads the fork lost."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -95,8 +95,8 @@ def reap(child: int) -> int:
 def kill_confined_strays() -> int:
     """Kill and reap the confined children of this process that ``fork`` did not start.
 
-    Its other children are left alone: the kernel tells which ones cannot gain privileges. A
-    confined process does nothing.
+    Other children are left alone: the kernel reports which processes have set no_new_privs. In a
+    confined process this does nothing.
     """
     if _is_confined(os.getpid()):
         return 0

@@ -1,7 +1,7 @@
 """Landlock: the kernel's own file, TCP and signal rules for this process and its descendants.
 
-Three system calls without a library. A kernel knows the rights of its ABI and of all before it;
-others are not requested, and ``abi`` returns its version (0: none).
+Three system calls without a library. A kernel supports the rights of its ABI version and of all
+earlier ones; only those are requested. ``abi`` returns the version (0: no Landlock).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEVICE = READ_FILE | WRITE_FILE | IOCTL_DEV
 _ON_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 SCOPED_SIGNALS = 6
-"""The first ABI in which a confined process can signal nobody outside."""
+"""The first ABI version that stops a confined process from signalling processes outside."""
 _TCP = 3
 _SCOPES = 3
 """Abstract Unix sockets and signals."""
@@ -46,7 +46,7 @@ def restrict(rules: Iterable[tuple[Path, int]], *, tcp: bool = False) -> None:
     """Confine the calling thread, and all it starts from now on, to these paths.
 
     A rule is a path and the rights beneath it; a path that does not exist is left out. ``tcp``
-    allows TCP. The process must have given up new privileges before.
+    allows TCP. The process must have set no_new_privs before.
     """
     version = abi()
     handled = _rights(version)

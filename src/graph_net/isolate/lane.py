@@ -14,7 +14,7 @@ from graph_net.isolate.worker import Batch, Finished, ForkedWorker, Item, Work
 
 @dataclass
 class Lane(Generic[Item]):
-    """Up to ``size`` workers that call the function ``make`` returns, each item within limits.
+    """Up to ``size`` workers that call what ``make`` returns on each item, within limits.
 
     If an item kills its worker, only that item is lost: the next one gets a new worker.
     """
@@ -38,7 +38,7 @@ class Lane(Generic[Item]):
         return self.busy < self.size
 
     def give(self, item: Item) -> None:
-        """Begin an item; call it only if ``free``."""
+        """Give an item to a worker; call this only if ``free``."""
         idle = next((worker for worker in self._workers if not worker.pending), None)
         (idle or self._start()).give(item)
 

@@ -11,21 +11,21 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds of wall time, and bytes of address space beyond the fork's (None: no limit)."""
+    """Seconds of wall time, and bytes of address space added after the fork (None: no limit)."""
 
     seconds: int
     memory_bytes: int | None
 
     @classmethod
     def of(cls, seconds: int, gigabytes: float) -> Limits:
-        """Return limits from gigabytes, as options have them."""
+        """Return limits with the memory in gigabytes, as in command-line options."""
         return cls(seconds, int(gigabytes * 2**30))
 
     def impose(self) -> None:
         """Impose the limits on this process.
 
-        The alarm ends it; if it ignores that, its parent kills it a little later. Garbage is not
-        collected, which would copy every page that it shares with its parent.
+        An alarm ends the process; if it ignores the alarm, its parent kills it a little later.
+        Garbage collection is disabled: it would copy every page that is shared with the parent.
         """
         gc.disable()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -35,7 +35,7 @@ class Limits:
 
 
 def lower(kind: int, most: int) -> None:
-    """Lower a resource limit of this process for good; a lower one stays."""
+    """Lower a resource limit of this process permanently; keep one that is already lower."""
     _, hard = resource.getrlimit(kind)
     least = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(kind, (least, least))

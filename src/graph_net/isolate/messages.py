@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 MOST_TEXT = 20_000
-"""Characters of an exception's text; one that names every unsupported operator is long."""
+"""The most characters of an exception's text; a list of unsupported operators is long."""
 
 
 class BadMessage(ValueError):

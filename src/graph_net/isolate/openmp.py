@@ -1,7 +1,7 @@
-"""OpenMP's threads before a fork: a child inherits the list of them, and none of the threads.
+"""End OpenMP's threads before a fork: a child inherits the list of threads, not the threads.
 
 A forked process that enters a parallel region waits for ever for threads that only its parent has.
-OpenMP can be told to end them; the next parallel region, in either process, starts its own.
+OpenMP can be asked to end them; the next parallel region, in either process, starts new ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LIBRARY = re.compile(r"/\S*/lib(?:gomp|iomp5|omp)[-.]\S*", re.ASCII)
 
 
 def end_openmp_threads() -> None:
-    """End the threads that OpenMP keeps for this one, of every copy that is loaded."""
+    """End the threads that every loaded copy of OpenMP keeps for the calling thread."""
     with suppress(OSError):  # a confined process cannot ask, and was forked without such threads
         if len(os.listdir("/proc/self/task")) == 1:
             return

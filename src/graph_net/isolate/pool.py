@@ -31,7 +31,7 @@ class WorkPool(Protocol):
 
     @property
     def forks_here(self) -> bool:
-        """Whether workers are forked from this process: nothing may be read by threads then."""
+        """Whether workers are forked from this process; if so, it must not read with threads."""
         ...
 
     def each(
@@ -55,7 +55,7 @@ class MakePool(Protocol):
         sandbox: Sandbox = Sandbox(),  # noqa: B008 - frozen
         ready: Callable[[], object] = ...,
     ) -> WorkPool:
-        """Return a pool of so many workers."""
+        """Return a pool with this many workers."""
         ...
 
 
@@ -63,8 +63,8 @@ class MakePool(Protocol):
 class Pool:
     """The number of workers, the limits of an item, and what the workers can reach.
 
-    Each has a work directory of its own unless the sandbox names one. ``ready`` is called once,
-    where workers are forked and before the first: it loads what all of them need.
+    Each worker has its own work directory unless the sandbox names one. ``ready`` is called once
+    before the first fork, in the process that forks: it loads what all workers need.
     """
 
     limits: Limits
@@ -81,8 +81,8 @@ class Pool:
     ) -> Iterator[Finished[Item]]:
         """Work on each item in a process of its own; yield the items in the order they finish.
 
-        Items are taken when a worker is free, and answers read when the caller asks for the next
-        one: until then a worker with an answer waits.
+        Items are taken when a worker is free; answers are read when the caller asks for the next
+        one. Until then a worker with an answer waits.
         """
         return self.batches(Batch(lambda: work, (item,), needs(item)) for item in items)
 
@@ -123,7 +123,7 @@ class _Run(Generic[Item]):
                     self._retire(worker, folder)
 
     def _hand_over(self, done: Finished[Item]) -> Iterator[Finished[Item]]:
-        """Yield an item; the time until the caller asks again counts for no worker."""
+        """Yield an item; time spent in the caller counts against no worker."""
         before = time.monotonic()
         yield done
         for worker, _ in self.workers:

@@ -91,7 +91,7 @@ INHERITED = Sandbox(inherits=True)
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """The confinement of a process: the ``layers`` in force, and those ``missing``, with why."""
+    """The ``layers`` of confinement in force, and those ``missing``, with the reason."""
 
     layers: tuple[str, ...]
     missing: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def is_off(environment: Mapping[str, str] | None = None) -> bool:
 def confine(sandbox: Sandbox) -> Confinement:
     """Confine this process; return the confinement that holds from now on.
 
-    The kernel confines a thread and those that it starts, so there must be no other yet.
+    The kernel confines the calling thread and those it starts later: no other thread may exist yet.
     """
     if sandbox.inherits:
         return Confinement((), ("anything of its own: it has what its parent has",))
@@ -171,7 +171,7 @@ def _use_as_home(workdir: Path) -> None:
 
 
 def _forget_secrets() -> None:
-    """Remove variables named like secrets, also from what the kernel shows of this process."""
+    """Remove variables named like secrets, from ``/proc/self/environ`` too."""
     for name in [name for name in os.environ if _SECRET.search(name)]:
         del os.environ[name]
     fields = Path("/proc/self/stat").read_text("ascii", "replace").rpartition(")")[2].split()
@@ -193,7 +193,7 @@ def _rules(sandbox: Sandbox) -> Iterator[tuple[Path, int]]:
         if folder is not None:
             yield folder, landlock.WRITE
     yield Path("/dev/null"), landlock.DEVICE | landlock.TRUNCATE
-    # Its own entry there: a process resets the peak of its memory by a write.
+    # Its own entry in /proc: a process writes there to reset its peak memory.
     yield Path("/proc/self"), landlock.READ | landlock.DEVICE | landlock.TRUNCATE
     if sandbox.needs.shared_memory:
         yield Path("/dev/shm"), landlock.WRITE  # noqa: S108 - what is named

@@ -1,8 +1,8 @@
 """A system-call filter for what Landlock does not mediate: sockets, processes, modes of files.
 
-The filter returns an error instead of killing, so that a library that merely tries continues. It
-holds for the calling thread and all it starts. A process that sends itself a signal that would look
-as if it came from outside dies of SIGSYS instead.
+The filter returns an error instead of killing, so that a library that merely tries a call
+continues. It holds for the calling thread and all it starts. A process that sends itself a signal
+that would look as if it came from outside dies of SIGSYS instead.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ inotify_add_watch fanotify_init syslog memfd_secret
 """Calls that reach other processes, or whose objects outlive this one: segments, semaphores and
 queues have no owner. A watch reveals file names in a directory that cannot be listed."""
 _UNCOUNTED = ["memfd_create"]
-"""Its memory, unless mapped, counts towards no process's limit."""
+"""Memory of such a file, unless mapped, counts towards no process's limit."""
 _PRETENDED = "chmod fchmod fchmodat fchmodat2".split()
-"""Reported as done. Landlock lets the owner of any file change its mode, a linker and OpenVINO
-fail if they cannot, and the mode of a library that is loaded does not matter."""
+"""Skipped, but reported as successful. Landlock lets the owner of a file change its mode; a linker
+and OpenVINO fail if they cannot; and the mode of a loaded library does not matter."""
 _FATAL = (1, 2, 9, 15, 19)
 """HUP, INT, KILL, TERM and STOP: a worker that dies of them counts as killed from outside."""
 _SIGNALLING = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2}
@@ -109,9 +109,9 @@ class Sockets(Enum):
 
 
 def restrict(sockets: Sockets = Sockets.NONE, *, memory_files: bool = False) -> None:
-    """Refuse the calls above from now on, and all sockets but these.
+    """Refuse the calls above from now on, and all sockets except these.
 
-    The process must have given up new privileges before.
+    The process must have set no_new_privs before.
     """
     machine = MACHINES[platform.machine()]
     program = b"".join(_make_filter(machine, sockets, memory_files))
@@ -141,7 +141,7 @@ def _make_filter(machine: Machine, sockets: Sockets, memory_files: bool) -> list
     answers |= {machine.numbers[n]: 0 for n in _PRETENDED if n in machine.numbers}
     for number, answer in answers.items():
         code += [_step(_EQUAL, number, 0, 1), _step(_RETURN, _FAIL | answer)]
-    # Its flags are in memory, which no filter can read; glibc falls back to clone.
+    # clone3 has its flags in memory, which no filter can read; glibc falls back to clone.
     code += [
         _step(_EQUAL, machine.numbers["clone3"], 0, 1),
         _step(_RETURN, _FAIL | errno.ENOSYS),
@@ -163,7 +163,7 @@ def _make_filter(machine: Machine, sockets: Sockets, memory_files: bool) -> list
             _step(_RETURN, _ALLOW),
         ]
         code += [_step(_EQUAL, machine.numbers["socket"], 0, len(body)), *body]
-    # The limits of other processes, and its own on CPU time, at which the kernel kills.
+    # Refuse limits of other processes, and its own limit of CPU time, at which the kernel kills.
     cpu = [_step(_EQUAL, resource.RLIMIT_CPU, 0, 1), refuse, _step(_RETURN, _ALLOW)]
     own = [_step(_LOAD, _argument_offset(0)), *cpu]
     other = [
@@ -179,7 +179,7 @@ def _make_filter(machine: Machine, sockets: Sockets, memory_files: bool) -> list
 
 
 def _no_suicide(number: int, index: int) -> list[bytes]:
-    """Return instructions that kill a sender of a fatal signal to itself, its group or all."""
+    """Return instructions that kill a process for a fatal signal to itself, its group or all."""
     me = os.getpid()
     targets = (me, 0, -1 & 0xFFFFFFFF, -me & 0xFFFFFFFF)
     body = [
@@ -195,7 +195,7 @@ def _no_suicide(number: int, index: int) -> list[bytes]:
 
 
 def _no_orphan(number: int) -> list[bytes]:
-    """Return instructions that let a process die with its parent, and never stop wanting to."""
+    """Return instructions that ignore a request to survive the death of the parent."""
     body = [
         _step(_LOAD, _argument_offset(0)),
         _step(_EQUAL, PDEATHSIG, 0, 3),

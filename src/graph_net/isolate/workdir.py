@@ -18,7 +18,7 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def temporary_directory(prefix: str = "graph-net-") -> Iterator[Path]:
-    """Give a new directory, removed at the end with its contents."""
+    """Yield a new directory; remove it with its contents at the end."""
     path = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield path
@@ -30,7 +30,7 @@ def remove_tree(path: Path) -> None:
     """Remove a directory and its contents, as far as this user can; links are not followed.
 
     Directories are moved to the top one by one and emptied there: no depth, path length or mode
-    prevents it. The process that wrote there has ended.
+    prevents it. The process that wrote there must have ended.
     """
     with suppress(OSError):
         top = _open_directory(str(path), None)

@@ -1,4 +1,4 @@
-"""A forked, confined process that works on items in turn and may die of any of them."""
+"""A forked, confined process that works on items one at a time; any item may kill it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Work = Callable[[Item], Any]
 
 @dataclass(frozen=True)
 class Batch(Generic[Item]):
-    """Items for one worker; ``prepare``, called there once, returns what works on them."""
+    """Items for one worker; ``prepare``, called there once, returns the function for the items."""
 
     prepare: Callable[[], Work[Item]]
     items: tuple[Item, ...] = ()
@@ -76,9 +76,9 @@ class ForkedWorker(Generic[Item]):
     ) -> None:
         self.batch, self.limits = batch, limits
         self.pending = deque(batch.items)
-        """The item it is on, and those that wait."""
+        """The item it is on, then the items that wait."""
         self.starting = starting
-        """Extra seconds for preparing, and for its first item."""
+        """Extra seconds for preparation, and for the first item."""
         self.is_over = self.is_spent = False
         self._prepared = self._mute = False
         self._answers: list[Any] = []
@@ -121,7 +121,7 @@ class ForkedWorker(Generic[Item]):
         return [self._death] if self._mute else [self._reads, self._death]
 
     def deadline(self) -> float:
-        """Return when it is killed unless it sends a message before."""
+        """Return the time at which it is killed unless it sends a message before."""
         return self.since + self.limits.seconds + self.starting + PATIENCE
 
     def receive(self) -> list[Finished[Item]]:
@@ -154,7 +154,7 @@ class ForkedWorker(Generic[Item]):
         return data
 
     def _take(self, tree: dict[str, Any], blob: bytes) -> list[Finished[Item]]:
-        """Handle one message; raise BadMessage unless it may be sent, and may be sent now."""
+        """Handle one message; raise BadMessage if it is invalid or not allowed now."""
         if self.is_over:
             return []
         if "error" in tree:
@@ -203,7 +203,7 @@ def _is_readable(descriptor: int) -> bool:
 
 
 def enter(limits: Limits, sandbox: Sandbox, *pipes: int) -> Confinement:
-    """Confine this forked process, impose limits, and keep these descriptors only."""
+    """Confine this forked process, impose limits, and keep only these descriptors."""
     keep_only(pipes)
     confinement = confine(sandbox)
     limits.impose()
@@ -218,7 +218,7 @@ def _serve(
     listens: int,
     tells: int,
 ) -> None:
-    """Prepare, say so, then work on items until the pipe ends."""
+    """Prepare, report that, then work on items until the pipe closes."""
     try:
         work = prepare()
     except Exception as error:

@@ -19,7 +19,7 @@ from graph_net.measure.verify import Reference
 from graph_net.results import Failure, Output, Timing
 
 CHECKING = 0.25
-"""The part of a measurement's time that checking results may take, beyond a few of them."""
+"""The share of a measurement's time that checking results may take, beyond the first few."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Arms:
     """Positions of the inputs whose values change from call to call."""
 
     def with_changing_inputs(self, outputs: Sequence[Any]) -> Arms:
-        """Return the arms with the best choice of inputs to change that eager accepts.
+        """Return these arms with the best choice of inputs to change that eager accepts.
 
         ``outputs`` are eager's for the job's own inputs.
         """
@@ -59,7 +59,7 @@ class Arms:
         return shapes == [getattr(leaf, "shape", None) for leaf in outputs[: len(leaves)]]
 
     def make_restore(self) -> Callable[[], None]:
-        """Return a function that undoes what calls do to the inputs that they share."""
+        """Return a function that restores the shared inputs that calls change."""
         shared = [i for i in changed_inputs(self.job.graph) if i not in self.changing]
         copies = {i: self.host.copy(self.job.inputs[i]) for i in shared}
 
@@ -77,7 +77,7 @@ class Arms:
         verified: tuple[Output, ...],
         place: Callable[[], None] = lambda: None,
     ) -> tuple[Timing, tuple[Output, ...], Failure | None]:
-        """Return the timing, the outputs of a timed call, and a failure if such calls are wrong."""
+        """Return the timing, the outputs of a timed call, and a failure if outputs are wrong."""
         graph, restore = self.job.graph, self.make_restore()
         inputs = TimedInputs(graph, self.job.inputs, self.changing, self.host)
         with self.host.inference_mode():

@@ -1,9 +1,9 @@
 """The audit of a record: what a worker claims is checked by other processes.
 
 A compiler's code runs in its worker and may change anything there: the clock, the verifier, the
-record. So the process that holds the workers sends a seed once the record is written
-(``audit_answer.py`` is what the worker does then), reads its own clock while batches run, and has
-the rest judged by another process forked from it (``audit_judge.py``), whose record is the result.
+record. So the process that holds the workers sends a seed once the record is written, and reads its
+own clock while the worker runs batches (``audit_answer.py``). Another process forked from it judges
+the rest (``audit_judge.py``); the record of that process is the result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SCHEDULED = 2
 
 @dataclass(frozen=True)
 class Mark:
-    """A message, with the wall time and its sender's CPU time as the kernel has them."""
+    """A message, with the wall time and its sender's CPU time by the kernel's clocks."""
 
     text: str
     wall: float
@@ -55,7 +55,7 @@ class AuditAnswer:
         return self
 
     def receive(self, text: object, blob: bytes, pid: int, writes: int) -> None:
-        """Add a message with the time it came, and let the worker continue."""
+        """Add a message with its time of arrival, and let the worker continue."""
         if text == "outputs":
             self.outputs = blob
         elif len(self.marks) < MOST_MARKS:
@@ -66,7 +66,7 @@ class AuditAnswer:
         """Return wall and CPU seconds of the quickest batch of an arm; None if any is missing.
 
         Disturbances only make a batch slower. On a busy machine a process waits for its turn, but
-        computes no longer (unless its threads wait for one another).
+        uses no more CPU time (unless its threads wait for one another).
         """
         begins = [mark for mark in self.marks if mark.text == f"{arm} begins"]
         ends = [mark for mark in self.marks if mark.text == f"{arm} ends"]
@@ -88,7 +88,7 @@ def busy_seconds(pid: int) -> float:
 
 
 def write_to(descriptor: int, data: bytes) -> None:
-    """Write to a worker's pipe; one that has died is noticed elsewhere."""
+    """Write to a worker's pipe; a dead worker is noticed elsewhere."""
     with suppress(OSError):
         os.write(descriptor, data)
 
@@ -115,13 +115,13 @@ def respond(answer: Answer, listens: int, tell: Callable[..., Any]) -> None:
 def follow_up(
     task: WorkerJob, record: bytes, answer: AuditAnswer | None, death: Failure | None
 ) -> WorkerJob | None:
-    """Return the audit of a record that claims right outputs; None if there is nothing to check.
+    """Return the audit of a record that claims correct outputs; None if there is nothing to check.
 
     ``death`` is what the worker died of, if it did.
     """
     if not isinstance(task, Measurement):
         return None
-    with suppress(ValueError, TypeError, KeyError, RecursionError):  # not a record: the audit says
+    with suppress(ValueError, TypeError, KeyError, RecursionError):  # not a record: audit it
         failure = json.loads(record)["failure"]
         if failure is not None and failure["symptom"] != Symptom.TOO_NOISY:
             return None
@@ -159,7 +159,7 @@ class Audit:
         """Keep nothing."""
 
     def run(self, context: WorkerContext) -> bytes:
-        """Return the record, as it is or with its failure."""
+        """Return the record, unchanged or with the failure that the audit found."""
         from graph_net.measure.audit_judge import judge_record
 
         context.announce(Stage.VERIFY, {})

@@ -30,12 +30,12 @@ from graph_net.results import Timing
 BATCH = 0.002
 """Seconds of a batch (one call at least): short, so that some batches are undisturbed."""
 LEAST_PAIRS, MOST_PAIRS, PART = 3, 10, 0.01
-"""Batches per arm: as many as fit into this part of the protocol's seconds."""
+"""Batches per arm: least, most, and the share of the protocol's seconds they may take."""
 MOST_CALLS = 1 << 12
 MOST_SETS = 32
-"""Different inputs, and outputs handed over, at most."""
+"""The most sets of different inputs, and of outputs handed over."""
 MOST_BYTES, MOST_DRAWN, SLOWEST = 16 << 20, 64 << 20, 0.25
-"""Bytes of outputs and of inputs and seconds of eager up to which outputs are handed over."""
+"""Limits for handing over outputs: their bytes, the inputs' bytes, and eager's seconds."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def is_cheap(graph: Graph, device: str, timing: Timing) -> bool:
 
 
 def count_handed_over(outputs: Sequence[Any], sets: int) -> int:
-    """Return for how many of the last calls outputs of this form are handed over."""
+    """Return for how many of the last calls the outputs, if of this form, are handed over."""
     return min(sets, MOST_BYTES // max(1, sum(map(leaf_bytes, outputs))))
 
 

@@ -1,4 +1,4 @@
-"""The judgement of a record: its times by another clock, its outputs by another process."""
+"""Judge a record: its times by another clock, its outputs by another process."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from graph_net.results import Failure, Record, Samples, Stage, Symptom
 from graph_net.results.signature import signature_of
 
 OFF = 3.0
-"""The factor by which a worker's clock may be off …"""
+"""The factor by which a worker's clock may differ from its parent's."""
 SLACK = 0.005
-"""… and the seconds allowed for messages."""
+"""Seconds subtracted from the parent's time of a batch, for messages."""
 SUSPICIOUS = 2.0
 """Speedups below this are not compared with the least possible time."""
 
 
 def judge_record(audit: Audit, record: Record, workdir: Path) -> Record:
-    """Return the record, or with its failure; a real failure comes before noise."""
+    """Return the record, with its failure if there is one; a real failure comes before noise."""
     check = OutputCheck(audit.task, from_bytes(audit.task.graph), record, workdir)
     failures = list(_time_failures(audit, record, check))
     failure = next((f for f in failures if f.symptom is not Symptom.TOO_NOISY), None)
@@ -68,7 +68,7 @@ def _clock_failures(
         silent = "the worker did not show its parent that its figures hold"
         yield audit.death or _impossible_failure(silent)
         return
-    # However long the worker waited on a busy machine, its CPU time is what it computed.
+    # However long the worker waited on a busy machine, its CPU time is the time it computed.
     threads = audit.task.device.threads if audit.task.device.kind == "cpu" else 1
     spent = min(candidate[0], candidate[1] / threads)
     shown = max(0.0, spent - SLACK) / batches.candidate
@@ -87,9 +87,10 @@ def _quickest_of_blocks(samples: Samples, per_block: int) -> list[float]:
 
 
 def _judge_clock(audit: Audit, why: str, every: bool, most: bool) -> Iterator[Failure]:
-    """Yield a failure if every block is off; if most are, a busy machine may be the reason.
+    """Yield a failure if every block is off.
 
-    Then the speedup is withheld, unless the protocol keeps noise.
+    If only most are, a busy machine may be the reason: then the speedup is withheld, unless the
+    protocol keeps noisy measurements.
     """
     if every:
         yield _impossible_failure(why)

@@ -149,7 +149,7 @@ def _is_worse(claimed: Output, level: float | None) -> bool:
 
 
 def _raise_levels(outputs: Sequence[Output], levels: Sequence[float | None]) -> Iterator[Output]:
-    """Yield the outputs with the worse of two levels; those of changed inputs unchanged."""
+    """Yield the outputs with the worse of two levels; changed inputs keep theirs."""
     for output, level in zip(outputs, chain(levels, repeat(LOWEST)), strict=False):
         worse = level is not None and output.t is not None and level > output.t
         yield replace(output, t=level) if worse else output

@@ -41,7 +41,7 @@ MODULES = (
 )
 PLAN = "plan.json"
 MOST_PLAN = 256 << 20
-"""Bytes of a plan; one graph takes some hundred."""
+"""The most bytes of a plan; one graph takes a few hundred."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def main(path: str, arguments: list[str] | None = None) -> None:
 def read_plan(bundle: zipfile.ZipFile) -> BundlePlan:
     """Return the plan of a bundle, with the compiler versions of this machine.
 
-    Raise ValueError on a plan that is too large, or asks for what is not trusted.
+    Raise ValueError on a plan that is too large or has untrusted configurations.
     """
     plan = read_as(BundlePlan, read_member(bundle, PLAN, MOST_PLAN), "plan")
     return replace(plan, configs=tuple(map(trusted_config, plan.configs)))
@@ -132,7 +132,7 @@ def _graphs(
 
 
 def take_until(todo: Iterator[Measurement], seconds: float) -> Iterator[Measurement]:
-    """Yield the tasks until a time is over; 0 means no limit."""
+    """Yield tasks for this many seconds; 0 means no limit."""
     end = time.monotonic() + seconds if seconds else None
     for task in todo:
         if end is not None and time.monotonic() > end:

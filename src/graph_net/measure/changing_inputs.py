@@ -1,8 +1,8 @@
 """Inputs whose values change from call to call, so that no result can be cached.
 
-All values of an input are windows of one stretch of drawn numbers, so that renewing the tensors of
-a whole sample copies two pieces of memory: a window used before, and over a random half of every
-tensor a new one. Code that compares a few elements to recognise its inputs is often fooled. The
+All values of an input are windows of one stretch of drawn numbers, so renewing the tensors of a
+whole sample copies two pieces of memory: a window used before and, over a random half of every
+tensor, a new one. Code that compares a few elements to recognise its inputs is often fooled. The
 tensors stay where they are; those of one sample's calls lie side by side, each with its own values.
 """
 
@@ -27,15 +27,15 @@ from graph_net.graph.tensors import draw_range, simplify_recipe
 WINDOW_STARTS = 1 << 14
 """Offsets that a window may begin at: more than a measurement takes samples."""
 MOST_BYTES = 16 << 20
-"""For all tensors of one sample; if they need more, calls share values."""
+"""Bytes of all tensors of one sample; if they need more, calls share values."""
 STRETCH_BYTES = 64 << 20
-"""Larger tensors are filled piece by piece from a stretch of this size."""
+"""Bytes of a stretch; larger tensors are filled from it piece by piece."""
 ALIGNED = 256
-"""Bytes; kernels need less, and compiled code the same alignment in every call."""
+"""Alignment in bytes; kernels need less, and compiled code the same in every call."""
 HOMES = 4
 """Windows that are reused, each time with a new half."""
 Windows = tuple[tuple[int, ...], ...]
-"""For each input the offsets of its windows, and of its new half."""
+"""For each input, the offsets of its windows and of its new half."""
 
 
 def input_choices(graph: Graph) -> Iterator[tuple[int, ...]]:
@@ -120,7 +120,7 @@ class ChangingInputs:
         self, graph: Graph, values: Sequence[Any], changing: Sequence[int], seed: int, calls: int
     ) -> None:
         self._stretches: list[_Stretch] = []
-        # Tensors made under inference mode are of another kind than those that were compiled for.
+        # Tensors made under inference mode differ in kind from those the code was compiled for.
         with torch.inference_mode(False), torch.no_grad():
             self._most = count_sets(graph, changing, calls)
             for position in changing:

@@ -1,9 +1,9 @@
-"""Time a program while its cores are its own, where somebody else may use them unseen.
+"""Time a program while nobody else uses its cores, on machines where such use is not reported.
 
-A virtual machine's cores are mostly threads of physical ones. Whoever has the other thread takes
-half of the arithmetic, for tens of milliseconds at a time, and no counter of ours shows it: not the
-time that was stolen, nor switches, nor the spread of runs that follow each other closely. What
-shows it is a short computation of known length, the gauge, before and after each run.
+The cores of a virtual machine are mostly hardware threads of physical cores. A neighbour on the
+other thread takes half of the throughput for tens of milliseconds at a time, and no counter in the
+virtual machine shows it: not steal time, not context switches, not the spread of consecutive runs.
+A short computation of known length, the gauge, shows it: it runs before and after each run.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ TOLERANCE = 1.08
 PATIENCE = 0.75
 """Seconds to wait for cores that are not shared, over all runs of a program."""
 ENOUGH = 3
-"""Runs on cores of their own that are worth more than a full number of shared ones."""
+"""This many runs on unshared cores are better than all repeats on shared ones."""
 
 
 @dataclass
 class Gauge:
-    """A computation whose least time is known once it was seen often enough."""
+    """A computation whose least time is known after enough runs of it."""
 
     run: Callable[[], float]
     """Compute on all cores that a program uses; return the seconds."""
     least: float = field(default=float("inf"))
 
     def is_alone(self) -> bool:
-        """Run once, and return whether the cores were not shared meanwhile."""
+        """Run it once; return whether the cores were unshared meanwhile."""
         seconds = self.run()
         self.least = min(self.least, seconds)
         return seconds <= TOLERANCE * self.least
@@ -49,10 +49,10 @@ def time_alone(
     clock: Callable[[], float],
     patience: float = PATIENCE,
 ) -> GaugedRuns:
-    """Return ``repeats`` runs between two gauges that found the cores free.
+    """Return ``repeats`` runs, each between two gauges that found the cores unshared.
 
-    After ``patience`` seconds a few of them are enough; where there are fewer, all runs are
-    returned, the shared ones too.
+    After ``patience`` seconds ``ENOUGH`` such runs suffice; if there are fewer, all runs are
+    returned, including those on shared cores.
     """
     alone: list[float] = []
     shared: list[float] = []

@@ -17,7 +17,7 @@ CPU_FIELDS = {
     "CPU implementer": "implementer",
     "CPU part": "part",
 }
-"""Fields of ``/proc/cpuinfo`` that tell a microarchitecture, and what they are called here."""
+"""Fields of ``/proc/cpuinfo`` that identify a microarchitecture, and their names here."""
 
 
 def require_device(device: str) -> None:
@@ -45,7 +45,7 @@ def describe(kind: str = "cpu", threads: int | None = None) -> Device:
     cores = len(os.sched_getaffinity(0))
     software = {name: text for name in ("torch", "triton", "numpy") if (text := _version(name))}
     name = cpu_name()
-    # In whole GiB: the last megabytes change with the kernel, and do not make another device.
+    # In whole GiB: the last megabytes change with the kernel, and do not make it another device.
     memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30) * 2**30
     if kind.startswith("cuda"):
         import torch
@@ -99,8 +99,10 @@ class Disturbances:
         self._before = _counters()
 
     def read(self) -> dict[str, Json]:
-        """Return what its threads waited for a core, steal seconds of the machine, involuntary
-        context switches, page faults, load.
+        """Return the changes of the counters, and the load.
+
+        Seconds that its threads waited for a core, steal seconds of the machine, involuntary
+        context switches, and major page faults.
         """
         now = _counters()
         counters: dict[str, Json] = {k: now[k] - self._before[k] for k in now if k in self._before}

@@ -1,7 +1,7 @@
 """The framework whose operators a graph calls: PyTorch or Paddle.
 
-Comparisons are made on PyTorch's tensors whichever ran; Paddle is imported with the first graph of
-its operators.
+Outputs are compared as PyTorch tensors, whichever framework ran. Paddle is imported with the first
+graph of its operators.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_net.graph import Graph, Level
 from graph_net.graph.execute import make_inputs, run
 
 PARALLEL = 1 << 18
-"""Elements for which PyTorch uses several threads."""
+"""Elements of a tensor that is large enough for PyTorch to use several threads."""
 
 
 class Framework(Interface):
@@ -26,11 +26,11 @@ class Framework(Interface):
 
     @property
     def label(self) -> str:
-        """Name and version, as the record has them."""
+        """Name and version, as records state them."""
         ...
 
     def set_threads(self, count: int) -> None:
-        """Use this many threads, and start them now: they are placed later."""
+        """Use this many threads, and start them now: they are bound to cores later."""
         ...
 
     def make_inputs(self, graph: Graph, device: str, seed: int) -> list[Any]:

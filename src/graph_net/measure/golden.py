@@ -1,4 +1,4 @@
-"""What a task does with the outputs of a graph, besides checking them against eager."""
+"""Golden: a file in which a task's outputs are stored, or with which they are compared."""
 
 from __future__ import annotations
 

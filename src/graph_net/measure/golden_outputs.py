@@ -83,7 +83,7 @@ def _read_leaf(kind: str, text: str, tensors: dict[str, torch.Tensor]) -> Any:
 def compare_leaves(leaves: Sequence[Any], path: Path, expected: Reference) -> dict[str, Json]:
     """Compare the leaves of this run with those of a golden file.
 
-    The spread of eager on this machine tells which differences are not the candidate's.
+    The spread of eager on this machine shows which differences are not the candidate's.
     """
     stored = read_leaves(path)
     device = next((leaf.device for leaf in leaves if isinstance(leaf, torch.Tensor)), None)

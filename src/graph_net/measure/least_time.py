@@ -1,9 +1,9 @@
 """A lower bound of the time that any machine of a kind needs for a graph.
 
-A faster call did not compute it. A false alarm is worse than a miss, so every figure is generous:
-the widest units that processors of the kind have, at a clock that none reaches, algorithms that
-save more than those in use, nothing that could be folded, and a margin. ``graph-net roofline`` has
-tighter floors, from measured peaks.
+A call that took less did not compute the graph. A false alarm is worse than a miss, so every figure
+is generous: the widest units that processors of the kind have, at a clock that none reaches,
+algorithms that save more than those in use, nothing that could be folded, and a margin.
+``graph-net roofline`` has tighter floors, from measured peaks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HERTZ = 6e9
 MATRIX_UNITS, VECTOR_UNITS = 4096.0, 64.0
 """Operations per cycle of a core with matrix units (AMX has 2,048), and with vectors alone."""
 BYTES_PER_CYCLE = 192.0
-"""A core's loads and stores from its nearest cache."""
+"""Bytes per cycle that a core loads and stores in its nearest cache."""
 GPU_RATE, GPU_BYTES = 1e16, 2e13
 """Operations and bytes per second: several times those of the largest GPU."""
 CONVOLUTION = 16.0
@@ -30,7 +30,7 @@ MARGIN = 2.0
 
 
 def least_seconds(graph: Graph, device: Device) -> float:
-    """Return the seconds that a run takes at least; 0 if unknown."""
+    """Return a lower bound of the seconds of a run; 0 if unknown."""
     if graph.level is Level.PADDLE:
         return 0.0
     work = work_of(graph)

@@ -11,7 +11,7 @@ _ANONYMOUS = re.compile(r"^RssAnon:\s*(\d+) kB", re.M)
 _SHARED = re.compile(r"^RssShmem:\s*(\d+) kB", re.M)
 _PART_OF_SHARED = re.compile(r"^Pss_Shmem:\s*(\d+) kB", re.M)
 _LITTLE_SHARED = 16 << 20
-"""Shared memory below this counts in full: its exact part costs a walk of the page tables."""
+"""Shared bytes below this count in full: the exact share costs a walk of the page tables."""
 
 
 def group_bytes(pid: int) -> int:

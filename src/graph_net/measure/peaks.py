@@ -21,16 +21,16 @@ from graph_net.results.peaks import DTYPES, TF32, Peaks, identity
 SPENT = 0.3
 """Seconds for each kernel and size, after one call to warm up."""
 LONGEST = 0.5
-"""A product that takes longer is not tried at a larger size."""
+"""Seconds; a product that takes longer is not tried at a larger size."""
 INNER = 20
 """Calls in a row on a GPU: one wait per call would cost more than a short call."""
 SIDES = (256, 512, 1024, 2048, 4096, 8192)
 FITTING = (1 << 18, 1 << 20, 1 << 22, 1 << 24)
 BEYOND = 4
-"""How many times larger than the caches the arrays are that measure memory itself."""
+"""Size of the arrays that measure memory itself, as a multiple of the caches' size."""
 SMALLEST = 64 << 20
 UNKNOWN_CACHE = 64 << 20
-"""For a machine that does not say how large its caches are: more than most have."""
+"""Bytes of cache of a machine that does not state them: more than most have."""
 
 
 def measure_peaks(device: Device, report: Callable[[str], None] = lambda part: None) -> Peaks:

@@ -1,7 +1,7 @@
 """Placement of a measured process's threads, each on a core of its own.
 
-A runtime that binds its worker to one core and leaves the calling thread to the kernel has both on
-that core in some processes only, and there every call takes twice as long. So the calling thread is
+A runtime may bind its worker to one core and leave the calling thread to the kernel. In some
+processes both are then on that core, and every call takes twice as long. So the calling thread is
 bound to one core, and each worker to one of the others.
 """
 
@@ -89,9 +89,9 @@ class Placement:
 def place_threads(
     placement: Placement, device: str, environment: dict[str, Json]
 ) -> Iterator[Callable[[], None]]:
-    """Give a function that places this process's threads; beside a GPU they stay free.
+    """Yield a function that places this process's threads; on a GPU it does nothing.
 
-    Their cores are added to ``environment`` at the end.
+    The cores of the threads are added to ``environment`` at the end.
     """
     if device != "cpu":
         yield lambda: None

@@ -49,7 +49,7 @@ def make_tasks(
     done: Collection[str] = (),
     passed: Callable[[], None] = lambda: None,
 ) -> Iterator[Measurement]:
-    """Yield a task per graph and configuration; ``passed`` is called for each done before."""
+    """Yield a task per graph and configuration; call ``passed`` for each that was done before."""
     keys = set(done)
     for subject, data in graphs:
         for config in configs:

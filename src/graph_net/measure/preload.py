@@ -7,7 +7,7 @@ def prepare(compilers: list[str], device: str) -> None:
     """Load what every worker for a device needs, before the first fork."""
     import gc
 
-    import numpy.ma  # noqa: F401 - a median asks for it
+    import numpy.ma  # noqa: F401 - a median imports it
     import torch
 
     import graph_net.graph.fx

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from graph_net.results import ProtocolSettings, Stage
 
 VERSION = 3
-"""Goes into the hash: raise it when the meaning of a measurement changes."""
+"""Part of the hash: raise it when the meaning of a measurement changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,21 +16,21 @@ class Protocol:
 
     seed: int = 0
     sample_seconds: float = 1e-3
-    """A sample lasts at least about this long: short functions are repeated inside one."""
+    """Least seconds of a sample, roughly: a short function is called several times in one."""
     warm_calls: int = 3
     warm_seconds: float = 1.0
-    """Warming up takes ``warm_calls`` at least, and ends when they stop improving or after this."""
+    """Seconds after which the warm-up ends, even if calls still get faster (see ``warm_calls``)."""
     width: float = 0.01
-    """Sampling ends when the interval's half width is at most this …"""
+    """Sampling ends when the relative half width of the intervals is at most this."""
     seconds: float = 5.0
-    """… or after this long, but not before ``min_blocks``, and at ``max_blocks`` at the latest."""
+    """Seconds after which sampling ends, but not before ``min_blocks``."""
     min_blocks: int = 8
     max_blocks: int = 60
     patience: float = 60.0
-    """After this long sampling always ends; with fewer than ``min_blocks``, nothing is judged."""
+    """Seconds after which sampling always ends; fewer than ``min_blocks`` blocks are ambiguous."""
     confidence: float = 0.99
     margin: float = 0.02
-    """Two functions count as equally fast within this."""
+    """Two functions count as equally fast within this relative difference."""
     noise_limit: float = 0.5
     """A control that is off by more makes the measurement too noisy to keep."""
     exact: bool = True

@@ -49,7 +49,7 @@ def _ignore(event: str, key: str, stage: str) -> None:
 
 
 class NothingYet:
-    """In place of a task: none is ready, but more may come once a record has been read."""
+    """Stands in for a task: none is ready now, but more may come after another record."""
 
 
 NOTHING_YET = NothingYet()
@@ -68,8 +68,8 @@ def measure(
     """Yield the records of tasks, in the order they finish.
 
     ``tasks`` is read lazily, a few ahead of the workers, so memory does not grow with it. ``until``
-    is a deadline by ``time.monotonic``: what is compiling then is stopped and has no record, what
-    is being measured has a few seconds more.
+    is a deadline by ``time.monotonic``: tasks that are compiling then are stopped and have no
+    record; a task that is being measured has a few seconds more.
     """
     with lanes(
         jobs=jobs, compilers=compilers, device=device, watch=watch, work=work, until=until
@@ -90,7 +90,7 @@ def lanes(
     work: Path | None = None,
     until: float | None = None,
 ) -> Iterator[Ask]:
-    """Give a function like ``measure`` for repeated calls: the lanes are started once.
+    """Yield a function like ``measure`` for repeated calls: the lanes are started once.
 
     Call it again only once all records of the call before have been read.
     """
@@ -122,7 +122,7 @@ class _Run:
         self.until = math.inf
         self.jobs, self.watch, self.root = jobs, watch, root
         self.command = [
-            # -P: a directory called graph_net where this is run is not this package.
+            # -P: do not import a directory called graph_net in the current directory.
             *(sys.executable, "-P", "-m", "graph_net.measure.server"),
             *(str(jobs), device, str(root.absolute()), str(os.getpid())),
             *compilers,
@@ -130,7 +130,7 @@ class _Run:
         self.server: subprocess.Popen[bytes] | None = None
         self.inbox = Inbox()
         self.suspects: deque[Measurement] = deque()
-        """Tasks during which the lanes died: each is sent again with nothing beside it."""
+        """Tasks during which the lanes died: each is sent again, alone."""
         self.out: dict[str, Measurement] = {}
         self.deaths: dict[str, int] = {}
         """How often the lanes died with a task alone in them, by key."""
@@ -154,7 +154,7 @@ class _Run:
                 yield from self._receive(message, blob)
 
     def _feed(self) -> bool:
-        """Keep a few tasks ahead of the workers, or one suspect alone; return if any are out."""
+        """Keep a few tasks, or one suspect, ahead of the workers; return whether any are out."""
         if self.solo and self.out:
             return True
         self.solo = bool(self.suspects) and not self.out
@@ -190,7 +190,7 @@ class _Run:
             while data:
                 if self._wait_for([], [pipe.fileno()]):
                     data = data[os.write(pipe.fileno(), data) :]
-        except BrokenPipeError:  # reading tells the same, and recovers
+        except BrokenPipeError:  # the next read notices this, and recovers
             return
 
     def _read(self) -> bytes | None:
@@ -282,13 +282,13 @@ class _Run:
             self.server.kill()
             self.server.wait()
         self.server = None
-        kill_confined_strays()  # what its workers had started is ours since they died
+        kill_confined_strays()  # the workers are dead: their processes are our children now
 
 
 def _blame_task(stage: Stage) -> Failure:
-    """Return the failure of a task that the lanes died of whenever it was alone in them.
+    """Return the failure of a task that killed the lanes whenever it was alone in them.
 
-    Where signals are scoped no worker can kill them: then the machine is to blame.
+    Where signals are scoped no worker can kill the lanes: then the machine is to blame.
     """
     why = "the process that holds the workers died"
     why += f" {SOLO_DEATHS} times with this alone in it, at {stage}"

@@ -27,9 +27,9 @@ MOST_BYTES = 128 << 20
 """Bytes of results held until they are checked; two are always held."""
 TIMED_CALL = "a timed call with other inputs"
 FAR = 0.1
-"""An error of more than this part of the change by other inputs is not rounding …"""
+"""The largest error that counts as rounding, as a share of the change by other inputs."""
 WORSE = 10.0
-"""… if it is also this many times the error of the first call, which was verified."""
+"""A larger error counts only beyond this many times the first call's error (except integers)."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def find_stray(
 ) -> Stray | None:
     """Return the first output of a call that does not follow from its inputs.
 
-    ``first`` is eager's for other inputs, ``verified`` how far the candidate was from it.
+    ``first`` are eager's outputs for other inputs, ``verified`` the candidate's errors there.
     """
     figures = iter(verified)
     for position, (leaf, want, before) in enumerate(zip(leaves, wanted, first, strict=False)):
@@ -146,7 +146,7 @@ def find_stray(
 
 
 def failure_of(strays: Sequence[Stray], checked: int, call: str = TIMED_CALL) -> Failure | None:
-    """Return a failure if more calls stray than chance explains: two, or most of integers."""
+    """Return a failure if more calls stray than chance explains: two; for integers, most."""
     most = checked / 2 if strays and all(stray.whole for stray in strays) else 1.0
     if not strays or len(strays) <= min(most, checked - 1):
         return None
@@ -162,7 +162,7 @@ def failure_of(strays: Sequence[Stray], checked: int, call: str = TIMED_CALL) ->
 def _check_first(
     leaves: list[Any], wanted: list[Any], expected: Reference, verified: tuple[Output, ...]
 ) -> tuple[tuple[Output, ...], Failure | None]:
-    """Compare as ``check_outputs``; the float64 figures, of the first inputs only, stay."""
+    """Compare as ``check_outputs``; the float64 figures stay those of the first inputs."""
     # Inputs that the call changed are compared after the first call only.
     rest = expected.outputs[len(wanted) :]
     here = replace(expected, outputs=(*wanted, *rest), exact=None)

@@ -31,7 +31,7 @@ def block_logs(first: Sequence[float], second: Sequence[float], per_block: int) 
     """Return the log-ratio first / second of each block, from samples in order.
 
     An arm's value in a block is its quickest sample: disturbances only add time. On two cores
-    beside five busy processes that made the interval fifty times narrower than a mean's.
+    with five busy processes, this made the interval fifty times narrower than that of a mean.
     """
     a = np.asarray(first, dtype=np.float64).reshape(-1, per_block).min(axis=1)
     b = np.asarray(second, dtype=np.float64).reshape(-1, per_block).min(axis=1)

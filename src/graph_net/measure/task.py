@@ -33,7 +33,7 @@ Announce = Callable[[Stage, dict[str, Json]], None]
 
 Say = Callable[[str], None]
 Answer = Callable[[int, Say], bytes]
-"""Takes the parent's seed and a way to report progress to it; returns outputs."""
+"""Takes the parent's seed and a function that reports progress to it; returns outputs."""
 
 
 @dataclass(frozen=True)

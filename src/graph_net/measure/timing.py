@@ -203,7 +203,7 @@ def _sample(
     order: random.Random,
     place: Callable[[], None],
 ) -> int:
-    """Take samples until there are enough; return how many of an arm make a block."""
+    """Take samples until there are enough; return the number of samples per arm and block."""
     # Disturbances average out inside a long sample, and there is no time for many.
     slow = max(arms[name].best * arms[name].inner for name in ("eager", "candidate")) > SLOW
     rounds = 1 if slow else ROUNDS

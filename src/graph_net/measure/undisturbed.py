@@ -1,7 +1,7 @@
-"""Time a program again where something else had its cores.
+"""Time a program again if something else used its cores.
 
 The runs of one trial agree with each other while another process shares their core, so their
-spread says nothing about it: the kernel's counters do.
+spread does not show it; the kernel's counters do.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from graph_net.results import Json
 
 MOST_TRIES = 3
 WAITED = 0.03
-"""Share of the time that its threads may have waited for a core. One that shares its core waits for
-half of the time; the kernel's own work takes some microseconds of a core at a time."""
+"""Share of the time that its threads may have waited for a core. A thread that shares its core
+waits for half of the time; the kernel's own work takes some microseconds of a core at a time."""
 LEAST_WAITED = 1e-3
 """Seconds that any trial may have waited."""
 SWITCHES = 2
-"""Involuntary switches that any trial may have, where the kernel does not tell how long it waited:
-a timer, the kernel's own work."""
+"""Involuntary switches that any trial may have (a timer, the kernel's own work), where the kernel
+does not report how long it waited."""
 SWITCHES_PER_SECOND = 25
-"""A process that shares its core is switched out some 250 times per second."""
+"""Switches per second that are allowed; a process that shares its core has some 250."""
 STEAL = 0.02
 """Share of the time that the hypervisor may have taken."""
 
 
 @dataclass(frozen=True)
 class TimedRuns:
-    """The times of a program's runs, and how often they were taken until nothing disturbed them."""
+    """The times of a program's runs, the number of tries, and whether all were disturbed."""
 
     costs: list[float]
     tries: int
@@ -37,7 +37,7 @@ class TimedRuns:
 
     @property
     def remarks(self) -> dict[str, Json]:
-        """Return what is unusual about them; nothing where the first try was undisturbed."""
+        """What is unusual about them; empty if the first try was undisturbed."""
         tries: dict[str, Json] = {"tries": self.tries} if self.tries > 1 else {}
         return tries | ({"disturbed": True} if self.disturbed else {})
 
@@ -50,7 +50,7 @@ def time_undisturbed(
 ) -> TimedRuns:
     """Call ``times`` until the counters show no disturbance; return the least disturbed times.
 
-    A try that might not end within ``most_seconds`` of all of them is not begun.
+    Another try is not begun if it might exceed ``most_seconds`` in total.
     """
     began, best, least, tries = clock(), list[float](), float("inf"), 0
     while tries < MOST_TRIES:
@@ -67,7 +67,7 @@ def time_undisturbed(
 
 
 def disturbance(counters: Mapping[str, Json], seconds: float) -> float:
-    """Return by how much counters exceed what an undisturbed trial has; up to 1 is undisturbed."""
+    """Return the counters relative to an undisturbed trial's limits; up to 1 is undisturbed."""
     steal = _number(counters, "steal_seconds")
     if "waited_seconds" in counters:
         shared = _number(counters, "waited_seconds") / max(WAITED * seconds, LEAST_WAITED)
@@ -76,7 +76,7 @@ def disturbance(counters: Mapping[str, Json], seconds: float) -> float:
         shared = switches / (SWITCHES + SWITCHES_PER_SECOND * seconds)
     return max(
         shared,
-        # The kernel counts whole hundredths of a second: one of them says nothing.
+        # The kernel counts in hundredths of a second: a single one means nothing.
         (steal - 0.01) / max(STEAL * seconds, 1e-9) if steal > 0.01 else 0.0,
     )
 

@@ -25,7 +25,7 @@ _NARROW = frozenset({"float16", "bfloat16", "float32"})
 
 @dataclass(frozen=True)
 class Reference:
-    """Eager's outputs, how far it is from itself, and the outputs of exact arithmetic."""
+    """Eager's outputs, how far two eager runs differ, and the outputs of exact arithmetic."""
 
     outputs: tuple[Any, ...]
     spread: tuple[float | None, ...]
@@ -60,7 +60,7 @@ def with_exact(
 
 
 def worse_of(first: tuple[Output, ...], second: tuple[Output, ...]) -> tuple[Output, ...]:
-    """Return the larger figures of each output; no level at all is the largest."""
+    """Return the larger figures of each output; None counts as the largest level."""
 
     def larger(a: float | None, b: float | None) -> float | None:
         return None if a is None or b is None else max(a, b)

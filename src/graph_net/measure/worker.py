@@ -1,4 +1,4 @@
-"""One measurement, in a process that may die of it.
+"""One measurement, in a process that it may kill.
 
 Stages are announced before they begin, so that the parent knows where a process died.
 """

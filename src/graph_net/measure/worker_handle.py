@@ -56,7 +56,7 @@ class Child:
     answer: AuditAnswer | None = None
     """Its answer to the audit of its record."""
     verdict: Death | None = None
-    """Why it was killed by us, or the fault it reported before it ended."""
+    """Why we killed it, or the fault it reported before it ended."""
 
     def stage_seconds(self) -> float:
         """Return the seconds spent in this stage, without those it was stopped for."""

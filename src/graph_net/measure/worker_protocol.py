@@ -23,7 +23,7 @@ from graph_net.results import Json, Stage
 from graph_net.results.signature import message_of
 
 AT_ONCE = 4
-"""Address space of a worker as a multiple of its memory limit, which is checked now and then."""
+"""Address space of a worker as a multiple of its memory limit, which is polled instead."""
 
 
 def live(task: WorkerJob, workdir: Path, listens: int, tells: int, paused: mmap.mmap) -> None:

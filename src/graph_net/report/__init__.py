@@ -1,1 +1,1 @@
-"""Pictures and pages of scores, records and programs."""
+"""Plots and pages of scores, records and programs."""

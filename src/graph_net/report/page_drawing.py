@@ -80,12 +80,12 @@ def operator_kind(target: str) -> str:
 
 
 def short_target(target: str) -> str:
-    """Return a target without the module that it is at home in."""
+    """Return a target without its module."""
     return _HOME.sub("", target).removesuffix(".default")
 
 
 def drawing_of(graph: Graph) -> dict[str, Any]:
-    """Return the nodes with the distances back to what they read; parameters are only counted."""
+    """Return the nodes with the distances back to their operands; parameters are only counted."""
     inputs = [entry for entry in graph.inputs if entry.role is Role.INPUT]
     input_index = {entry.name: number for number, entry in enumerate(inputs)}
     node_index = {node.name: number for number, node in enumerate(graph.nodes)}

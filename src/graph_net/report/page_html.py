@@ -100,7 +100,7 @@ def html_sections(
     shown: dict[str, str],
     links: str = "#graph=",
 ) -> str:
-    """Return the sections with what needs no program; ``links`` precede the id of a graph."""
+    """Return the sections' static content; ``links`` precede the id of a graph."""
     inner = {}
     if entries:
         inner = {

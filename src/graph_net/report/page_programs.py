@@ -1,7 +1,7 @@
 """Programs on the page: a row with a small histogram per task, code for the heaviest.
 
 A module and two programs are thousands of characters, so only the tasks in which networks spend
-most of their time carry them, packed like raw samples; the others have numbers altask.
+most of their time carry them, packed like raw samples; the others have only numbers.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class PageEntry:
 
     @property
     def too_noisy(self) -> bool:
-        """Whether its outputs count and its speedup does not."""
+        """Whether its outputs count but its speedup does not."""
         return self.failure is not None and self.failure.symptom is Symptom.TOO_NOISY
 
     @property

@@ -1,4 +1,4 @@
-"""Tables on how it was measured: device, protocol, noise, excluded measurements."""
+"""Tables of the measurement conditions: device, protocol, noise, excluded measurements."""
 
 from __future__ import annotations
 

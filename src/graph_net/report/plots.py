@@ -1,4 +1,4 @@
-"""Draw pictures of results into files."""
+"""Draw plots of results into files."""
 
 from __future__ import annotations
 

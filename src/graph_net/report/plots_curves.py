@@ -74,8 +74,8 @@ def _draw_line(axes: Axes, line: Line, style: dict[str, Any]) -> None:
 def _corners(line: Line) -> tuple[Floats, Ints]:
     """Return the corners of a line: their t, and the indices of their values.
 
-    Up to 0 samples begin to pass one by one: a slope. A log has whole levels only, so the line
-    between two of them is a guess. Beyond, whole kinds of failures are tolerated: a jump.
+    Up to t = 0 samples begin to pass one by one: a slope. A log has whole levels only, so the line
+    between two of them is a guess. Above 0, whole kinds of failures are tolerated: a jump.
     """
     jumps = line.ts > 0 if line.whole else line.ts >= 1
     jumps[0] = False

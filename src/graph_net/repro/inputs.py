@@ -75,7 +75,7 @@ def _literal(graph: Graph, entry: Input, sizes: tuple[int, ...], dtype: str) -> 
 
 
 def number(value: Any) -> str:
-    """Return a number, or a tuple or mapping of plain values, as source."""
+    """Return a number, or a tuple or mapping of plain values, as source code."""
     if value is None or isinstance(value, (bool, int)):
         return repr(value)
     if isinstance(value, float):

@@ -1,7 +1,7 @@
 """Write one standalone script: the graph as source, its inputs, the compiler, the comparison.
 
-Nothing of a graph becomes code but calls of the allow-list, names that are plain identifiers, and
-numbers; every text out of a dataset is written as a quoted string.
+Only calls of the allow-list, plain identifiers and numbers of a graph become code; every text from
+a dataset is written as a quoted string.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _check(graph: Graph, compiler: str, own: bool) -> None:
         )
     odd = next((name for name in graph.index if not name.isascii()), None)
     if odd is not None:
-        # Python reads such names in a normal form, where two may become one.
+        # Python normalises such names, and two may become one.
         raise GraphError("a name that is not plain ASCII", node=odd[:80])
 
 

@@ -60,7 +60,7 @@ def try_script(text: str, timeout: float, package: bool = False) -> CheckedScrip
     if code < 0:
         return CheckedScript(ScriptOutcome.SHOWN, f"crash: {_signal(-code)}", tail)
     verdicts = [line for line in tail.splitlines() if line.startswith(_OUTCOMES)]
-    if not verdicts:  # it ended before its own last line, so not in a way it foresaw
+    if not verdicts:  # it ended before its own last line, in an unforeseen way
         return CheckedScript(ScriptOutcome.CANNOT_TELL, f"it ended with exit code {code}", tail)
     outcomes = {0: ScriptOutcome.SHOWN, 1: ScriptOutcome.NOT_SHOWN}
     sentence = verdicts[-1].partition(": ")[2]
@@ -68,7 +68,7 @@ def try_script(text: str, timeout: float, package: bool = False) -> CheckedScrip
 
 
 def _run(directory: Path, printed: int, timeout: float, package: bool) -> int | None:
-    """Return the exit code, None on a timeout. Nothing it started lives on."""
+    """Return the exit code, None on a timeout; kill everything that the script started."""
     environment = {key: os.environ[key] for key in VARIABLES if key in os.environ}
     environment |= {"HOME": str(directory), "TMPDIR": str(directory), **LIGHT}
     if package:

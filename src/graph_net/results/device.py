@@ -13,8 +13,8 @@ from graph_net.results.canonical import canonical, digest, plain
 class Device:
     """A fingerprint: hardware and software, as far as they decide how fast something runs.
 
-    It is whole or absent. A fingerprint of a name alone would be equal for machines that differ,
-    and differ from that of the same machine when it is known.
+    A fingerprint is complete or absent. One made of a name alone would be equal for machines that
+    differ, and would differ from the complete fingerprint of the same machine.
     """
 
     kind: str

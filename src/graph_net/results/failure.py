@@ -39,7 +39,7 @@ class Symptom(StrEnum):
 
 
 RETRIED = frozenset({Symptom.TOO_NOISY, Symptom.INFRASTRUCTURE})
-"""Measured again when a run is resumed."""
+"""Symptoms that a resumed run measures again."""
 BLAMELESS = frozenset({Symptom.INFRASTRUCTURE, Symptom.NONDETERMINISTIC})
 """Excluded from scores: they say nothing about the compiler.
 

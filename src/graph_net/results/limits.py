@@ -1,7 +1,7 @@
 """Limits of an untrusted record, so that one line cannot spoil a store.
 
-A record is stored for ever and read by every later query: what a column, a table or a stack cannot
-hold is refused when the record is read, and the other records are kept.
+A record is stored for ever and read by every later query. So a record that does not fit a column,
+a table or the stack is refused when it is read, and the other records are kept.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from graph_net.results.record import Cost, Record, Subject
 from graph_net.results.timing import LARGEST
 
 MOST_DEPTH = 64
-"""Nested lists and objects in options and environment."""
+"""The deepest nesting of lists and objects in options and environment."""
 MOST_NAME = 4096
-"""Characters of a name."""
+"""The most characters of a name."""
 MOST_TEXT = 1 << 17
-"""Characters of a compiler's message, and of all its options together."""
+"""The most characters of a compiler's message, and of all its options together."""
 MOST_BYTES = 1 << 53
-"""Bytes of memory; a float holds no larger integers exactly."""
+"""The most bytes of memory; a float holds no larger integers exactly."""
 _COSTS = [
     (entry.name, MOST_BYTES if entry.type == "int | None" else LARGEST) for entry in fields(Cost)
 ]

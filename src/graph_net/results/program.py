@@ -3,8 +3,8 @@
 The point is a schedule; of TpuGraphs' files, a layout for each node or a tile size.
 
 A program is a measurement too, made of the Config, Samples, Failure and Device of a Record. A
-tuner's log knows neither eager nor outputs, so these are absent, and so is all else that it does
-not say.
+tuner's log has no eager runs and no outputs, so these fields are absent, as is anything else that
+the log does not state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_net.results.failure import Failure
 from graph_net.results.timing import Samples
 
 NEVER = 1e9
-"""Seconds. Tuners write 1e9 or 1e10 for a program that has no time: no cost is that long."""
+"""Seconds. Tuners write 1e9 or 1e10 for a program that has no time; every real cost is less."""
 SCHEDULE = "schedule"
 """The option of a program's configuration that holds the schedule."""
 KINDS = {
@@ -28,7 +28,7 @@ KINDS = {
     "tpugraphs_tile": ConfigKind.TILE,
     "eager_layout": ConfigKind.LAYOUT,
 }
-"""By format, what the programs of a task are configured by; all others by schedules."""
+"""The kind of the configurations of a task's programs, by format; schedules for all others."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Task:
     kernel: str = ""
     target: str = ""
     details: str = ""
-    """What else the file says of the task: JSON."""
+    """Anything else the file says about the task, as JSON."""
 
     @cached_property
     def hash(self) -> str:
@@ -49,7 +49,7 @@ class Task:
 
     @property
     def kind(self) -> ConfigKind:
-        """What its programs are configured by."""
+        """The kind of its programs' configurations."""
         return KINDS.get(self.format, ConfigKind.SCHEDULE)
 
 
@@ -57,7 +57,7 @@ class Task:
 class Program:
     """A task under one schedule, and its samples or its failure.
 
-    ``device`` is None where nobody wrote down a whole fingerprint. A name alone, as ``--device``
+    ``device`` is None where no complete fingerprint was recorded. A name alone, as ``--device``
     gives one, is a label of the stored file and not a Device.
     """
 
@@ -69,11 +69,11 @@ class Program:
     failure: Failure | None = None
     device: Device | None = None
     seconds: float | None = None
-    """What building and measuring took."""
+    """Seconds that building and measuring took."""
     measured: float | None = None
-    """When: seconds since 1970."""
+    """When it was measured: seconds since 1970."""
     extra: str = ""
-    """What else the file says of the program: JSON."""
+    """Anything else the file says about the program, as JSON."""
 
     def __post_init__(self) -> None:
         config = self.config
@@ -123,5 +123,5 @@ class Program:
 
     @property
     def version(self) -> str:
-        """Of the format."""
+        """The version of the format."""
         return self.config.version

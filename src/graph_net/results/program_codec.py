@@ -1,6 +1,6 @@
 """Programs as lines of JSON: the flat fields that journals and collected files have always had.
 
-A line has a ``device`` only where its program has one: all others are the bytes they always were.
+A line has a ``device`` only where its program has one; all other lines keep their earlier bytes.
 """
 
 from __future__ import annotations

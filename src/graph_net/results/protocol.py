@@ -13,7 +13,7 @@ from graph_net.results.canonical import Json, canonical, digest
 class ProtocolSettings:
     """A protocol as data: its settings, and the version of their meaning.
 
-    Plain JSON instead of the measuring code's class: a record stays readable when that changes.
+    Plain JSON instead of the class that measures: a record stays readable when the class changes.
     """
 
     version: int

@@ -8,7 +8,7 @@ from graph_net.isolate.messages import MOST_TEXT, text_of
 from graph_net.printable import printable
 
 LONGEST = 2000
-"""Characters of an exception's message."""
+"""The most characters of an exception's message."""
 _MASKS = (
     (re.compile(r"0x[0-9a-fA-F]+"), "0x…"),
     (re.compile(r"(/[\w.+\-]+)+/([\w.+\-]+)"), r"…/\2"),

@@ -1,1 +1,1 @@
-"""A Graph in, Graphs out."""
+"""Rewrites: a graph in, graphs out."""

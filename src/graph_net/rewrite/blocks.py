@@ -1,8 +1,8 @@
 """Fold the repeated layers of a graph: nodes that occur once, and blocks with count and wiring.
 
-A transformer of 32 layers is the nodes around its layers, one layer, and the number 32. What a copy
-of a block takes from the copy before it, what all copies share and what each has of its own is
-recorded, so that nothing is lost: ``expand`` restores the graph.
+A transformer of 32 layers is the nodes around its layers, one layer, and the number 32. The values
+that a copy of a block takes from the copy before, those that all copies share, and those that each
+copy has alone are recorded, so that nothing is lost: ``expand`` restores the graph.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Wire(Enum):
 class Feed:
     """An input of a block over all its copies.
 
-    A carried one is the value at position ``source`` of the copy before, in every copy but the
-    first; a shared one is the same value for all; the others are each copy's own (its weights).
+    A carried input is the value at position ``source`` of the copy before, in every copy but the
+    first; a shared input is the same value for all; the others are each copy's own (its weights).
     """
 
     wire: Wire

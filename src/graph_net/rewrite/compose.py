@@ -41,7 +41,7 @@ def compose(
 ) -> Any:
     """Return the outputs of pieces that are in order already, in the current mode.
 
-    Each piece reads only the inputs it declares, and nobody reads what a piece does not return.
+    Each piece reads only the inputs it declares; values that a piece does not return are not read.
     """
     device = torch.device(device)
     values = {entry.name: value for entry, value in zip(graph.inputs, inputs, strict=True)}
@@ -99,7 +99,7 @@ def _named_values(output: Value, result: Any) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def run_context(device: torch.device | str = "cpu", seed: int = 0) -> Iterator[None]:
-    """Inside, calls see the modes and seed of ``graph_net.graph.execute.run``."""
+    """Inside the context, calls see the modes and seed of ``graph_net.graph.execute.run``."""
     device = torch.device(device)
     devices = [device] if device.type == "cuda" else []
     grad_enabled = torch.is_grad_enabled()

@@ -16,9 +16,9 @@ def fusible(graph: Graph, device: str = "cpu") -> list[tuple[str, ...]]:
     """Return the groups of at least two calls that Inductor computes in one kernel each.
 
     A group is convex, in the graph's order, and not part of another. Calls that Inductor removes
-    belong to a group if they lie inside it. Groups may overlap: what is cheap is computed in each
-    kernel that needs it. If a kernel's calls are not convex in our graph (Inductor cuts finer than
-    our calls) its convex parts are returned.
+    belong to a group if they lie inside it. Groups may overlap: cheap calls are computed in each
+    kernel that needs them. If a kernel's calls are not convex in our graph (Inductor cuts finer
+    than our calls), its convex parts are returned.
     """
     from graph_net.rewrite.scheduling import kernels
 

@@ -17,7 +17,7 @@ SubgraphKind: TypeAlias = Callable[[Graph], Iterable[Sequence[str]]]
 
 
 def sole_op(graph: Graph) -> Iterable[list[str]]:
-    """Return one group per call; what picks one of several results stays with their call."""
+    """Return one group per call; a node that picks one of several results stays with their call."""
     groups: dict[str, list[str]] = {}
     several: set[str] = set()
     for node in graph.nodes:

@@ -12,7 +12,7 @@ from graph_net.rewrite.carve import Carver
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``period`` nodes that repeat from each of ``starts`` on."""
+    """``period`` nodes that repeat: a copy begins at each of ``starts``."""
 
     period: int
     starts: tuple[int, ...]
@@ -45,7 +45,7 @@ def _tandems(items: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
             continue
         start, stop = position - item.distance, position + item.length
         if item.length >= item.distance:
-            earliest = max(start - item.distance, 0)  # anything further back is a loop of its own
+            earliest = max(start - item.distance, 0)  # anything further back is another loop
             while start > earliest and items[start - 1] == items[start - 1 + item.distance]:
                 start -= 1
             yield start, stop, item.distance

@@ -1,4 +1,4 @@
-"""Classify operators by weight: what a compiler builds a kernel around, and what it adds to one.
+"""Classify operators by weight: whether a compiler builds a kernel around one, or adds it to one.
 
 The classes are those of TVM's partition, which TenSet's tasks come from: a kernel is built around
 an *anchor* (a contraction, a reduction, or anything a loop over the result does not express);
@@ -49,7 +49,7 @@ def weight_of(node: Node) -> Weight:
 def computes(node: Node) -> bool:
     """Return whether a call does arithmetic or moves data.
 
-    Views, copies of nothing but the name, and tensors made from nothing do not.
+    Views, calls that only rename their argument, and tensors made from nothing do not.
     """
     weight = weight_of(node)
     return weight is Weight.ANCHOR or (

@@ -12,7 +12,7 @@ from graph_net.graph.spec import ScalarSpec, Spec, TensorSpec
 def as_input(graph: Graph, entry: Input | Node) -> Input:
     """Return a value of the whole graph as an input of a piece.
 
-    An input of the graph stays as it is, role and recipe included. The values of what it computes
+    An input of the graph stays as it is, role and recipe included. Values that the graph computes
     are unknown, so they are drawn as noise.
     """
     if isinstance(entry, Input):

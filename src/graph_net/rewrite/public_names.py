@@ -1,8 +1,8 @@
 """Replace private names of torch in calls by public ones or by ATen operators.
 
-Dynamo records what it finds, ``torch._C._nn.pad`` or ``torch._weight_norm``; such names come and go
-with versions. Reading a graph already puts the public name where both are the same function; the
-rest changes here, because it is another function that computes the same.
+Dynamo records the names it finds, such as ``torch._C._nn.pad`` or ``torch._weight_norm``; private
+names come and go with versions. Reading a graph already writes the public name where both name the
+same function. The other names change here, to another function that computes the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compute numbers that a graph reads back from tensors, and repair sizes it is called with.
 
-A run without values cannot go on where a number decides a size or a branch. Many such numbers can
-be computed beforehand, from literals that the graph stores or from values that a run would draw;
+A run without values stops where a number decides a size or a branch. Many such numbers can be
+computed beforehand, from literals that the graph stores or from values that a run would draw;
 sizes that contradict the shapes of the tensors can be corrected.
 """
 
@@ -33,13 +33,13 @@ NO_COMPUTATION = AUTOCAST | frozenset(
     ]
 )
 FOLD_ELEMENTS = 1 << 20
-"""Tensors larger than this are not computed beforehand."""
+"""The most elements of a tensor that is computed beforehand."""
 REPAIR_TRIES = 24
-"""Combinations of sizes to try before a graph is given up."""
+"""Combinations of sizes to try before giving up on a graph."""
 
 
 def fold_scalars(graph: Graph, *, literal_only: bool) -> dict[str, Any]:
-    """Return the results of ``.item()`` and its kin that can be computed beforehand, by name."""
+    """Return, by name, results of ``.item()`` and similar calls that can be computed early."""
     wanted = [n for n in graph.nodes if base_name(n.target) in SCALAR_READS]
     if not wanted:
         return {}
@@ -75,7 +75,7 @@ def _is_usable(graph: Graph, entry: Input, literal_only: bool) -> bool:
 
 
 def _ancestors(graph: Graph, wanted: list[Node]) -> set[str]:
-    """Return everything that the wanted nodes are computed from, and they themselves."""
+    """Return the wanted nodes and everything that they are computed from, by name."""
     needed = {node.name for node in wanted}
     for node in reversed(graph.nodes):
         if node.name in needed:
@@ -86,8 +86,8 @@ def _ancestors(graph: Graph, wanted: list[Node]) -> set[str]:
 def repaired_graphs(graph: Graph) -> Iterator[Graph]:
     """Yield the graph with other example values for the numbers it is called with.
 
-    GraphNet's extractor wrote a placeholder for every SymInt. If that contradicts the shapes of the
-    tensors, the right value is one of their sizes.
+    GraphNet's extractor wrote a placeholder for every SymInt. If the placeholder contradicts the
+    shapes of the tensors, the right value is one of their sizes.
     """
     used = {ref.name for node in graph.nodes for ref in node.refs}
     numbers = [e.name for e in graph.inputs if isinstance(e.spec, ScalarSpec) and e.name in used]

@@ -75,7 +75,7 @@ def _sort_by_pair(rank: Ints, step: int) -> Ints:
 
 
 def _dense_ranks(order: Ints, rank: Ints, step: int) -> Ints:
-    """Return ranks from 1 on in this order, equal where the pairs are; 0 behind the last."""
+    """Return ranks from 1 on in this order, equal for equal pairs; 0 after the last."""
     first, second = rank[:-1][order], _shift_ranks(rank, step)[order]
     differs = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
     ranks = np.zeros(len(rank), np.int32)

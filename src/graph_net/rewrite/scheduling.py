@@ -46,7 +46,7 @@ class _Scheduled(BaseException):
 def kernels(graph: Graph, device: str = "cpu") -> list[frozenset[str]]:
     """Return the calls that each kernel of Inductor's schedule finishes, in order.
 
-    A call that Inductor computes in several kernels belongs to the one with its last step; one
+    A call that Inductor computes in several kernels belongs to the kernel with its last step; one
     that it computes again in several kernels belongs to each. Calls that it removed (a dropout
     in evaluation, an alias) are in none.
     """
@@ -93,7 +93,7 @@ def _inductor() -> tuple[Any, Callable[..., Any]]:
 
 @contextmanager
 def _stop_at_schedule(lowering: Any) -> Iterator[None]:
-    """Inside, schedule a lowered graph and read it where its code would be generated."""
+    """Inside the context, read the schedule of a lowered graph where code would be generated."""
     original = lowering.codegen
 
     def schedule(self: Any) -> None:
@@ -131,10 +131,10 @@ def _quiet(mode: FakeTensorMode) -> Iterator[None]:
 def _read_schedule(lowered: Any) -> list[frozenset[str]]:
     """Return what each kernel finishes.
 
-    Inductor notes as origins of a kernel everything that was not in memory when a call was lowered.
-    Some of that goes to memory later, on behalf of that call, so it must be separated: a library
-    kernel finds its arguments in memory and is its own call and views; the others are the nodes
-    between what they write and what they read, without library calls.
+    Inductor records as origins of a kernel everything that was not in memory when a call was
+    lowered. Some of these go to memory later, on behalf of that call, and must be separated. A
+    library kernel finds its arguments in memory: it is its own call and views. Any other kernel is
+    the nodes between the values it writes and those it reads, without library calls.
     """
     scheduled = [n for n in lowered.scheduler.nodes if type(n).__name__ not in _NO_CODE]
     order = {node: i for i, node in enumerate(lowered.module.graph.nodes)}
@@ -174,7 +174,7 @@ def _origins(kernel: Any) -> set[fx.Node]:
             return True
         if depth == _VIEWS_IN_A_ROW or not _is_view(node):
             return False
-        paths = [leads_back(user, depth + 1) for user in node.users]  # all of them, not until one
+        paths = [leads_back(user, depth + 1) for user in node.users]  # visit all of them
         if any(paths):
             origins.add(node)
         return any(paths)
@@ -199,7 +199,7 @@ def _written_and_read(kernel: Any, in_memory: dict[str, Any]) -> tuple[set[Any],
 
 
 def _walk(starts: Iterable[fx.Node], through: set[fx.Node]) -> set[fx.Node]:
-    """Return the starts and what leads to them through these nodes."""
+    """Return the starts and the nodes that lead to them through ``through``."""
     visited: set[fx.Node] = set()
     stack = list(starts)
     while stack:

@@ -1,4 +1,4 @@
-"""Tables of a graph's nodes: who reads whom, which calls are equal."""
+"""Tables of a graph's nodes: which nodes read which, and which calls are equal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Tables:
 
     @cached_property
     def effects(self) -> dict[int, tuple[int, ...]]:
-        """For each node the positions of those it comes after without reading them."""
+        """For each node, the positions of the nodes it must follow without reading them."""
         return effect_edges(self.graph)
 
     @cached_property
@@ -39,7 +39,7 @@ class Tables:
 
     @cached_property
     def before(self) -> list[tuple[int, ...]]:
-        """For each node the positions of those it must come after, by value or by effect."""
+        """For each node, the positions of the nodes it must follow, by value or by effect."""
         earlier = []
         for i, names in enumerate(self.reads):
             sources = [self.position[name] for name in names if name in self.position]
@@ -48,7 +48,7 @@ class Tables:
 
     @cached_property
     def after(self) -> list[list[int]]:
-        """For each node the positions of those that must come after it."""
+        """For each node, the positions of the nodes that must follow it."""
         later: list[list[int]] = [[] for _ in self.graph.nodes]
         for i, earlier in enumerate(self.before):
             for j in earlier:
@@ -73,7 +73,7 @@ class Tables:
     def items(self) -> list[int]:
         """A number for each node that is equal for calls that differ in names alone.
 
-        Compared are target, arguments, and what is known of the values read and of the result.
+        The target, the arguments, and the specs of the values read and returned are compared.
         """
         numbers: dict[Hashable, int] = {}
         return [

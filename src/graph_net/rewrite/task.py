@@ -25,16 +25,16 @@ class _Group:
     rank: int
     anchored: bool
     nodes: list[int] = field(default_factory=list)
-    waits: int = 0  # reads of its values by nodes that belong to no group yet
-    shared: bool = False  # a group of its own, or the graph's output, reads its values
+    waits: int = 0  # reads of its values by nodes that are in no group yet
+    shared: bool = False  # another group, or the graph's output, reads its values
     highest: int = -1  # rank of the highest group it depends on
 
 
 def task(graph: Graph) -> Iterable[list[str]]:
-    """Return a partition of the nodes: each task is an anchor with what is computed along with it.
+    """Return a partition of the nodes: each task is an anchor with the calls computed with it.
 
-    Pointwise operators behind an anchor belong to it, and so does everything light in front of it
-    that nobody else reads. Light operators near no anchor are groups of their own.
+    Pointwise operators after an anchor belong to it, and so does everything light before it that no
+    other group reads. Light operators near no anchor form separate groups.
     """
     carver = Carver(graph)
     groups = [sorted(group.nodes) for group in _Partition(carver).groups()]
@@ -42,10 +42,10 @@ def task(graph: Graph) -> Iterable[list[str]]:
 
 
 def _merge_tied(carver: Carver, groups: Iterable[list[int]]) -> list[list[int]]:
-    """Merge the groups that cannot be graphs of their own.
+    """Merge the groups that cannot be separate graphs.
 
-    A group that writes through one name what another group made under another name is merged with
-    it, and with all that lies between: what is computed in order stays so.
+    If a group writes through one name to a tensor that another group made under another name, the
+    two are merged, with all groups between them, so that the order of computation stays.
     """
     merged: list[list[int]] = []
     owner: dict[int, int] = {}
@@ -107,7 +107,7 @@ class _Partition:
         ) and node.target.endswith("getitem")
 
     def _absorb(self, group: _Group, position: int, before: dict[int, _Group]) -> None:
-        """Take light groups that only this node reads into the group it joins."""
+        """Move light groups that only this node reads into the group it joins."""
         reads = [self.group_of[i] for i in self.carver.before[position]]
         for other in before.values():
             alone = (

@@ -73,7 +73,7 @@ class Text:
 def sequences(
     text: Text, shortest: int = SHORTEST, longest: int = LONGEST, least: int = 2
 ) -> Iterator[Sequence]:
-    """Yield what recurs in a text, in at least ``least`` lines, longest first."""
+    """Yield the sequences that recur in a text, in at least ``least`` lines, longest first."""
     if not 2 <= shortest <= longest:
         raise ValueError(
             f"no sequence has {shortest} to {longest} calls; choose 2 <= shortest <= longest"
@@ -112,9 +112,9 @@ def _in_text_order(candidates: Iterable[Repeat]) -> list[Repeat]:
 
 
 def _choose(repeat: Repeat, covered: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
-    """Return the occurrences that overlap nothing covered and not each other, in text order.
+    """Return the occurrences that overlap neither covered tokens nor each other, in text order.
 
-    What is covered is covered by sequences at least as long, so checking the two ends suffices.
+    Covering sequences are at least as long, so checking the two ends suffices.
     """
     ends = repeat.positions + np.int32(repeat.length - 1)
     free = np.sort(repeat.positions[~(covered[repeat.positions] | covered[ends])])

@@ -1,9 +1,8 @@
 """Confidence intervals of scores.
 
-Every draw has the three sources of uncertainty: which model families were measured (a bootstrap
-that draws whole families, since their members are alike), the error of each measurement (the doubt
-in its own record), and what moved all measurements of a run alike, whose size eager's own score
-shows.
+Every draw has three sources of uncertainty: which model families were measured (a bootstrap over
+whole families, since their members are alike), the error of each measurement (from its own record),
+and whatever moved all measurements of a run alike, whose size eager's own score shows.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from graph_net.score.student_t import stretch_factor
 DRAWS = 1000
 CONFIDENCE = 0.95
 FEW_FAMILIES = 10
-"""With fewer, a failure that one family in ten has may be missing from the sample."""
+"""With fewer families, a failure that one family in ten has may be missing from the sample."""
 _CELLS = 1 << 22
-"""Weights in memory at a time."""
+"""Most weights in memory at a time."""
 _SHARES = ("correct_share", "slower_share")
 """Curves that are shares; the others are ratios, whose logarithms spread."""
 _AT_MOST_ONE = ("beta", "gamma")
@@ -62,7 +61,7 @@ class Estimate:
 
     @property
     def alone(self) -> bool:
-        """Whether there is one family: the interval is that of measuring, not of choosing."""
+        """Whether there is one family: the interval then covers measurement error only."""
         return self.families == 1
 
     @property
@@ -99,7 +98,7 @@ class CurveDraws:
     """The curves of samples, those of draws of families, and the noise of measuring.
 
     Noise is added to logarithms, for each draw and t: ``noise`` to those of S and ES,
-    ``alpha_noise`` to that of α. Which samples are slower than eager is not drawn again, so β and η
+    ``alpha_noise`` to that of α. Which samples are slower than eager is not redrawn, so β and η
     have the uncertainty of the choice alone.
     """
 
@@ -170,7 +169,7 @@ def error_sums(samples: ScoredGraphs, ts: Floats, gains: Floats, normal: Floats)
 
 
 def offset_of(samples: ScoredGraphs) -> float:
-    """Return how far eager's own score is from 1, as a logarithm: what moves a whole run alike."""
+    """Return the distance of eager's own log score from 0: what moves a whole run alike."""
     control = samples.log_control[samples.timed & np.isfinite(samples.log_control)]
     return abs(float(control.mean())) if len(control) else 0.0
 

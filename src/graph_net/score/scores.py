@@ -1,8 +1,8 @@
 """S(t) and ES(t): GraphNet's formulas over columns of samples.
 
-Every score is a function of six sums (samples, correct, those of them with a speedup, slower, and
-the logarithms of the speedups of the last two) and of the failed by fault, so a bootstrap needs
-only the sums of each cluster.
+Every score is a function of six sums (samples, correct, correct with a speedup, slower, and the log
+speedups of the last two) and of failures by fault, so a bootstrap needs only the sums of each
+cluster.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Parameters:
 class Sums:
     """The sums that scores are computed from, for each cluster (first axis) and each t (second).
 
-    ``timed`` counts the correct that have a speedup, ``punished`` the failed whose fault t does not
+    ``timed`` counts correct samples with a speedup, ``punished`` failures whose fault t does not
     tolerate.
     """
 

@@ -1,1 +1,1 @@
-"""A local page over packs, records, programs and models; it listens on this machine alone."""
+"""A local web page over packs, records, programs and models; listens on loopback only."""

@@ -1,4 +1,4 @@
-"""Two sequences aligned: which item of one is which of the other."""
+"""Align two sequences: pair equal items in order."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 
 MOST_EDITS = 1_200
-"""Differences of a stretch that the shortest script of edits is looked for; the cost is their
-square."""
+"""Most edits for which the shortest edit script is searched; the cost is quadratic."""
 Pairs = list[tuple[int, int]]
 
 
 def align(first: Sequence[str], second: Sequence[str]) -> Pairs:
     """Return pairs of positions that hold equal items, ascending in both.
 
-    The longest such list, as in a shortest script of edits (Myers, 1986). Of sequences with more
-    edits than that can be found for, items that occur once in both are paired first (patience),
-    and the stretches between them one by one; a stretch that is too different is left unpaired.
+    The longest such list, as in a shortest edit script (Myers, 1986). If sequences differ by more
+    than MOST_EDITS, items that occur once in both are paired first (patience diff), then the
+    stretches between them; a stretch that differs too much stays unpaired.
     """
     begin = 0
     while begin < min(len(first), len(second)) and first[begin] == second[begin]:
@@ -71,7 +70,7 @@ def shortest_edits(first: Sequence[str], second: Sequence[str], most: int) -> Pa
 
 
 def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> Pairs:
-    """Return the pairs on the way back from the end: the diagonal steps between the edits."""
+    """Return the pairs of a script: the diagonal steps between edits, traced from the end."""
     pairs: Pairs = []
     for edits in range(len(trail) - 1, -1, -1):
         reach, diagonal = trail[edits], x - y
@@ -88,7 +87,7 @@ def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> Pairs:
 
 
 def _anchors(first: Sequence[str], second: Sequence[str]) -> Pairs:
-    """Return items that occur once in both, as many as ascend in both."""
+    """Return items that occur once in both, the longest list that ascends in both."""
     once = {item for item, count in Counter(first).items() if count == 1}
     place = {item: number for number, item in enumerate(second)}
     once &= {item for item, count in Counter(second).items() if count == 1}

@@ -1,4 +1,4 @@
-"""Questions in SQL, answered by a process of their own within limits of time, rows and memory."""
+"""SQL queries, answered by a separate process within limits of time, rows and memory."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from graph_net.serve.tables import places
 from graph_net.store.sql import SqlError
 
 GRACE = 1.0
-"""Seconds that an interrupted question has to end by itself."""
+"""Seconds that an interrupted query has to end by itself."""
 STARTING = 300.0
 MEMORY = 6 << 30
-"""Bytes of address space beyond what the process begins with."""
+"""Bytes of address space beyond those at process start."""
 MOST_ANSWER = 512 << 20
 
 
 @dataclass(frozen=True)
 class SqlLimits:
-    """Limits of one question."""
+    """Limits of one query."""
 
     rows: int = 1_000
     seconds: float = 5.0
@@ -41,7 +41,7 @@ class SqlLimits:
 
 @dataclass(frozen=True)
 class Answer:
-    """The first rows of an answer, whether there are more, and how long it took."""
+    """The first rows of a result, whether there are more, and the seconds it took."""
 
     table: pa.Table
     more: bool
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass
 class SqlProcess:
-    """A process that answers one question at a time; one that dies is replaced by the next."""
+    """A process that answers one query at a time; a process that dies is replaced."""
 
     reads: Sequence[Path]
     _child: subprocess.Popen[bytes] | None = None
@@ -65,7 +65,7 @@ class SqlProcess:
         parameters: Sequence[Any] = (),
         limits: SqlLimits = SqlLimits(),  # noqa: B008 - frozen
     ) -> Answer:
-        """Return the answer to a question; raise SqlError if there is none within the limits."""
+        """Return the answer to a query; raise SqlError if there is none within the limits."""
         question = {
             "query": query, "parameters": list(parameters), "rows": limits.rows,
             "seconds": limits.seconds, "places": places(holdings),
@@ -118,7 +118,7 @@ class SqlProcess:
         return self._child
 
     def _receive(self, seconds: float) -> tuple[dict[str, Any], bytes]:
-        """Return the next message; raise TimeoutError or EOFError where none comes."""
+        """Return the next message; raise TimeoutError or EOFError if none comes."""
         assert self._child is not None
         assert self._child.stdout is not None
         descriptor, end = self._child.stdout.fileno(), time.monotonic() + seconds

@@ -11,10 +11,10 @@ CUDA = "cuda"
 
 
 def command(*words: str) -> str:
-    """Return a command line; empty if a word could do more than be a word.
+    """Return a command line; empty if a word is unsafe to paste.
 
-    A shell's quotes hold any printable text. A terminal acts on control characters before the
-    shell sees them, in quotes or not, so there is no safe way to paste those.
+    Shell quotes hold any printable text. But a terminal acts on control characters before the shell
+    sees them, quoted or not, so those cannot be pasted safely.
     """
     if not all(word.isprintable() for word in words):
         return ""
@@ -22,7 +22,7 @@ def command(*words: str) -> str:
 
 
 def copied(text: str) -> Html | None:
-    """Return a command with a button that copies it; nothing for an empty one."""
+    """Return a command with a button that copies it; None for an empty command."""
     if not text:
         return None
     button = tag("button", "Copy", type="button", class_="plain copy")
@@ -32,7 +32,7 @@ def copied(text: str) -> Html | None:
 def graph_commands(
     place: str, graph_id: str, compilers: Sequence[str] = (), device: str = "cpu"
 ) -> list[str]:
-    """Return what measures a graph of a pack again, or shows what is wrong with it."""
+    """Return commands that measure a graph of a pack again, or show what is wrong with it."""
     source = f"{place}:{graph_id}"
     where = ["--device", CUDA] if device == CUDA else []
     if not compilers:

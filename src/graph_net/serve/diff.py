@@ -1,4 +1,4 @@
-"""What differs between two graphs: calls of one alone, and calls that are not the same."""
+"""Differences between two graphs: calls that only one has, and calls that differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONLY, CHANGED = "only", "changed"
 
 @dataclass(frozen=True, slots=True)
 class CallDifference:
-    """Calls by number, None where one graph lacks it, and what differs between them."""
+    """A call number in each graph, None if it is missing there, and what differs."""
 
     first: int | None
     second: int | None
@@ -26,7 +26,7 @@ class CallDifference:
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """Two graphs, and which calls of one are which of the other."""
+    """Two graphs, and how their calls correspond."""
 
     first: Graph
     second: Graph
@@ -40,7 +40,7 @@ class GraphDiff:
 
     @cached_property
     def differences(self) -> tuple[CallDifference, ...]:
-        """Everything that differs, in the order of the calls."""
+        """All differences, in the order of the calls."""
         names = _names(self)
         found: list[CallDifference] = []
         a = b = 0
@@ -64,7 +64,7 @@ class GraphDiff:
 
     @cached_property
     def operators(self) -> list[tuple[str, int, int]]:
-        """The operators that one has more often, with the counts of both."""
+        """The operators whose counts differ, with both counts."""
         one, other = (
             Counter(short_target(node.target) for node in graph.nodes)
             for graph in (self.first, self.second)
@@ -80,12 +80,12 @@ class GraphDiff:
 
     @cached_property
     def is_equal(self) -> bool:
-        """Whether they are one graph: the same id."""
+        """Whether the graphs have the same id."""
         return self.first.id == self.second.id
 
 
 def _names(diff: GraphDiff) -> Mapping[str, str]:
-    """Return what the second graph's values are called in the first."""
+    """Return the first graph's names for the second graph's values."""
     names = {diff.second.nodes[y].name: diff.first.nodes[x].name for x, y in diff.pairs}
     mine = {entry.name for entry in diff.first.inputs}
     spare = [entry.name for entry in diff.first.inputs]
@@ -96,7 +96,7 @@ def _names(diff: GraphDiff) -> Mapping[str, str]:
 
 
 def _compare(first: Node, second: Node, names: Mapping[str, str]) -> str:
-    """Return what of two calls of one operator differs; empty if nothing does."""
+    """Return what differs between two calls of one operator; empty if nothing does."""
     said = []
     if first.result != second.result:
         said.append("of another shape or dtype")
@@ -118,7 +118,7 @@ def _without_refs(value: tuple[Value, ...]) -> Value:
 
 
 def describe(graph: Graph, number: int | None) -> str:
-    """Return a call in a line: its name, operator and result."""
+    """Return a call in one line: its name, operator and result."""
     if number is None:
         return ""
     node = graph.nodes[number]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 FORMULA = "^[=+@\\t\\r-]"
-"""How a text begins that a spreadsheet would compute."""
+"""Pattern of texts that a spreadsheet would evaluate as formulas."""
 TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -26,10 +26,10 @@ def to_file(table: pa.Table, kind: str) -> bytes:
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """Return a table of plain values: lists as text, texts that no spreadsheet computes.
+    """Return a table of plain values: lists as text, and no text that a spreadsheet evaluates.
 
-    Names come out of strangers' files, and a spreadsheet runs what begins with "=". Parquet has
-    them as they are.
+    Names come from untrusted files, and a spreadsheet evaluates text that begins with "=". Parquet
+    files have them unchanged.
     """
     columns = [_column(table.column(place)) for place in range(table.num_columns)]
     return pa.table(columns, names=[_safe(name) for name in table.column_names])

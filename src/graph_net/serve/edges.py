@@ -1,4 +1,4 @@
-"""The lines between placed boxes, as paths of SVG, past the boxes that lie between."""
+"""Route edges between placed boxes as SVG paths, around the boxes in between."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from graph_net.serve.layers import Layers, Placed
 
 FAR = 12
-"""Layers beyond which a line is faint."""
+"""Number of layers beyond which an edge is faint."""
 LANES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class EdgePath:
-    """A path, and how it looks: empty, "far" or "turn"."""
+    """A path, and its style: empty, "far" or "turn"."""
 
     path: str
     kind: str
 
 
 def lines_of(laid: Layers, dx: float = 0.0, dy: float = 0.0) -> Iterator[EdgePath]:
-    """Yield the edges of a drawing that is moved by this much."""
+    """Yield the edges of a drawing shifted by (dx, dy)."""
     sides = _sides(laid)
     for source, reader in laid.edges:
         first, second = laid.boxes[source], laid.boxes[reader]
@@ -35,7 +35,7 @@ def lines_of(laid: Layers, dx: float = 0.0, dy: float = 0.0) -> Iterator[EdgePat
 
 
 def _sides(laid: Layers) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return how far the boxes of each layer reach, by column and layer."""
+    """Return the left and right extent of each layer's boxes, by column and layer."""
     found: dict[tuple[int, int], list[Placed]] = defaultdict(list)
     for box in laid.boxes:
         found[box.column, box.layer].append(box)
@@ -58,7 +58,7 @@ def _past(
     dx: float,
     dy: float,
 ) -> EdgePath:
-    """Return a line beside the layers between, on the nearer side."""
+    """Return a path beside the layers in between, on the nearer side."""
     between = [
         sides[first.column, layer]
         for layer in range(first.layer + 1, second.layer)
@@ -81,7 +81,7 @@ def _past(
 
 
 def _turn(first: Placed, second: Placed, laid: Layers, dx: float, dy: float) -> EdgePath:
-    """Return a line up between the columns, just before the one that it goes to."""
+    """Return a path up between the columns, just before the target's column."""
     begin = laid.columns[second.column][0]
     gap = begin - 16 - 7 * (first.layer % LANES) + dx
     x1, y1, x2, y2 = first.x + dx, first.bottom + dy, second.x + dx, second.y + dy

@@ -1,4 +1,4 @@
-"""What cannot be served."""
+"""Errors of the served pages."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ class ServeError(ValueError):
 
 
 class NotServed(ServeError):
-    """A view of something that is not there."""
+    """A view of something that does not exist."""

@@ -1,10 +1,9 @@
-"""Who may ask: this machine's own browser, with the token, for this server's own pages.
+"""Access control: only this machine's browser, with the token, from this server's own pages.
 
-Any page of the internet that the same browser shows can send requests to loopback addresses, and a
-name of its own can be made to lead there (DNS rebinding). So the peer, the method, ``Host``,
-``Origin`` and the browser's own word (``Sec-Fetch-*``) are checked before anything is read, and a
-token that only the terminal has shown is exchanged for a cookie that scripts cannot read and other
-sites cannot send.
+Any web page open in the same browser can send requests to loopback addresses, and its domain name
+can be made to resolve there (DNS rebinding). So the peer, the method, ``Host``, ``Origin`` and
+``Sec-Fetch-*`` are checked before anything is read. A token that only the terminal has shown is
+exchanged for a cookie that scripts cannot read and other sites cannot send.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Of every answer, refusals among them."""
+"""Headers of every response, including refusals."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The token of the address, and what its cookie holds; both live as long as the server."""
+    """The token of the address and the cookie's value; both live as long as the server."""
 
     token: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
     session: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
@@ -53,17 +52,17 @@ class Keys:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An answer without data."""
+    """A response without data."""
 
     status: int
     sentence: str
     again: bool = False
-    """Whether a click on the page itself may be answered."""
+    """Whether a click on the refusal page itself may succeed."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Passes on what may be asked; everything else is refused before it reaches the pages."""
+    """Passes permitted requests on; refuses all others before they reach the pages."""
 
     pages: Application
     keys: Keys
@@ -71,12 +70,12 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: browsers send cookies to all ports of a host."""
+        """Name of the cookie, with the port: browsers send cookies to all ports of a host."""
         return f"graph_net_{self.port}"
 
     @property
     def hosts(self) -> frozenset[str]:
-        """What a request may call this server."""
+        """The ``Host`` values that a request may use."""
         return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "[::1]", "localhost"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -127,7 +126,7 @@ class Guard:
         return held is not None and compare_digest(held.value.encode(), self.keys.session.encode())
 
     async def _exchange(self, offered: str, scope: Scope, send: Send) -> None:
-        """Give the cookie for the token, and the address without it."""
+        """Exchange the token for the cookie, and redirect to the address without it."""
         if not compare_digest(offered.encode(), self.keys.token.encode()):
             await _answer(send, Refusal(401, "The token is of another start of the server."), scope)
             return
@@ -146,7 +145,7 @@ class _Headers:
         return [value for key, value in self._pairs if key == name]
 
     def one(self, name: str) -> str:
-        """Return a header that is there once; empty for none or several."""
+        """Return a header that occurs once; empty if it is missing or repeated."""
         found = self.all(name)
         return found[0] if len(found) == 1 else ""
 
@@ -159,7 +158,7 @@ def _is_loopback(client: Any) -> bool:
 
 
 def _navigates(headers: _Headers) -> bool:
-    """Return whether a browser says that its user follows a link in a window of its own."""
+    """Return whether the browser reports a top-level navigation by its user."""
     return (
         headers.one("sec-fetch-mode") == "navigate" and headers.one("sec-fetch-dest") == "document"
     )
@@ -174,7 +173,7 @@ def _token(scope: Scope) -> str | None:
 
 
 def _without_token(scope: Scope) -> str:
-    """Return the same address of this server; a path that begins with // would be another's."""
+    """Return the path without the token; a leading // would lead to another host."""
     rest = urlencode([pair for pair in _pairs(scope) if pair[0] != TOKEN])
     path = "/" + scope.get("raw_path", b"/").decode("latin-1").lstrip("/\\")
     return f"{path}?{rest}" if rest else path
@@ -192,7 +191,7 @@ def _with_headers(send: Send) -> Send:
 
 async def _answer(send: Send, refusal: Refusal, scope: Scope) -> None:
     parts: list[Html] = [tag("h1", refusal.status), tag("p", refusal.sentence)]
-    if refusal.again:  # a click here comes from this server, so that the cookie is sent
+    if refusal.again:  # a click here comes from this server, so the cookie is sent
         parts.append(tag("p", tag("a", "Open this address", href=_without_token(scope))))
     page = f'<!doctype html>\n<html lang="en"><title>{refusal.status}</title>{"".join(parts)}'
     more = {"allow": "GET, HEAD"} if refusal.status == 405 else {}

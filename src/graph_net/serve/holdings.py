@@ -1,4 +1,4 @@
-"""What there is to show: the packs, runs, programs and models in the served directories."""
+"""Find the packs, runs, programs and models in the served directories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Signature: TypeAlias = tuple[tuple[str, int, int], ...]
 
 
 class HeldKind(Enum):
-    """What a directory holds; one may hold records and programs."""
+    """What a directory holds; records and programs may be together."""
 
     PACK = "pack"
     RECORDS = "records"
@@ -31,7 +31,7 @@ class HeldKind(Enum):
 
 @dataclass(frozen=True)
 class Held:
-    """A directory that can be shown, under the name that addresses use."""
+    """A directory that can be shown, with its name in addresses."""
 
     name: str
     path: Path
@@ -39,7 +39,7 @@ class Held:
 
     @property
     def signature(self) -> Signature:
-        """Names, sizes and times of its files: equal as long as nothing was written."""
+        """Names, sizes and times of its files; equal as long as nothing was written."""
         return signature_of(self.path)
 
 
@@ -50,11 +50,11 @@ class Holdings:
     items: tuple[Held, ...]
 
     def of(self, kind: HeldKind) -> list[Held]:
-        """Return what holds this."""
+        """Return the directories that hold this kind."""
         return [held for held in self.items if kind in held.kinds]
 
     def named(self, name: str, kind: HeldKind) -> Held:
-        """Return the one of that name; raise NotServed where there is none."""
+        """Return the directory of this name and kind; raise NotServed if there is none."""
         chosen = self.of(kind)
         for held in chosen:
             if held.name == name:
@@ -64,14 +64,14 @@ class Holdings:
 
 
 def signature_of(folder: Path) -> Signature:
-    """Return what changes when a file of a directory does."""
+    """Return a value that changes when a file of a directory does."""
     files = [folder] if folder.is_file() else _files(folder)
     found = []
     for path in files:
         try:
             state = path.stat()
         except OSError:
-            continue  # removed meanwhile: another signature than before
+            continue  # removed meanwhile, which changes the signature
         found.append((path.name, state.st_size, state.st_mtime_ns))
     return tuple(sorted(found))
 
@@ -85,7 +85,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def find_holdings(roots: Sequence[Path]) -> Holdings:
-    """Return what the directories and those inside them hold; links are not followed."""
+    """Return what the directories and their subdirectories hold; links are not followed."""
     found: dict[Path, tuple[Path, frozenset[HeldKind]]] = {}
     for root in roots:
         if not root.exists():
@@ -100,7 +100,7 @@ def find_holdings(roots: Sequence[Path]) -> Holdings:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Yield a directory and those inside it, breadth first, up to a depth and a number."""
+    """Yield a directory and its subdirectories, breadth first, up to a depth and a number."""
     level, seen = [root], 0
     for _ in range(DEEPEST + 1):
         deeper: list[Path] = []
@@ -124,7 +124,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def kinds_of(folder: Path) -> frozenset[HeldKind]:
-    """Return what a directory holds itself, by the names of its files and of their columns."""
+    """Return what a directory itself holds, by the names of its files and their columns."""
     if folder.is_file():
         return frozenset({HeldKind.PACK}) if folder.suffix == SUFFIX else frozenset()
     names = {path.name: path for path in _files(folder)}
@@ -153,7 +153,7 @@ def _kind_of_part(part: Path) -> set[HeldKind]:
 
 
 def _distinct(paths: Sequence[tuple[Path, Path]]) -> dict[Path, str]:
-    """Return a name for each path: that below its root, or the whole where two are alike."""
+    """Return a name for each path: relative to its root, or absolute if two would be equal."""
     names = {path: _below(path, root) for path, root in paths}
     counts = Counter(names.values())
     return {path: name if counts[name] == 1 else str(path) for path, name in names.items()}

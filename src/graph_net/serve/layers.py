@@ -1,4 +1,4 @@
-"""Boxes in layers: readers below what they read, long drawings in columns, as a text is set."""
+"""Layered layout: readers below their operands, long drawings in columns like text."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ GAP_X = 22.0
 GAP_Y = 26.0
 COLUMN_GAP = 96.0
 WIDE = 1.5
-"""The width of a drawing for its height, about."""
+"""Approximate ratio of a drawing's width to its height."""
 SWEEPS = 4
 SHORT = 12
-"""Layers of a drawing that stays in one column."""
+"""Most layers of a drawing with a single column."""
 
 
 @dataclass
 class Placed:
-    """A box: its size, and once it is placed the middle of its upper edge."""
+    """A box with its size and, once placed, the middle of its upper edge."""
 
     width: float
     height: float
@@ -48,7 +48,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Layers:
-    """Placed boxes, the size of them all, and where each column begins and ends."""
+    """Placed boxes, their overall size, and the extent of each column."""
 
     boxes: tuple[Placed, ...]
     edges: tuple[tuple[int, int], ...]
@@ -58,7 +58,7 @@ class Layers:
 
 
 def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layers:
-    """Return boxes of these sizes in layers; an edge leads from an earlier box to a later one."""
+    """Place boxes of these sizes in layers; an edge leads from an earlier box to a later one."""
     boxes = [Placed(width, height) for width, height in sizes]
     for source, reader in edges:
         boxes[source].after.append(reader)
@@ -79,7 +79,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
 
 
 def _layers(boxes: list[Placed]) -> list[list[Placed]]:
-    """Number layers by the longest way; what reads nothing stands right above its first reader."""
+    """Number layers by the longest path; a box without operands is right above its first reader."""
     for box in boxes:
         box.layer = 1 + max((boxes[source].layer for source in box.before), default=-1)
     for box in boxes:
@@ -104,7 +104,7 @@ def _spread(layer: list[Placed]) -> None:
 
 
 def _settle(boxes: list[Placed], layer: list[Placed], down: bool) -> None:
-    """Move each box near the middle of its neighbours, none over another."""
+    """Move each box near the middle of its neighbours, without overlaps."""
     wishes = {}
     for box in layer:
         near = box.before if down else box.after
@@ -114,14 +114,14 @@ def _settle(boxes: list[Placed], layer: list[Placed], down: bool) -> None:
     for box in layer:
         box.x = max(wishes[id(box)], edge + GAP_X + box.width / 2)
         edge = box.right
-    # Pushing apart goes to the right only: move the layer back by what it went too far.
+    # Boxes are only pushed to the right: shift the layer back by the excess.
     drift = sum(box.x - wishes[id(box)] for box in layer) / len(layer)
     for box in layer:
         box.x -= drift
 
 
 def _stack(layers: list[list[Placed]]) -> tuple[tuple[float, float], ...]:
-    """Set layers below one another, in columns where there are many; return their ends."""
+    """Stack layers, in several columns if there are many; return the columns' extents."""
     heights = [max(box.height for box in layer) + GAP_Y for layer in layers]
     left = min((box.left for layer in layers for box in layer), default=0.0)
     right = max((box.right for layer in layers for box in layer), default=0.0)
@@ -146,7 +146,7 @@ def _stack(layers: list[list[Placed]]) -> tuple[tuple[float, float], ...]:
 
 
 def _place_column(layers: list[list[Placed]], column: int, begin: float) -> float:
-    """Set the layers of one column at ``begin``; return where the next one begins."""
+    """Place the layers of one column at ``begin``; return where the next column begins."""
     left = min(box.left for layer in layers for box in layer)
     y = 0.0
     for layer in layers:

@@ -1,4 +1,4 @@
-"""A server on the loopback addresses of this machine, in the foreground or beside a program."""
+"""A server on this machine's loopback addresses, in the foreground or in a thread."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from graph_net.serve.guard import TOKEN, Guard, Keys
 LOOPBACK = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 MISSING = "serving pages needs starlette and uvicorn: pip install 'graph-net[serve]'"
 WAIT = 300.0
-"""Seconds until the server must be listening."""
+"""Seconds within which the server must be listening."""
 
 
 def bind(port: int = 0) -> list[socket.socket]:
-    """Return sockets that listen on 127.0.0.1 and, where there is one, ::1, on the same port."""
+    """Return sockets that listen on 127.0.0.1 and, if available, ::1, on the same port."""
     with ExitStack() as undo:
         sockets: list[socket.socket] = []
         for family, host in LOOPBACK:
@@ -34,7 +34,7 @@ def bind(port: int = 0) -> list[socket.socket]:
                         f"port {port} of {host} cannot be used: {error.strerror}; --port 0 takes "
                         "any free one"
                     ) from error
-                continue  # no IPv6 here
+                continue  # no IPv6 on this machine
             sockets.append(undo.enter_context(one))
             port = one.getsockname()[1]
         undo.pop_all()
@@ -56,7 +56,7 @@ def _listening(family: socket.AddressFamily, host: str, port: int) -> socket.soc
 
 
 class Served:
-    """Pages that are being served until ``close``, or the end of a ``with`` block."""
+    """Pages that are served until ``close`` or the end of a ``with`` block."""
 
     def __init__(self, roots: Sequence[Path], port: int = 0) -> None:
         try:
@@ -82,7 +82,7 @@ class Served:
 
     @property
     def address(self) -> str:
-        """The address of the first page, with the token; whoever has it can read everything."""
+        """Address of the first page with the token, which grants access to everything."""
         return f"http://127.0.0.1:{self.port}/?{TOKEN}={self.keys.token}"
 
     def run(self) -> None:

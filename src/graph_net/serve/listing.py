@@ -1,4 +1,4 @@
-"""A table of SQL as a page: any column shown, filtered and sorted, addresses for all of it."""
+"""An SQL table as a page: choose, filter and sort columns; every view has an address."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ MOST_FILTERS = 12
 
 @dataclass(frozen=True)
 class TableView:
-    """A table, and what its page shows unless the address says otherwise."""
+    """A table, and the defaults of its page."""
 
     table: str
     noun: str
     columns: tuple[str, ...]
     searched: tuple[str, ...]
     keys: tuple[str, ...]
-    """Columns that links need, whether shown or not."""
+    """Columns that links need, even if they are not shown."""
     order: str
     cell: Callable[[str, dict[str, Any]], Child | None]
-    """The cell of a column where it is a link; None where it is its value."""
+    """The content of a cell that is a link; None for a plain value."""
 
     @property
     def path(self) -> str:
@@ -49,7 +49,7 @@ class TableView:
 
 @dataclass(frozen=True)
 class TableQuery:
-    """What an address asks of a table."""
+    """The columns, filters and order that an address requests."""
 
     search: str
     filters: tuple[tuple[str, str, str], ...]
@@ -61,7 +61,7 @@ class TableQuery:
 
     @staticmethod
     def of(query: QueryParams, listing: TableView, known: Sequence[str]) -> TableQuery:
-        """Return what is asked; names that the table does not have are passed over."""
+        """Parse a query; unknown column names are ignored."""
         triples = zip(query.getlist("col"), query.getlist("op"), query.getlist("val"), strict=False)
         filters = tuple(
             (col, op, val)
@@ -79,7 +79,7 @@ class TableQuery:
         )  # fmt: skip
 
     def address(self, listing: TableView, suffix: str = "", **changed: object) -> str:
-        """Return the address of this, with some of it changed."""
+        """Return the address of this query with some fields changed."""
         parts: dict[str, object] = {
             "q": self.search,
             "col": [col for col, _, _ in self.filters],
@@ -95,12 +95,12 @@ class TableQuery:
 
 
 def quoted(name: str) -> str:
-    """Return a column's name for SQL."""
+    """Return a quoted column name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def select(listing: TableView, asked: TableQuery, columns: Sequence[str]) -> tuple[str, list[Any]]:
-    """Return the question for rows, without order or limit, and its parameters."""
+    """Return the SQL of the rows, without order or limit, and its parameters."""
     conditions, parameters = [], []
     for word in asked.search.split()[:8]:
         parts = [f"CAST({quoted(name)} AS VARCHAR) ILIKE ?" for name in listing.searched]
@@ -123,20 +123,20 @@ def _literal(word: str) -> str:
 
 
 def ordered(listing: TableView, query: str, asked: TableQuery) -> str:
-    """Return the question with its order: unknown values last, either way."""
+    """Return the query with its order; nulls are always last."""
     way = "DESC" if asked.down else "ASC"
     return f"{query} ORDER BY {quoted(asked.order)} {way} NULLS LAST, {quoted(listing.keys[0])}"
 
 
 def known_columns(state: ServedState, listing: TableView) -> list[str]:
-    """Return the columns that the table has here."""
+    """Return the existing columns of the table."""
     key = ("columns", listing.table, state.holdings())
     query = f"SELECT * FROM {listing.table} LIMIT 0"  # noqa: S608 - a fixed name
     return list(state.made.get(key, lambda: state.ask(query).table.column_names))
 
 
 def ask(state: ServedState, asked: TableQuery, query: str, parameters: list[Any]) -> Answer:
-    """Ask a question; one with a user's own SQL has a user's limits."""
+    """Run a query; one with a user's own SQL has a user's limits."""
     if asked.where:
         return state.users.ask(state.holdings(), query, parameters, USERS)
     return state.ask(query, parameters, SqlLimits(MOST_DOWNLOAD, 120.0))

@@ -1,4 +1,4 @@
-"""The page of a table: fields to filter by, rows, and the ways on."""
+"""The page of a table: filter fields, rows, and links to other pages."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 PER_PAGE = 50
 CELL = 200
-"""Characters of a text in a table."""
+"""Most characters of a text in a table."""
 
 
 def listing_body(state: ServedState, listing: TableView, query: QueryParams) -> list[Html]:
-    """Return the form, the rows and the ways on."""
+    """Return the form, the rows and the links."""
     known = known_columns(state, listing)
     asked = TableQuery.of(query, listing, known)
     columns = list(dict.fromkeys([*asked.columns, *(k for k in listing.keys if k in known)]))
@@ -60,7 +60,7 @@ def downloads(csv: str, parquet: str) -> Html:
 
 
 def form(listing: TableView, asked: TableQuery, known: Sequence[str]) -> Html:
-    """Return the fields by which rows are chosen."""
+    """Return the form that filters rows."""
     triples = [*asked.filters, ("", "contains", "")]
     filters = [_filter(known, *triple) for triple in triples]
     choose = [
@@ -110,7 +110,7 @@ def _filter(known: Sequence[str], column: str, operation: str, value: str) -> Ht
 
 
 def rows_table(listing: TableView, asked: TableQuery, rows: Sequence[dict[str, Any]]) -> Html:
-    """Return the rows; the headings sort."""
+    """Return the rows, with headings that sort."""
     heads = [_head(listing, asked, name, any(_is_number(row[name]) for row in rows))
              for name in asked.columns]  # fmt: skip
     if not rows:
@@ -137,7 +137,7 @@ def _head(listing: TableView, asked: TableQuery, name: str, number: bool) -> Htm
 
 
 def pager(listing: TableView, asked: TableQuery, total: int) -> Html:
-    """Return links to the pages before and after."""
+    """Return links to the previous and next page."""
     last = max(1, -(-total // PER_PAGE))
     parts: list[Child] = []
     if asked.page > 1:
@@ -162,7 +162,7 @@ def _is_number(value: Any) -> bool:
 
 
 def cell(value: Any) -> Html:
-    """Return a value for people; the whole text is in its title where it was cut."""
+    """Return a readable value; a truncated text is complete in its title."""
     if value is None:
         return Html("")
     if isinstance(value, bool):
@@ -183,7 +183,7 @@ def _item(value: Any) -> str:
 
 
 def broken(text: str) -> Html:
-    """Return a name that may be broken where its parts end."""
+    """Return a name with line-break opportunities after its parts."""
     parts: list[Child] = []
     for part in text.replace("/", "/\0").replace("_", "_\0").split("\0"):
         parts += [part, tag("wbr")]

@@ -1,7 +1,7 @@
-"""A run that goes on: what was measured so far, read from the end of its journals alone.
+"""A run in progress: what was measured so far, read from the new lines of its journals.
 
-The machine that serves may be the machine that measures, so a look costs what was written since the
-last one, and nothing where nothing was.
+The serving machine may be the measuring machine, so an update reads only what was written since the
+last one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from graph_net.store.records import RecordStore
 LATEST = 12
 LOCK = ".lock"
 LONGEST = 64 << 20
-"""Bytes that one look reads."""
+"""Most bytes that one update reads."""
 
 
 def is_running(folder: Path, locks: Path = Path("/proc/locks")) -> bool:
-    """Return whether a process holds the lock of a directory, without touching the lock."""
+    """Return whether a process holds a directory's lock, without touching the lock."""
     try:
         number = (folder / LOCK).stat().st_ino
         held = locks.read_text("ascii", "replace")
@@ -35,17 +35,17 @@ def is_running(folder: Path, locks: Path = Path("/proc/locks")) -> bool:
 
 @dataclass
 class RunProgress:
-    """The records of a run's journals so far, counted as they come."""
+    """The records of a run's journals so far, counted incrementally."""
 
     folder: Path
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By compiler and result."""
+    """Counts by compiler and result."""
     latest: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=LATEST))
     _offsets: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> dict[str, Any]:
-        """Return the state of the run; only what was written since is read."""
+        """Return the state of the run, reading only new lines."""
         with self._lock:
             journals = RecordStore(self.folder).journals()
             if {path.name for path in journals} != self._offsets.keys():
@@ -61,7 +61,7 @@ class RunProgress:
             }
 
     def _forget(self, names: set[str]) -> None:
-        """Begin anew where a journal has become a part."""
+        """Start over if a journal has become a part."""
         if self._offsets.keys() - names:
             self.counts.clear()
             self.latest.clear()
@@ -78,7 +78,7 @@ class RunProgress:
             try:
                 self._count(from_json(line))
             except RecordError:
-                continue  # the page of the run says which line
+                continue  # the page of the run names the line
         if not whole and len(data) == LONGEST:
             self._offsets[path.name] += LONGEST  # no record is that long
 
@@ -96,7 +96,7 @@ class RunProgress:
 
 
 def result_of(record: Record) -> str:
-    """Return what became of a measurement, in a word or two."""
+    """Return the result of a measurement in a word or two."""
     if record.failure is not None:
         return str(record.failure.symptom).replace("_", " ")
     return "" if record.timing is None else str(record.timing.verdict)

@@ -1,4 +1,4 @@
-"""The Markdown of model cards as HTML: headings, tables, code and paragraphs; all else is text."""
+"""Convert the Markdown of model cards to HTML: headings, tables, code and paragraphs only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML made of parts that escape themselves: a text is text, whatever is in it."""
+"""Build HTML from parts that escape themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VOID = frozenset({"input", "link", "meta", "wbr", "br", "hr"})
 
 
 class Html(str):
-    """Text that is markup already; any other text is escaped before it becomes markup."""
+    """Text that is markup already; any other text is escaped."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ Attribute: TypeAlias = str | int | bool | None
 
 
 def join(*children: Child) -> Html:
-    """Return children one after the other; None is nothing."""
+    """Return the children concatenated; None is skipped."""
     return Html("".join(map(_text, children)))
 
 
@@ -38,7 +38,7 @@ def _text(child: Child) -> str:
 
 
 def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
-    """Return an element; ``class_`` is class, ``data_name`` is data-name, False leaves it out."""
+    """Return an element; ``class_`` is class, ``data_name`` is data-name, False is omitted."""
     words = "".join(map(_attribute, attributes.items()))
     if name in VOID:
         return Html(f"<{name}{words}>")
@@ -54,7 +54,7 @@ def _attribute(pair: tuple[str, Attribute]) -> str:
 
 
 def address(path: str, /, **parameters: object) -> str:
-    """Return the address of a view; empty parameters are left out, lists are repeated."""
+    """Return the address of a view; empty parameters are omitted, lists are repeated."""
     pairs = [
         (key.rstrip("_"), str(one))
         for key, value in parameters.items()
@@ -82,6 +82,6 @@ def table(names: Iterable[Child], rows: Iterable[Iterable[Child]], kind: str = "
 
 
 def facts(pairs: Iterable[tuple[str, Child]]) -> Html:
-    """Return names and values as a table of two columns; empty values are left out."""
+    """Return names and values as a table of two columns; empty values are omitted."""
     rows = [tag("tr", tag("td", name), tag("td", value)) for name, value in pairs if value]
     return tag("table", tag("tbody", rows), class_="facts")

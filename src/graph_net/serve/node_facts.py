@@ -1,4 +1,4 @@
-"""One call of a graph in full: its arguments, its result, what it reads and who reads it."""
+"""One call of a graph in full: its arguments, result, operands and readers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from graph_net.report.page_drawing import spec_text
 from graph_net.serve.errors import NotServed
 
 MOST = 60
-"""Readers and values that are listed."""
+"""Most readers and values that are listed."""
 LONGEST = 2_000
 
 
 def node_facts(graph: Graph, number: int) -> dict[str, Any]:
-    """Return a call as texts; raise NotServed if there is none of that number."""
+    """Return a call as texts; raise NotServed if there is no call of that number."""
     if not 0 <= number < len(graph.nodes):
         raise NotServed(f"there is no node {number}; the graph has {len(graph.nodes)}")
     node = graph.nodes[number]
@@ -47,7 +47,7 @@ def _spec(graph: Graph, name: str) -> str:
 
 
 def value_text(value: Value) -> str:
-    """Return an argument as Python writes it; a value of the graph by its name."""
+    """Return an argument in Python syntax; a value of the graph by its name."""
     if isinstance(value, Ref):
         return f"%{value.name}"
     if isinstance(value, (Dtype, TorchConstant)):

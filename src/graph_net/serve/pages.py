@@ -56,7 +56,7 @@ VIEWS: dict[str, View] = {
     "/{table:str}.{kind}": view_tables.download,
     **{f"/{name}": view_tables.listing for name in view_tables.TABLES},
 }
-"""By address, in the order that they are tried."""
+"""Handlers by address, in the order in which they are matched."""
 
 
 class Pages:
@@ -68,16 +68,16 @@ class Pages:
         threading.Thread(target=self._warm, daemon=True).start()
 
     def application(self) -> Starlette:
-        """Return the application; it checks nothing of who asks (``guard`` does)."""
+        """Return the application, without access control (see ``guard``)."""
         routes = [Route(path, self._answer(view), methods=["GET"]) for path, view in VIEWS.items()]
         return Starlette(routes=[Route("/assets/{name}", _asset, methods=["GET"]), *routes])
 
     def close(self) -> None:
-        """End the processes of the pages."""
+        """Stop the processes of the pages."""
         self.state.close()
 
     def _warm(self) -> None:
-        with suppress(ValueError):  # raised again where a page needs it
+        with suppress(ValueError):  # raised again by the page that needs it
             self.state.ask("SELECT count(*) FROM graphs")
 
     def _answer(self, view: View) -> Callable[[Request], Response]:

@@ -1,4 +1,4 @@
-"""A graph drawn with some of its regions open: boxes, frames and lines, laid out once each."""
+"""A graph drawn with some of its regions open: boxes, frames and lines, with cached layouts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from graph_net.serve.regions import Region, RegionKind, Wiring, children
 BOX = (150.0, 36.0)
 PAD, TITLE = 14.0, 26.0
 SIDE = 36.0
-"""Room for lines beside the boxes of a frame."""
+"""Space for lines beside the boxes of a frame."""
 MOST_SHOWN = 3_000
-"""Boxes of one picture."""
+"""Most boxes of one picture."""
 MOST_OPEN = 400
 Open = Mapping[str, int]
-"""The open regions by id, and of loops how many runs."""
+"""The open regions by id, and for loops the number of open runs."""
 
 
 def parse_open(text: str) -> dict[str, int]:
-    """Return the open regions of an address: ``12-48,60-90x2``; raise ServeError on others."""
+    """Parse the open regions of an address, ``12-48,60-90x2``; raise ServeError if malformed."""
     found: dict[str, int] = {}
     for word in filter(None, text.split(",")):
         name, _, runs = word.partition("x")
@@ -44,7 +44,7 @@ def parse_open(text: str) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Item:
-    """A box or an open region, at home in its parent."""
+    """A box or an open region, in its parent's coordinates."""
 
     region: Region | None
     """None for an input of the graph, whose number is ``given``."""
@@ -66,11 +66,11 @@ class _Frame:
 
 @dataclass
 class GraphPictures:
-    """The pictures of a graph; the layout of a region is kept as long as what is open in it."""
+    """The pictures of a graph; a region's layout is cached while the same parts are open in it."""
 
     graph: Graph
     marks: Mapping[int, str] = field(default_factory=dict)
-    """Of nodes that differ from another graph: "changed" or "only"."""
+    """Marks of nodes that differ from another graph: "changed" or "only"."""
     _frames: dict[tuple[Region | None, tuple[tuple[str, int], ...]], _Frame] = field(
         default_factory=dict
     )
@@ -105,7 +105,7 @@ class GraphPictures:
 
     @cached_property
     def _readers(self) -> list[int]:
-        """The last reader of each node; itself where there is none."""
+        """The last reader of each node; the node itself if it has none."""
         last = list(range(len(self.graph.nodes)))
         for position, sources in enumerate(self.wiring.reads):
             for source in sources:
@@ -122,7 +122,7 @@ class GraphPictures:
         return self._marked[stop] - self._marked[start]
 
     def picture(self, open_: Open) -> dict[str, Any]:
-        """Return boxes, frames and lines, to be painted as they are."""
+        """Return boxes, frames and lines, ready to draw."""
         frame = self._frame(None, open_)
         drawn: dict[str, Any] = {"boxes": [], "frames": [], "edges": []}
         self._emit(frame, 0.0, 0.0, drawn)
@@ -133,7 +133,7 @@ class GraphPictures:
         return drawn | {"open": [f"{key}x{runs}" for key, runs in open_.items()]}
 
     def path_to(self, position: int) -> dict[str, int]:
-        """Return what must be open so that a node is seen; raise NotServed without such a node."""
+        """Return the regions to open so that a node is visible; raise NotServed without it."""
         if not 0 <= position < len(self.graph.nodes):
             raise NotServed(f"there is no node {position}; the graph has {len(self.graph.nodes)}")
         found: dict[str, int] = {}
@@ -192,8 +192,8 @@ class GraphPictures:
         return _Item(child, opens=child.id)
 
     def _edges(self, region: Region | None, items: Sequence[_Item]) -> list[tuple[int, int]]:
-        """Return the edges between items: the same whatever is open inside them."""
-        key = region, len(items)  # of a loop, the number of open runs decides
+        """Return the edges between items, which do not depend on what is open inside them."""
+        key = region, len(items)  # for a loop, the number of open runs decides
         if key not in self._wires:
             self._wires[key] = self._find_edges(items)
         return self._wires[key]
@@ -231,7 +231,7 @@ class GraphPictures:
         drawn["edges"] += [[line.path, line.kind] for line in lines_of(frame.laid, dx, dy)]
 
     def _title(self, region: Region) -> dict[str, Any]:
-        """Return what a frame says; runs are closed with their loop."""
+        """Return the title of a frame; runs are closed with their loop."""
         said = {
             RegionKind.LOOP: f"{region.times} × {region.period} nodes",
             RegionKind.RUN: f"nodes {region.start} to {region.stop - 1}",

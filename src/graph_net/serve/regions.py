@@ -1,8 +1,8 @@
-"""A graph as regions inside regions: what is drawn as one box until it is opened.
+"""A graph as nested regions, each drawn as one box until it is opened.
 
-Blocks that repeat are regions, as in the report. Where too many boxes are left, neighbours are
-gathered into parts, cut where the fewest values cross: a picture has a bounded number of boxes,
-whatever the graph.
+Repeated blocks are regions, as in the report. If too many boxes remain, neighbours are grouped into
+parts, cut where the fewest values cross, so that a picture has a bounded number of boxes for any
+graph.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from graph_net.graph import Graph
 from graph_net.report.page_drawing import DrawnRun, blocks_of
 
 MOST = 100
-"""Boxes of one region, about."""
+"""Approximate maximum of boxes in one region."""
 PART = 50
-"""Items of one part, about."""
+"""Approximate number of items in one part."""
 LEAST = 6
-"""Items of one part, at least."""
+"""Least items in one part."""
 
 
 class RegionKind(Enum):
-    """Why nodes are one box."""
+    """Why nodes are grouped into one box."""
 
     NODE = "node"
     LOOP = "loop"
@@ -35,7 +35,7 @@ class RegionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The nodes from ``start`` to before ``stop``; a loop is ``times`` runs of equal length."""
+    """The nodes from ``start`` up to ``stop`` (exclusive); a loop is ``times`` equal runs."""
 
     start: int
     stop: int
@@ -44,12 +44,12 @@ class Region:
 
     @property
     def id(self) -> str:
-        """Its name in addresses."""
+        """The region's name in addresses."""
         return f"{self.start}-{self.stop}"
 
     @property
     def period(self) -> int:
-        """The nodes of one run."""
+        """Number of nodes in one run."""
         return (self.stop - self.start) // self.times
 
     def run(self, number: int) -> Region:
@@ -65,12 +65,12 @@ class Region:
 
 @dataclass(frozen=True)
 class Wiring:
-    """The calls of a graph by number: what each is, what it reads, how many values cross a cut."""
+    """The calls of a graph by number: operators, operands, and values that cross each cut."""
 
     operators: tuple[str, ...]
     reads: tuple[tuple[int, ...], ...]
     crossing: tuple[int, ...]
-    """By cut: the values that are computed before it and read after it."""
+    """For each cut, the number of values computed before it and read after it."""
 
     @staticmethod
     def of(graph: Graph) -> Wiring:
@@ -96,7 +96,7 @@ def _crossing(reads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def children(wiring: Wiring, start: int, stop: int) -> list[Region]:
-    """Return the boxes that a range of nodes is drawn as, at most about ``MOST``."""
+    """Return the boxes of a range of nodes, at most about ``MOST``."""
     items = _items(start, stop, blocks_of(list(wiring.operators[start:stop])))
     if len(items) == 1 and items[0].kind is not RegionKind.NODE and items[0].times == 1:
         return _nodes(start, stop)
@@ -110,12 +110,12 @@ def _nodes(start: int, stop: int) -> list[Region]:
 
 
 def _items(start: int, stop: int, blocks: Sequence[DrawnRun]) -> list[Region]:
-    """Return outermost blocks, and the nodes between them one by one."""
+    """Return the outermost blocks, and the nodes between them one by one."""
     items: list[Region] = []
     position = start
     for block in blocks:
         if block.start + start < position:
-            continue  # inside the one before
+            continue  # inside the previous one
         items += _nodes(position, block.start + start)
         kind = RegionKind.LOOP if block.times > 1 else RegionKind.COPY
         items.append(Region(block.start + start, block.end + start, kind, block.times))
@@ -124,7 +124,7 @@ def _items(start: int, stop: int, blocks: Sequence[DrawnRun]) -> list[Region]:
 
 
 def _stretches(wiring: Wiring, items: Sequence[Region]) -> list[Region]:
-    """Return blocks as they are, and the nodes between two of them gathered into parts."""
+    """Return blocks unchanged, and the nodes between two blocks grouped into parts."""
     found: list[Region] = []
     for is_node, group in groupby(items, lambda item: item.kind is RegionKind.NODE):
         nodes = list(group)
@@ -133,7 +133,7 @@ def _stretches(wiring: Wiring, items: Sequence[Region]) -> list[Region]:
 
 
 def _parts(wiring: Wiring, items: Sequence[Region]) -> list[Region]:
-    """Return neighbours gathered into parts."""
+    """Return neighbours grouped into parts."""
     size = max(PART, -(-len(items) // MOST))
     parts: list[Region] = []
     begin = 0
@@ -147,7 +147,7 @@ def _parts(wiring: Wiring, items: Sequence[Region]) -> list[Region]:
 
 
 def _cut(wiring: Wiring, items: Sequence[Region], begin: int, size: int) -> int:
-    """Return where a part ends: near its size, where the fewest values cross."""
+    """Return the end of a part: near its size, where the fewest values cross."""
     if len(items) - begin <= size * 4 // 3:
         return len(items)
     near = range(begin + size * 2 // 3, begin + size * 4 // 3 + 1)

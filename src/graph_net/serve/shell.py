@@ -1,4 +1,4 @@
-"""The frame of every page, and the assets that it loads from this server."""
+"""The frame of every page, and its assets."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ BUNDLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tasks": ((*SHARED, "table.js", "programs.js"), ("tasks.js",)),
     "task": ((*SHARED, "table.js", "view.js", "programs.js", "task.js"), ("task.js",)),
 }
-"""By name: the parts of the report's program, then those of this package."""
+"""Scripts by name: parts of the report's program, then those of this package."""
 
 
 @cache
 def script(name: str) -> str:
-    """Return one of the programs of the pages; raise KeyError for another name."""
+    """Return a script of the pages; raise KeyError if the name is unknown."""
     shared, own = BUNDLES[name]
     parts = [*(asset(part) for part in shared), *(_own(part) for part in own)]
     return f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
@@ -51,12 +51,12 @@ def _own(name: str) -> str:
 
 
 def data(name: str, value: object) -> Html:
-    """Return data for a program; whatever its texts are, they stay inside the element."""
+    """Return data for a script; no text can break out of the element."""
     return Html(f'<script type="application/json" id="{name}">{embed_json(value)}</script>\n')
 
 
 def page(title: str, here: str, *body: Child, program: str = "") -> str:
-    """Return a whole page; ``here`` is the place in the navigation that is marked."""
+    """Return a whole page; ``here`` is the highlighted entry of the navigation."""
     links = [
         tag("a", text, href=path, aria_current="page" if path == here else None)
         for path, text in PLACES.items()
@@ -96,5 +96,5 @@ def heading(title: Child, *below: Child) -> Html:
 
 
 def crumbs(*steps: tuple[str, str]) -> Html:
-    """Return the way back, as links."""
+    """Return a breadcrumb trail of links."""
     return tag("p", [[link(text, path), " / "] for text, path in steps], class_="crumbs")

@@ -1,9 +1,9 @@
-"""A process that answers questions in SQL, and may be killed for them.
+"""A process that answers SQL queries, and can be killed.
 
-DuckDB's own memory limit does not cover every function (``range(3000000000)`` as a list), and no
-function can be trusted to look at the clock. So a question runs in a confined process: it can read
-the served directories, write nothing, open no socket, and has a limit on its address space. The
-server reads its answers and kills it when the time is up.
+DuckDB's own memory limit does not cover every function (``range(3000000000)`` as a list), and
+functions may ignore interrupts. So a query runs in a confined process: it can read the served
+directories, write nothing, open no socket, and has a limit on its address space. The server reads
+its answers and kills it when time is up.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from graph_net.serve.tables import TableSet
 
 MEMORY = "1GiB"
-"""Of DuckDB's own count; the address space is what holds."""
+"""DuckDB's own limit; the limit on the address space is the reliable one."""
 BATCH = 1_000
 ALARM = 10
-"""Seconds beyond its time after which a question ends its process, should the server be gone."""
+"""Seconds beyond its limit after which a query ends its process, in case the server is gone."""
 TICK = 0.05
-"""Seconds between two interrupts of a question that is over its time."""
+"""Seconds between two interrupts of an overdue query."""
 
 
 def main() -> None:
-    """Confine this process, then answer questions from standard input until it ends."""
+    """Confine this process, then answer queries from standard input until it ends."""
     begin = json.loads(sys.stdin.buffer.readline())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     reads = tuple(map(Path, begin["reads"]))
     confine(Sandbox(Path(begin["workdir"]), Needs(reads=reads)))
     answers = os.dup(1)
-    os.dup2(2, 1)  # nothing that a library prints becomes an answer
+    os.dup2(2, 1)  # library output must not become an answer
     from graph_net.serve.tables import TableSet
     from graph_net.store import sql as _  # noqa: F401 - loaded before the first question
 
@@ -71,7 +71,7 @@ def _answer(tables: TableSet, question: dict[str, Any]) -> bytes:
 
 
 def ask(tables: TableSet, question: dict[str, Any]) -> tuple[pa.Table, bool]:
-    """Return the first rows of an answer, and whether there are more; raise SqlError."""
+    """Return the first rows of a result, and whether there are more; raise SqlError."""
     from graph_net.store.sql import Sql
 
     with Sql(memory=MEMORY, threads=1) as sql:
@@ -82,7 +82,7 @@ def ask(tables: TableSet, question: dict[str, Any]) -> tuple[pa.Table, bool]:
 
 @contextmanager
 def _in_time(sql: Any, seconds: float) -> Iterator[None]:
-    """Interrupt a question that takes longer."""
+    """Interrupt a query that takes longer than ``seconds``."""
     done = threading.Event()
 
     def watch() -> None:

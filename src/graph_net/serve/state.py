@@ -1,4 +1,4 @@
-"""What the pages share: the holdings, the processes for SQL, and what was read lately."""
+"""State shared by the pages: the holdings, the SQL processes, and recent results."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from graph_net.store.record_columns import SCHEMA, record_of
 from graph_net.store.records import RecordStore
 
 FRESH = 2.0
-"""Seconds after which directories are looked through again."""
+"""Seconds after which directories are scanned again."""
 OWN = SqlLimits(rows=100_000, seconds=120.0)
-"""Limits of the pages' own questions."""
+"""Limits of the pages' own queries."""
 Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """The last few values, each made once, whoever asks; others do not wait for it."""
+    """The last few values, each computed once; requests for other keys do not wait."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -38,7 +38,7 @@ class Recent(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the value of a key; make it if it was not made lately."""
+        """Return the value of a key, computing it if it is not cached."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -73,7 +73,7 @@ class GraphPlace:
 
 @dataclass
 class ServedState:
-    """What is served, and what was read of it lately."""
+    """What is served, with caches of recent results."""
 
     roots: Sequence[Path]
     _found: tuple[float, Holdings] | None = None
@@ -82,7 +82,7 @@ class ServedState:
     _places: Recent[GraphPlace] = field(default_factory=lambda: Recent(64))
     _entries: Recent[list[PageEntry]] = field(default_factory=lambda: Recent(4))
     made: Recent[Any] = field(default_factory=lambda: Recent(16))
-    """Pages that take long to make, by what they were made of."""
+    """Pages that are slow to make, by their inputs."""
 
     def __post_init__(self) -> None:
         self.own = SqlProcess(self.roots)
@@ -97,15 +97,15 @@ class ServedState:
             return self._found[1]
 
     def ask(self, query: str, parameters: Sequence[Any] = (), limits: SqlLimits = OWN) -> Answer:
-        """Return the answer to a question of these pages."""
+        """Return the answer to one of the pages' own queries."""
         return self.own.ask(self.holdings(), query, parameters, limits)
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Return the rows of a question of these pages."""
+        """Return the rows of one of the pages' own queries."""
         return list(self.ask(query, parameters).table.to_pylist())
 
     def counted(self, kind: HeldKind, query: str) -> list[dict[str, Any]]:
-        """Return the rows of a question, as long as what it is about does not change."""
+        """Return the rows of a query, cached until its data changes."""
         state = tuple((held.path, held.signature) for held in self.holdings().of(kind))
         found: list[dict[str, Any]] = self.made.get((query, state), lambda: self.rows(query))
         return found
@@ -115,7 +115,7 @@ class ServedState:
         return self.holdings().named(name, kind)
 
     def find_graph(self, graph_id: str, pack: str = "") -> GraphPlace:
-        """Return where a graph is, by its id or name; raise NotServed if no pack holds it."""
+        """Return the location of a graph, by id or name; raise NotServed if no pack holds it."""
         packs = tuple((held.path, held.signature) for held in self.holdings().of(HeldKind.PACK))
         key = graph_id, pack, packs
         return self._places.get(key, lambda: self._find_graph(graph_id, pack))

@@ -1,6 +1,6 @@
-"""The tables that questions in SQL see: ``graphs``, ``records``, ``programs`` and ``tasks``.
+"""The tables that SQL queries see: ``graphs``, ``records``, ``programs`` and ``tasks``.
 
-Each is one table over all packs or runs, with a first column that names them.
+Each is one table over all packs or runs, with a first column that names the source.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ SOURCES = {
     "programs": ("run", HeldKind.PROGRAMS),
     "tasks": ("run", HeldKind.PROGRAMS),
 }
-"""By table: the column that names the source, and what the source holds."""
+"""By table, the column that names the source, and what the source holds."""
 Place = tuple[str, str]
 """The name and the path of a source."""
 
 
 def places(holdings: Holdings) -> dict[str, list[Place]]:
-    """Return where each table is, for another process."""
+    """Return the sources of each table, for another process."""
     return {
         table: [_place(held) for held in holdings.of(kind)] for table, (_, kind) in SOURCES.items()
     }
@@ -42,12 +42,12 @@ def _place(held: Held) -> Place:
 
 @dataclass
 class TableSet:
-    """Makes the tables that a question names; packs are in memory until their files change."""
+    """Creates the tables that a query names; packs stay in memory until their files change."""
 
     _packs: dict[str, tuple[Signature, Any]] = field(default_factory=dict)
 
     def create(self, sql: Sql, query: str, where: dict[str, list[Place]]) -> None:
-        """Make the tables of a connection whose names occur in a question."""
+        """Create the tables of a connection whose names occur in a query."""
         for table in SOURCES:
             if re.search(rf"\b{table}\b", query, re.IGNORECASE):
                 self._create(sql, table, where.get(table, []))

@@ -1,7 +1,7 @@
-"""A process that writes one task as the report has it: its times, and two programs as code.
+"""A process that writes one task in the report's form: its times, and two programs as code.
 
-Programs are replayed by their compiler in forked processes, which a server with threads must not
-have: so the server asks this one.
+Programs are replayed by their compiler in forked processes. A server with threads must not fork, so
+it asks this process.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def _times(value: float | None) -> str:
 
 
 def _curves(state: ServedState, first: Held, second: Held) -> list[Html]:
-    """Return the curves of both, each compiler with the letter of its run."""
+    """Return the curves of both runs, each compiler with the letter of its run."""
     parameters = Parameters()
     entries = [
         _named(entry, side)

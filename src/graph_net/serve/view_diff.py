@@ -1,4 +1,4 @@
-"""Two graphs side by side, with what differs."""
+"""Two graphs side by side, with their differences."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ NOTE = (
 
 
 def graph(state: ServedState, request: Request) -> Response:
-    """Return the page of a graph; of one that no pack holds, what was measured of it."""
+    """Return the page of a graph; if no pack holds it, only its measurements."""
     query = request.query_params
     wanted = query.get("id", "")
     measured = state.entries_of_graph(wanted)
@@ -73,7 +73,7 @@ def _alone(measured: list[tuple[Held, PageEntry]]) -> list[Child]:
 
 
 def drawing_home(name: str, place: GraphPlace, **more: str) -> Html:
-    """Return the place of a drawing; its program asks for the rest by these."""
+    """Return the element of a drawing, with the attributes that its script reads."""
     return tag("div", id=name, data_graph=place.id, data_pack=place.pack.name, **more)
 
 
@@ -93,7 +93,7 @@ def picture_of(pictures: GraphPictures, opened: str, at: str) -> dict[str, Any]:
 
 
 def picture(state: ServedState, request: Request) -> Response:
-    """Return a picture of a graph, with its marks where it is compared with another."""
+    """Return a picture of a graph, with marks if it is compared with another."""
     query = request.query_params
     place = state.find_graph(query.get("id", ""), query.get("pack", ""))
     pictures = state.pictures(place)
@@ -153,7 +153,7 @@ def _listed(values: list[Any]) -> Child:
 
 
 def _alike(state: ServedState, place: GraphPlace) -> Html:
-    """Return graphs with the same structure, each with a link to what differs."""
+    """Return graphs with the same structure, each with a link to the differences."""
     rows = state.rows(_ALIKE, [place.row["structure"], place.name, place.pack.name])
     form = tag(
         "form", tag("input", type="hidden", name="a", value=place.id),
@@ -174,7 +174,7 @@ def _alike(state: ServedState, place: GraphPlace) -> Html:
 
 
 def _measured(measured: list[tuple[Held, PageEntry]]) -> list[Html]:
-    """Return the data of all measurements; the report's program draws them."""
+    """Return the data of all measurements, which the report's script draws."""
     several = len({run.name for run, _ in measured}) > 1
     entries = [
         replace(entry, config=replace(entry.config, name=f"{run.name}: {entry.config.name}"))

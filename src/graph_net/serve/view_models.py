@@ -1,4 +1,4 @@
-"""Cost models: their cards, and what they say of themselves."""
+"""Cost models: their cards and training notes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _facts(header: ModelHeader) -> Html:
 
 
 def _note(held: Held) -> list[Child]:
-    """Return the command that evaluates it; one that a file names itself is never offered."""
+    """Return the command that evaluates a model; commands from its files are never offered."""
     note = read_note(held.path)
     return [] if note is None else [copied(command("evaluate", str(held.path), note.data))]
 

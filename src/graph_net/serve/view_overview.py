@@ -25,7 +25,7 @@ _PROGRAMS = """SELECT run, count(*) AS programs, count(DISTINCT task) AS tasks,
 
 
 def overview(state: ServedState, request: Request) -> Response:
-    """Return what there is."""
+    """Return the overview of everything served."""
     body: list[Child] = [heading("Overview", "Everything is a measurement of a graph, under a "
                                  "configuration, on a device.")]  # fmt: skip
     holdings = state.holdings()
@@ -71,7 +71,7 @@ def _runs(state: ServedState) -> list[dict[str, Any]]:
 
 
 def runs_table(state: ServedState, rows: list[dict[str, Any]]) -> Html:
-    """Return the runs, newest first; two can be chosen to be compared."""
+    """Return the runs, newest first, with a form to compare two."""
     paths = {held.name: held.path for held in state.holdings().of(HeldKind.RECORDS)}
     several = len(rows) > 1
     cells = []

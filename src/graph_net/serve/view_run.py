@@ -1,4 +1,4 @@
-"""One run: the sections of the report, and what happens while it goes on."""
+"""One run: the sections of the report, and its progress while it runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_PROGRAMS = PagePrograms((), ())
 
 
 def parameters_of(request: Request) -> Parameters:
-    """Return the parameters of scores that an address names."""
+    """Return the score parameters of an address."""
     query = request.query_params
     try:
         p, b = float(query.get("p", "0")), float(query.get("b", "0.1"))
@@ -59,7 +59,7 @@ def _body(state: ServedState, held: Held, parameters: Parameters) -> list[Child]
 
 
 def sections(entries: list[PageEntry], scores: Scores, parameters: Parameters) -> list[Html]:
-    """Return the sections of the report, and the data that its program draws."""
+    """Return the sections of the report, and the data that its script draws."""
     shown = sections_shown(entries, NO_PROGRAMS)
     clusters = clusters_of(entries)
     made = html_sections(entries, scores, list(clusters.values()), parameters, shown, GRAPH_LINKS)
@@ -70,7 +70,7 @@ def sections(entries: list[PageEntry], scores: Scores, parameters: Parameters) -
 
 
 def live(state: ServedState, request: Request) -> Response:
-    """Return what a run has measured since it began, as far as its journals tell."""
+    """Return what a run has measured so far, from its journals."""
     held = state.held(request.query_params.get("run", ""), HeldKind.RECORDS)
     progress: Any = state.made.get(("live", held.path), lambda: RunProgress(held.path))
     return JSONResponse(progress.look())

@@ -1,4 +1,4 @@
-"""Graphs, records and programs as tables; SQL; both as files."""
+"""Graphs, records and programs as tables; SQL; both as downloads."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _refused(view: TableView, why: str, known: list[str]) -> str:
 
 
 def download(state: ServedState, request: Request) -> Response:
-    """Return the rows that the page of a table would show, all of them, as a file."""
+    """Return all rows of a table's page as a file."""
     name, kind = request.path_params["table"], request.path_params["kind"]
     if name not in TABLES or kind not in TYPES:
         raise NotServed(f"there is no {name}.{kind}")
@@ -135,7 +135,7 @@ def _file(answer: Answer, name: str, kind: str) -> Response:
 
 
 def sql(state: ServedState, request: Request) -> Response:
-    """Return the page of a question in SQL, with its answer."""
+    """Return the page of an SQL query, with its result."""
     query = request.query_params.get("q", "").strip()
     body: list[Child] = [
         heading("SQL", "One SELECT in DuckDB's SQL over ",
@@ -174,7 +174,7 @@ def _answer(answer: Answer, query: str) -> list[Html | None]:
 
 
 def _columns(state: ServedState) -> Html:
-    """Return every table with its columns, and the command that asks without a browser."""
+    """Return every table with its columns, and the command for querying without a browser."""
     parts = []
     for name in SOURCES:
         view = TABLES.get(name)
@@ -186,7 +186,7 @@ def _columns(state: ServedState) -> Html:
 
 
 def download_sql(state: ServedState, request: Request) -> Response:
-    """Return the whole answer to a question as a file."""
+    """Return the whole result of a query as a file."""
     kind = request.path_params["kind"]
     if kind not in TYPES:
         raise NotServed(f"there is no sql.{kind}")

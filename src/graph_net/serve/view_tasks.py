@@ -21,7 +21,7 @@ from graph_net.serve.task_process import read_in_process
 
 
 def tasks(state: ServedState, request: Request) -> Response:
-    """Return the tasks of a run; the runs that have some where none is named."""
+    """Return the tasks of a run; without a run, the runs that have tasks."""
     runs = state.holdings().of(HeldKind.PROGRAMS)
     name = request.query_params.get("run", runs[0].name if len(runs) == 1 else "")
     if not name:
@@ -54,7 +54,7 @@ def _empty() -> dict[str, Any]:
 
 
 def task(state: ServedState, request: Request) -> Response:
-    """Return the page of one task; its code comes later, since a compiler writes it."""
+    """Return the page of one task; its code is loaded later, since a compiler writes it."""
     query = request.query_params
     held = state.held(query.get("run", ""), HeldKind.PROGRAMS)
     found = read_task(held.path, query.get("id", ""), code=False)

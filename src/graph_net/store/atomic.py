@@ -29,7 +29,7 @@ def replacing(target: Path, *, durable: bool = True, suffix: str = "") -> Iterat
 
 
 def caching(target: Path) -> AbstractContextManager[Path]:
-    """Do the same for a file that can be recreated: it is not synced, and keeps its suffix."""
+    """Do as ``replacing`` for a file that can be recreated: not synced, and the suffix is kept."""
     return replacing(target, durable=False, suffix=target.suffix)
 
 
@@ -52,7 +52,7 @@ def write_text(target: Path, text: str, *, durable: bool = True) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Give a finished file its name, durably."""
+    """Rename a finished file to ``target``, durably."""
     _sync(source)
     source.replace(target)
     _sync(target.parent)

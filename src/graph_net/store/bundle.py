@@ -1,4 +1,4 @@
-"""One file for a bare machine: ``python BUNDLE.zip`` finds this package's sources in it."""
+"""One file for a bare machine: ``python BUNDLE.zip`` imports this package from the file itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_sources(
 
 
 def read_member(bundle: zipfile.ZipFile, name: str, most_bytes: int) -> bytes:
-    """Return the bytes of a file in a bundle; raise where there are too many, before unpacking."""
+    """Return the bytes of a file in a bundle; raise, before unpacking, if there are too many."""
     size = bundle.getinfo(name).file_size  # no more than this is ever unpacked
     if size > most_bytes:
         raise ValueError(f"{name} in the bundle has {size:,} bytes; up to {most_bytes:,} are read")

@@ -14,12 +14,12 @@ Ints = npt.NDArray[np.int64]
 
 
 def counting_rows(table: pa.Table) -> Ints | None:
-    """Return the numbers of the rows that count, of a table in the order of storing; None: all."""
+    """Return the numbers of the rows that count, for a table in storage order; None means all."""
     return last_rows(table, KEY)
 
 
 def last_rows(table: pa.Table, keys: Sequence[str]) -> Ints | None:
-    """Return the numbers of the rows that are the last with their keys, in order; None: all."""
+    """Return the numbers of the rows that are last with their keys, in order; None means all."""
     count, key = 1, np.zeros(table.num_rows, dtype=np.int64)
     for name in keys:
         values, codes = encode_texts(table[name])
@@ -50,5 +50,5 @@ def renumber(codes: Ints) -> tuple[int, Ints]:
     if int(codes.max(initial=0)) > 8 * len(codes):
         present, dense = np.unique(codes, return_inverse=True)
         return len(present), dense
-    ranks = np.cumsum(np.bincount(codes) > 0)  # for dense numbers, quicker than a sort
+    ranks = np.cumsum(np.bincount(codes) > 0)  # for dense numbers, faster than a sort
     return int(ranks[-1]), ranks[codes] - 1

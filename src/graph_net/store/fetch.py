@@ -1,4 +1,4 @@
-"""A directory of another place, as a local one: a path, or an address that pyarrow reads."""
+"""A directory elsewhere as a local one: given by a path, or by an address that pyarrow reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_net.printable import first_line
 from graph_net.results import RecordError
 
 MOST_BYTES = 256 << 30
-"""Of all files of one place: more than any collection of records has had."""
+"""The most bytes to fetch from one source; no collection of records has had as many."""
 BLOCK = 8 << 20
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.ASCII | re.IGNORECASE)
 
@@ -28,7 +28,7 @@ def is_address(source: str) -> bool:
 def fetched(source: str, patterns: Sequence[str]) -> Iterator[Path]:
     """Yield the directory itself, or for an address a local copy of the files that match.
 
-    Raise RecordError where it does not exist or cannot be read.
+    Raise RecordError if it does not exist or cannot be read.
     """
     if not is_address(source):
         if not Path(source).is_dir():
@@ -56,7 +56,7 @@ def _copy_files(source: str, patterns: Sequence[str], folder: Path) -> None:
 
 
 def _copy_file(system: Any, path: str, target: Path, most: int) -> int:
-    """Copy a file whatever size it announced; return how many of ``most`` bytes are left."""
+    """Copy a file, whatever size it states; return how many of ``most`` bytes are left."""
     with system.open_input_stream(path) as stream, target.open("xb") as file:
         while block := stream.read(BLOCK):
             most -= len(block)

@@ -61,7 +61,7 @@ def add_records(store: RecordStore, path: Path, known: dict[str, Precedence]) ->
 
 
 def read_records(path: Path) -> Iterator[tuple[Place, Record | Damage]]:
-    """Yield the record of each line, or its damage; a line over the limit is never held."""
+    """Yield the record of each line, or its damage; an overlong line is never held in memory."""
     for position, line in read_lines(path):
         try:
             yield position, line if isinstance(line, Damage) else check_names(from_json(line))

@@ -1,6 +1,6 @@
 """An append-only file of lines: a kill loses at most the line being written.
 
-A file whose name ends in ``.gz`` is compressed; what is written later is another member of gzip.
+A file whose name ends in ``.gz`` is compressed; each writer adds another gzip member.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def cut_torn_line(path: Path) -> None:
 
 
 def _cut_gzip(path: Path) -> None:
-    """Rewrite a file unless it ends with a line and a member of gzip: another may follow then."""
+    """Rewrite a file unless it ends with a complete line and a complete gzip member."""
     last = b"\n"
     try:
         with gzip.open(open_regular(path)) as file:

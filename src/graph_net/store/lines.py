@@ -90,7 +90,7 @@ class Lines:
 def read_chunks(
     path: Path, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[Lines | tuple[Place, Damage]]:
-    """Yield all lines, about a megabyte at a time; one far over the limit is never held."""
+    """Yield all lines, about a megabyte at a time; one far over the limit is never in memory."""
     number, offset, held = 1, 0, b""
     with open_stream(path) as file:
         pieces = _read_pieces(file)
@@ -120,7 +120,7 @@ def read_chunks(
 
 
 def _read_pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a file in large pieces, also those before a broken end."""
+    """Yield the bytes of a file in large pieces, including those before a damaged end."""
     held: list[bytes] = []
     broken: Exception | None = None
     try:
@@ -138,7 +138,7 @@ def _read_pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _skip(pieces: Iterator[bytes], limits: ReadLimits) -> tuple[int, bytes]:
-    """Skip to the end of a line; return how many bytes that were, and what was read after it."""
+    """Skip to the end of a line; return how many bytes were skipped, and those read after it."""
     skipped = 0
     for piece in pieces:
         end = piece.find(b"\n") + 1

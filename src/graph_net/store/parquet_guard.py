@@ -1,4 +1,4 @@
-"""Untrusted Parquet files: their contents are bounded before any of it is decoded.
+"""Untrusted Parquet files: the size of their contents is bounded before any of it is decoded.
 
 A few kilobytes can expand to gigabytes: a page of equal bytes, a dictionary of one long text that
 millions of rows repeat, lists of such. Types must match a schema, pages are as large as their
@@ -31,22 +31,22 @@ class ParquetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ParquetLimits:
-    """Limits of reading; the shipped packs are an order of magnitude below."""
+    """Limits of reading; the shipped packs are an order of magnitude below them."""
 
     rows: int = 1 << 20
-    """Of all files."""
+    """Rows of all files together."""
     groups: int = 1 << 14
-    """Row groups, of all files."""
+    """Row groups of all files together."""
     values: int = 1 << 22
-    """Of a column in a row group: more than its rows if it holds lists."""
+    """Values of a column in a row group: more than its rows if it holds lists."""
     chunk_bytes: int = 128 << 20
-    """Of a column in a row group, decoded."""
+    """Decoded bytes of a column in a row group."""
     table_bytes: int = 1 << 30
-    """Of all columns in memory together, decoded."""
+    """Decoded bytes of all columns in memory together."""
     text: int = 1 << 16
-    """Of one text."""
+    """Bytes of one text."""
     blob: int = 64 << 20
-    """Of one value that is not text."""
+    """Bytes of one value that is not text."""
     guess: int = 1 << 16
     """Of a column in a row group: up to this its bytes are estimated, above they are counted,
     which takes as long as reading it."""
@@ -159,7 +159,7 @@ class Guarded:
                         raise ParquetError(f"{part}, column {chunk.name}: {error}") from error
 
     def _decoded(self, chunk: _Chunk, pages: list[Page]) -> int:
-        """Return the bytes that a column chunk decodes to, at most."""
+        """Return an upper bound of the bytes that a column chunk decodes to."""
         limits = self.limits
         unpacked = sum(page.unpacked for page in pages)
         values = sum(page.values for page in pages if page.kind != DICTIONARY)
@@ -219,7 +219,7 @@ def _require_apart(part: Path, about: pq.FileMetaData) -> int:
 
 @contextmanager
 def _open(part: Path, by_dictionary: bool = False) -> Iterator[pq.ParquetFile]:
-    """Open a file, if asked so that texts, also in lists, are read by their dictionary."""
+    """Open a file; with ``by_dictionary`` texts, also those in lists, stay dictionary-encoded."""
     try:
         with open_regular(part) as file:
             schema = pq.ParquetFile(file).schema
@@ -231,7 +231,7 @@ def _open(part: Path, by_dictionary: bool = False) -> Iterator[pq.ParquetFile]:
 
 
 def _repeated_bytes(pages: list[Page]) -> int:
-    """Return the bytes of values in a dictionary, if each were its longest."""
+    """Return the bytes of the values in a dictionary, if each were as long as the longest."""
     dictionary = max((page.unpacked for page in pages if page.kind == DICTIONARY), default=0)
     coded = sum(p.values for p in pages if p.kind != DICTIONARY and p.encoding in _DICTIONARIES)
     return dictionary * coded

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 _WINDOWS = (1 << 9, 1 << 14, 1 << 20)
-"""Bytes read for a header, until it fits: nearly all are short, one with statistics is not."""
+"""Bytes to read for a header, tried in turn: nearly all are short; one with statistics is not."""
 _DEPTH = 8
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 _KIND, _UNPACKED, _STORED = 1, 2, 3
 _HEADERS = {0: (5, 1, 2), 2: (7, 1, 2), 3: (8, 1, 4)}
-"""By kind of page (data, dictionary, data of version 2): the field of its header, and there the
-fields of the number of values and of the encoding."""
+"""By kind of page (data, dictionary, data version 2): the number of the field that holds its
+header, and in that header the fields of the number of values and of the encoding."""
 DICTIONARY = 2
 
 

@@ -17,11 +17,11 @@ from graph_net.store.records import CountingFile, RecordStore
 from graph_net.store.sql import Sql
 
 _PER_BLOCK = """try_cast(regexp_extract(rest, '"per_block":([0-9]{1,4})', 1) AS BIGINT)"""
-"""The column, from a part that lacks it."""
+"""SQL for the column ``per_block``, for a part that lacks it."""
 
 
 def create_records(sql: Sql, store: RecordStore, name: str = "records") -> None:
-    """Make the table ``records``, or one of another name, which must be a plain word."""
+    """Create the table ``records``, or one called ``name``, which must be a plain word."""
     selects = []
     for number, (source, columns) in enumerate(_sources(store)):
         sql.register(f"{name}_source_{number}", source)
@@ -30,9 +30,9 @@ def create_records(sql: Sql, store: RecordStore, name: str = "records") -> None:
 
 
 def _sources(store: RecordStore) -> Iterator[tuple[Any, str]]:
-    """Yield sources for DuckDB, and their columns; together they have each key once.
+    """Yield sources for DuckDB with their columns; each key occurs once in all of them together.
 
-    A part stays on disk unless it has a key twice, or is of the first version.
+    A part stays on disk unless it has a key twice or an early version wrote it.
     """
     whole: list[str] = []
     for stored in store.stored():

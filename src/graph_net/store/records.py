@@ -82,7 +82,7 @@ class RecordStore:
         return {key for key, symptom in pairs if symptom in skipped}
 
     def precedences(self) -> dict[str, Precedence]:
-        """Return what decides whether another file's result is stored, by key."""
+        """Return, by key, what decides whether a result from another file is stored."""
         rows = self.counting_table(["key", "symptom", "started"]).to_pylist()
         return {row["key"]: Precedence(row["symptom"] in _FINAL, row["started"]) for row in rows}
 
@@ -97,7 +97,7 @@ class RecordStore:
                     raise RecordError(f"{stored.path.name}, record {line + 1}: {error}") from error
 
     def stored(self) -> list[CountingFile]:
-        """Return the parts, then the journals, with which of their rows count."""
+        """Return the parts, then the journals, each with the rows that count."""
         journals = {path: read_table(path, SCHEMA.names) for path in self.journals()}
         parts = self.parts()
         keys = [read_part(part, KEY) for part in parts]

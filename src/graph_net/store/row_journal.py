@@ -1,7 +1,7 @@
 """A journal of rows that are not in a part yet, safe from a kill.
 
-Parts are large so that a pack has few of them; until the next part each row goes to a journal. A
-writer that finds a journal recovers the rows of another.
+Parts are large so that a pack has few of them; until the next part, each row goes to a journal. A
+writer that finds a journal recovers the rows of the writer before it.
 """
 
 from __future__ import annotations

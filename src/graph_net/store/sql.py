@@ -68,7 +68,7 @@ class Sql:
     ) -> tuple[pa.Table, bool]:
         """Return the first rows of one SELECT, and whether there are more; raise SqlError.
 
-        Rows beyond ``most`` are not computed; ``interrupt`` ends it from another thread.
+        Rows beyond ``most`` are not computed; ``interrupt`` ends the query from another thread.
         """
         with _one_line_errors():
             self._require_select(query)
@@ -85,7 +85,7 @@ class Sql:
         return table.slice(0, most), count > most
 
     def interrupt(self) -> None:
-        """End what runs on this connection, from another thread."""
+        """End the query that runs on this connection, from another thread."""
         self._connection.interrupt()
 
     def _require_select(self, query: str) -> None:
@@ -109,7 +109,7 @@ class Sql:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """Raise DuckDB's errors as SqlError, of one line."""
+    """Raise DuckDB's errors as SqlError with a one-line message."""
     import duckdb
 
     try:

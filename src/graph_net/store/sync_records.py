@@ -1,4 +1,4 @@
-"""Records of another store, added by key: what counts there, unless a later result is here."""
+"""Add the records that count in another store, unless this store has a later result."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PATTERNS = ("part-*.parquet", "run-*.jsonl")
 
 @dataclass
 class SyncedRecords:
-    """How many records of a store were added, were here already, and are no record."""
+    """How many records of a store were added, were not later than ours, or were invalid."""
 
     added: int = 0
     passed: int = 0
     damaged: int = 0
     why: str = ""
-    """What is wrong with the first damaged one."""
+    """What is wrong with the first damaged record."""
 
 
 def add_store(
     store: RecordStore, source: RecordStore, known: dict[str, Precedence]
 ) -> SyncedRecords:
-    """Append what counts in ``source`` and takes precedence over ``known``; update that.
+    """Append the records that count in ``source`` and supersede ``known``; update ``known``.
 
     Memory holds one part of the source. The order in which sources are added does not matter.
     """
@@ -52,7 +52,7 @@ def add_store(
 
 
 def _is_later(record: Record, known: dict[str, Precedence], now: datetime) -> bool:
-    """Return whether a record is to be stored, and remember it then."""
+    """Return whether a record is to be stored; if so, add it to ``known``."""
     precedence = Precedence(record.final, record.started)
     if record.key in known and not known[record.key].yields_to(precedence, now):
         return False

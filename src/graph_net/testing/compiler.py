@@ -48,7 +48,7 @@ class Report:
 def check_compiler(
     compiler: Compiler, *, device: str = "cpu", graphs: Sequence[str] = tuple(GRAPHS)
 ) -> Report:
-    """Return what was taken and refused; raise an AssertionError that names every failure."""
+    """Return the graphs taken and refused; raise an AssertionError that names every failure."""
     report = examine(compiler, device=device, graphs=graphs)
     if report.findings:
         raise AssertionError("\n".join([f"{compiler.name}:", *report.findings]))

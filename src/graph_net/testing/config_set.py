@@ -1,4 +1,4 @@
-"""Configurations of small graphs for the kit of cost models: ``check_cost_model(Mine, data=…)``."""
+"""Configurations of small graphs for the cost-model kit: ``check_cost_model(Mine, data=…)``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graph_net.learn.read_configs import graph_rows
 
 
 def easy_layouts(name: str, seed: int = 0, nodes: int = 6, configs: int = 48) -> ConfigGraph:
-    """Return a chain of convolutions whose settings add up, one of which decides a level."""
+    """Return a chain of convolutions whose settings have additive costs; one decides a level."""
     draw, size = np.random.default_rng(seed), 2 * nodes
     features = np.zeros((size, 140), np.float32)
     features[:, 13] = 1  # float32
@@ -35,7 +35,7 @@ def easy_layouts(name: str, seed: int = 0, nodes: int = 6, configs: int = 48) ->
 
 
 def easy_tiles(name: str, seed: int = 0, configs: int = 40) -> ConfigGraph:
-    """Return a copy whose cost is what its tiles waste, and something for each of them."""
+    """Return a kernel whose cost is the waste of its tiles plus an overhead per tile."""
     draw = np.random.default_rng(seed)
     bounds = np.concatenate([draw.integers(1, 17, (configs, 2)), [(16, 16)]])
     bounds = np.unique(bounds, axis=0)
@@ -50,7 +50,7 @@ def easy_tiles(name: str, seed: int = 0, configs: int = 40) -> ConfigGraph:
 
 
 def config_set(graphs: Sequence[ConfigGraph]) -> ConfigSet:
-    """Return graphs as a set with hand features."""
+    """Return graphs as a set with hand-made features."""
     found = [graph_rows(graph) for graph in graphs]
     counts = [len(graph.configs) for graph in graphs]
     costs = np.concatenate([graph.costs() for graph in graphs])

@@ -1,4 +1,4 @@
-"""A conformance kit for cost models: call ``check_cost_model`` on yours in a test."""
+"""A conformance kit for cost models: call ``check_cost_model`` in a test."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NO_OPTION = "graph_net_has_no_such_option"
 
 
 class ModelDefect(AssertionError):
-    """A model does not keep to what ``graph_net.learn.cost_model.CostModel`` says."""
+    """A model violates the protocol ``graph_net.learn.cost_model.CostModel``."""
 
 
 def easy_set(tasks: int = 12, programs: int = 48, seed: int = 0) -> LearningSet:
-    """Return tasks whose fast programs can be told by two of their four features."""
+    """Return tasks whose fast programs are determined by two of their four features."""
     generator = np.random.default_rng(seed)
     rows = generator.uniform(0, 1, (tasks * programs, 4)).astype(np.float32)
     index = np.repeat(np.arange(tasks), programs)
@@ -36,7 +36,7 @@ def check_cost_model(
     options: Mapping[str, Json] | None = None,
     data: LearningSet | None = None,
 ) -> None:
-    """Raise ModelDefect unless a model learns, repeats itself, and is the same when loaded."""
+    """Raise ModelDefect unless a model learns, is deterministic, and survives save and load."""
     learned = data or easy_set()
     asked = data or easy_set(seed=1)
     _check_options(kind)

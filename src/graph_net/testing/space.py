@@ -64,7 +64,7 @@ def _check_text(space: Space, schedule: str) -> None:
 
 
 class SleepingSpace(Space):
-    """Programs that sleep: ``{"tile": n}`` takes n microseconds; some crash, some never end."""
+    """Programs that sleep: ``{"tile": n}`` takes n microseconds; some crash, some hang."""
 
     name = "sleeping"
 

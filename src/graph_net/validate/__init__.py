@@ -1,4 +1,4 @@
-"""Validation of a graph: the five requirements that GraphNet's paper has for a sample."""
+"""Validation of a graph: the five requirements of GraphNet's paper for a sample."""
 
 from graph_net.validate.report import Requirement, RequirementResult, State, ValidationReport
 

@@ -17,7 +17,7 @@ TOLERANCE = {
     torch.float16: 1e-2,
     torch.bfloat16: 2e-2,
 }
-"""The part of the largest value that a library's choice of kernel may change; other dtypes must be
+"""The share of the largest value that a library's choice of kernel may change; other dtypes must be
 equal."""
 
 

@@ -1,4 +1,4 @@
-"""Validation of many graphs in parallel, each in a process that may die of it."""
+"""Validation of many graphs in parallel, each in a process that it may kill."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from graph_net.validate.report import (
 
 @dataclass(frozen=True, slots=True)
 class ValidationItem:
-    """A graph to validate; ``load`` is called in a process that may die of it."""
+    """A graph to validate; ``load`` is called in a process that it may kill."""
 
     name: str
     load: Callable[[], Graph]
@@ -82,7 +82,7 @@ def _work(
         graph = task.load()
         validation = Validation(task.name, graph, limits)
     except MemoryError:
-        raise  # the pool says what the limit was
+        raise  # the pool reports the limit
     except Exception as error:
         yield _all_failed(task.name, describe_error(error)).as_json()
         return
@@ -114,7 +114,7 @@ def _with_model(
 
 
 def _verdict_of(done: Finished[ValidationItem]) -> ValidationReport:
-    """Return the last verdict; requirements that it lacks failed of the process's death."""
+    """Return the last verdict; its missing requirements failed because the process died."""
     why = "" if done.death is None else done.death.reason
     if done.answer is None:
         return _all_failed(done.item.name, why)

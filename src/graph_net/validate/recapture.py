@@ -61,7 +61,7 @@ def _merge_moves(graph: Graph) -> Graph:
 
 
 def _split_sums(graph: Graph) -> Graph:
-    """Return the graph with sums of several sizes as sums of two: torch writes either."""
+    """Return the graph with sums of several sizes as sums of two: torch writes both forms."""
     nodes: list[Node] = []
     for node in graph.nodes:
         terms = node.args[0] if node.target == SUM and node.args else ()

@@ -39,9 +39,9 @@ class RequirementResult:
 class ValidationReport:
     """The findings about one graph.
 
-    ``difference`` is the largest one between the stored graph's outputs and those of its re-capture
-    and of its pieces, on the same tensors, relative to the largest output value; None if nothing
-    was run on values. ``model_difference`` is that to the model itself.
+    ``difference`` is the largest difference between the stored graph's outputs and those of its
+    re-capture and of its pieces, on the same tensors, relative to the largest output value; None if
+    nothing was run on values. ``model_difference`` is the difference from the model itself.
     """
 
     name: str

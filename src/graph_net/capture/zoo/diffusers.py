@@ -93,7 +93,7 @@ class _Inputs:
         self.packed |= "LTX" in name and "Transformer" in name
 
     def make(self) -> dict[str, Any]:
-        """Return the arguments by name: the required ones and those the model cannot do without."""
+        """Return the arguments by name: required ones, and optional ones the model needs."""
         arguments: dict[str, Any] = {}
         for key, parameter in self.parameters.items():
             if key == "return_dict":
@@ -107,7 +107,7 @@ class _Inputs:
         return arguments
 
     def needs(self, key: str) -> bool:
-        """Return whether the model does not run without an optional argument."""
+        """Return whether the model fails without this optional argument."""
         if key == "guidance":
             return bool(self.config.get("guidance_embeds"))
         if key == "pooled_projections":

@@ -33,7 +33,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "EasyAnimateTransformer3DModel": {"in_channels": 16, "out_channels": 16, "patch_size": 2},
     "HunyuanDiT2DControlNetModel": _HUNYUAN,
     "HunyuanDiT2DModel": {**_HUNYUAN, "num_layers": 40},
-    # Latte-1, as its authors' test of LattePipeline has it
+    # Latte-1, as in its authors' test of LattePipeline
     "LatteTransformer3DModel": {
         "num_layers": 28,
         "patch_size": 2,

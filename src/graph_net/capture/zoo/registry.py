@@ -75,7 +75,7 @@ def _declare_torchvision_operators() -> torch.library.Library | None:
     alive; if the operators exist nothing is done.
     """
     try:
-        torch.ops.torchvision.nms.default  # noqa: B018 - looked up for whether it is there
+        torch.ops.torchvision.nms.default  # noqa: B018 - raises if absent
         return None
     except AttributeError:
         library = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]

@@ -165,7 +165,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 def _inputs(parameters: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the call's arguments: the required ones, and those the constructor's imply."""
+    """Return the call's arguments: those required, and those the constructor's imply."""
     named = {key: value for key, value in parameters.items() if value.kind in _NAMED}
     wanted = {key for key, value in named.items() if value.default is value.empty} | {"edge_index"}
     if options.keys() & {"edge_dim", "dim", "nn"}:

@@ -53,11 +53,11 @@ _CATEGORIES = {
     frozenset(): "other",
 }
 _SCIENTIFIC = re.compile(r"esm|evolla|protein|time_series|timesfm|autoformer|informer|patchts")
-# GLM-4.1V: half of a head turns, by default so in glm4v_moe and left out in glm4v, whose three
-# sections of turns add up to that half.
+# GLM-4.1V rotates half of each head. glm4v_moe has that as its default; glm4v leaves it out, though
+# its three sections of rotations add up to that half.
 _GLM_TURNS = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}
 _GLM_TEXT = {"model_type": "glm4v_text", "rope_parameters": _GLM_TURNS}
-# GLM-4.5V: the same sections fit heads of 128 only; 96 heads do not divide the default's width.
+# GLM-4.5V: the same sections fit only heads of 128; 96 heads do not divide the default width.
 _GLM_MOE_TEXT = {"model_type": "glm4v_moe_text", "head_dim": 128}
 _SETTINGS: dict[str, dict[str, Any]] = {
     "glm4v": {"text_config": _GLM_TEXT},

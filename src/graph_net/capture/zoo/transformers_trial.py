@@ -23,7 +23,7 @@ class ValueTensor(torch.Tensor):
     """A tensor whose values stay readable while a model is traced: the size of an image, say.
 
     A model reads such values to slice and reshape. Results of ValueTensors alone are ValueTensors;
-    combined with any other tensor one is a constant.
+    in a call with any other tensor a ValueTensor is a constant.
     """
 
     @classmethod
@@ -107,7 +107,7 @@ class FakeCall:
 
 @contextmanager
 def _fake_weights(model: nn.Module, mode: FakeTensorMode) -> Iterator[None]:
-    """Give a model fake weights for a call; its own come back afterwards."""
+    """Give a model fake weights for a call; restore its own afterwards."""
     before = [(module, {**module._parameters}, {**module._buffers}) for module in model.modules()]
     with_fake_weights(model, mode)
     try:
@@ -149,7 +149,7 @@ def bind_grid(model: nn.Module, grid: torch.Tensor) -> None:
             continue
         open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
         extra: dict[str, Any] = {"grid_thw": grid}
-        with _untraced(), suppress(Exception):  # what an encoder lacks, it computes itself
+        with _untraced(), suppress(Exception):  # the encoder computes the rest itself
             precompute_export_inputs(module, extra)
         constants = {
             name: value_tensor(value) if isinstance(value, torch.Tensor) else value

@@ -1,8 +1,8 @@
 """vit-pytorch: the models its README names, with the README's own settings.
 
-The library has no registry and hardly any defaults; its README is where models are named and
-their sizes given. It lies in the metadata of the installed package, so the settings are read from
-there: parsed, never executed.
+The library has no registry and hardly any defaults: its README names the models and gives their
+sizes. The README is in the metadata of the installed package, so the settings are read from there:
+parsed, never executed.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Layouts of a user's own graphs: which there are, what they cost, which one is fastest."""
+"""Layouts of a user's own graphs: enumerate, measure and search them."""

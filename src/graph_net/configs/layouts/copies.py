@@ -1,9 +1,9 @@
 """Copies: what a layout moves in memory, counted from a run without data.
 
-Three kinds. *Explicit* ones were placed by the rewriting. *Eager's own* are made by operators that
-need another layout, such as a reshape of a strided tensor. Those *inside kernels* are not calls:
-a convolution brings its input and kernel to the format it computes in, and a product of matrices
-copies one that no BLAS can read; they follow from strides by rule.
+There are three kinds. *Explicit* copies were inserted by the rewriting. *Eager's own* copies are
+made by operators that need another layout, such as a reshape of a strided tensor. Copies *inside
+kernels* are not calls: a convolution converts its input and kernel to the format it computes in,
+and a matrix product copies a matrix that no BLAS can read. These follow from strides by rule.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ PRODUCTS: Mapping[str, tuple[int, ...]] = {
     "aten.addmm.default": (1, 2),
     "aten.baddbmm.default": (1, 2),
 }
-"""Where the matrices are."""
+"""Argument positions of the matrices."""
 CONVOLUTION = "aten.convolution.default"
 GROUP_NORM = "aten.native_group_norm.default"
-"""Its kernels return what is laid out as their input; torch's form without data does not."""
+"""Its kernels keep the layout of their input; torch's meta implementation does not."""
 MIXED = frozenset("aten.add.Tensor aten.mul.Tensor aten.add_.Tensor aten.mul_.Tensor".split())
-"""Elementwise calls that are slow where their tensors are laid out differently."""
+"""Elementwise calls that are slow if their tensors have different layouts."""
 
 
 class CopyKind(StrEnum):
-    """Who makes a copy."""
+    """What makes a copy."""
 
     EXPLICIT = "explicit"
     EAGER = "eager"
     KERNEL = "kernel"
     MIXED = "mixed"
-    """No copy: an elementwise call over two layouts, which reads one of them out of order."""
+    """Not a copy: an elementwise call over two layouts, which reads one of them out of order."""
 
 
 @dataclass(frozen=True)
 class LayoutCopy:
-    """One copy: who makes it, at which node, and the bytes it writes."""
+    """One copy: its kind, its node, and the bytes it writes."""
 
     kind: CopyKind
     node: str
@@ -79,20 +79,20 @@ class CopyCount:
 
 @dataclass
 class CopyWatcher:
-    """Collects the copies of one run; ``node`` and ``explicit`` say what is being called."""
+    """Collects the copies of one run; ``node`` and ``explicit`` describe the current call."""
 
     node: str = ""
     explicit: bool = False
     copies: list[LayoutCopy] = field(default_factory=list)
 
     def add(self, kind: CopyKind, tensor: torch.Tensor) -> None:
-        """Note a copy of a tensor."""
+        """Record a copy of a tensor."""
         size = tensor.numel() * tensor.element_size()
         if size:
             self.copies.append(LayoutCopy(kind, self.node, size))
 
     def see(self, name: str, args: tuple[Any, ...], result: Any) -> None:
-        """Note what a call of an operator copies."""
+        """Record what a call of an operator copies."""
         if name in COPYING:
             kind = CopyKind.EXPLICIT if self.explicit else CopyKind.EAGER
             self.add(kind, result)
@@ -118,7 +118,7 @@ class CopyWatcher:
 
 
 class WatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """A dispatch mode that shows each operator to a watcher."""
+    """A dispatch mode that reports each operator to a watcher."""
 
     def __init__(self, watcher: CopyWatcher) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Drawing layouts: at random, and from the best measured so far."""
+"""Draw layouts: at random, and from the best measured so far."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from graph_net.configs.layouts.layout_config import Layout, default_layout
 from graph_net.configs.layouts.sites import DEFAULT, Setting, Site, SiteKind
 
 SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
-"""How many of the sites a random layout sets; one of these is drawn first."""
+"""Shares of the sites that a random layout sets; one is drawn first."""
 MUTATION = 0.05
 TOURNAMENT = 4
 KEPT = 24
-"""Layouts that parents are drawn from."""
+"""Number of best layouts that parents are drawn from."""
 TRIES = 256
-"""Draws without a new layout after which a graph has no more."""
+"""Draws without a new layout after which a graph counts as exhausted."""
 
 
 class SearchKind(StrEnum):
@@ -29,8 +29,8 @@ class SearchKind(StrEnum):
 def uniform_layouts(sites: Sequence[Site]) -> list[Layout]:
     """Return layouts that set all nodes of a kind alike: what a person would try first.
 
-    All kernels of convolutions with channels last, with and without their inputs; all matrices of
-    products column by column; every permutation carried out at once.
+    All convolution kernels channels-last, with and without their inputs; all matrices of products
+    column-major; every permutation materialised at once.
     """
     found: list[Layout] = []
     for kind, choose in (
@@ -51,7 +51,7 @@ def _of_kind(sites: Sequence[Site], kind: SiteKind, choose: Callable[[Site], Set
 
 
 def _last(choices: Sequence[Setting]) -> Setting:
-    """Return the setting with every order the one that is not contiguous."""
+    """Return the setting with every order non-contiguous."""
     return choices[-1]
 
 
@@ -71,9 +71,9 @@ def random_layout(sites: Sequence[Site], rng: random.Random) -> Layout:
 
 
 def child_layout(sites: Sequence[Site], parents: Sequence[Layout], rng: random.Random) -> Layout:
-    """Return a layout made of two parents site by site, with a few settings drawn anew.
+    """Return a layout that mixes two parents site by site, with a few settings redrawn.
 
-    ``parents`` are sorted, the fastest first; the better of a few drawn ones is a parent.
+    ``parents`` are sorted, the fastest first; each parent is the better of a few draws.
     """
     first, second = (parents[min(rng.choices(range(len(parents)), k=TOURNAMENT))] for _ in "ab")
     mixed = [a if rng.random() < 0.5 else b for a, b in zip(first, second, strict=True)]
@@ -91,7 +91,7 @@ def draw_layouts(
     parents: Sequence[Layout],
     seed: int,
 ) -> list[Layout]:
-    """Return up to ``count`` layouts not ``seen`` yet: children of ``parents``, random without."""
+    """Return up to ``count`` unseen layouts: children of ``parents``, else random ones."""
     rng = random.Random(seed)  # noqa: S311
     found: list[Layout] = []
     misses = 0

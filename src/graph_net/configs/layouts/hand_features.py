@@ -1,7 +1,7 @@
-"""A layout as a row of numbers, from what is known before it runs.
+"""A layout as a row of features known before it runs.
 
-Copies by who makes them, and how the orders are chosen over the nodes of each kind; the analytical
-cost is the bytes that a layout moves.
+Copies by kind, and the chosen orders by kind of node. The analytical cost is the bytes that a
+layout moves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graph_net.configs.layouts.copies import CopyKind
 from graph_net.configs.layouts.sites import SiteKind
 
 LETTERS = {kind[0]: kind for kind in SiteKind}
-"""A task's ``kinds`` has a letter for each site."""
+"""Letters of a task's ``kinds``, one per site."""
 _TENSORS = ("output", "input", "kernel")
 _CHOICES = ("contiguous", "other")
 COLUMNS = (
@@ -30,10 +30,10 @@ COLUMNS = (
 def feature_row(
     schedule: str, kinds: str, copies: Mapping[str, Sequence[int]], seconds: float
 ) -> list[float]:
-    """Return the numbers of a layout.
+    """Return the features of a layout.
 
-    ``copies`` has number and bytes by kind of copy, ``seconds`` is the time of the original: what
-    copies cost depends on what else there is to do.
+    ``copies`` has count and bytes by kind of copy. ``seconds`` is the time of the original: the
+    effect of copies depends on the other work.
     """
     rows = json.loads(schedule)
     total = max(1, len(rows))
@@ -48,7 +48,7 @@ def _of_copies(copies: Mapping[str, Sequence[int]], total: int, seconds: float) 
 
 
 def _of_orders(rows: Sequence[Sequence[int]], kinds: str) -> Iterator[float]:
-    """Yield the share of each kind's sites that set a tensor to an order; then the sites."""
+    """Yield the share of each kind's sites that set a tensor to an order, then the site counts."""
     total = max(1, len(rows))
     for kind in SiteKind:
         chosen = [row for row, letter in zip(rows, kinds, strict=True) if LETTERS[letter] is kind]
@@ -63,21 +63,21 @@ def _of_orders(rows: Sequence[Sequence[int]], kinds: str) -> Iterator[float]:
 
 
 def _contiguous(number: int) -> int:
-    """Return the number of the contiguous order of as many dimensions."""
+    """Return the number of the contiguous order of the same rank."""
     return int("".join(str(n) for n in range(len(str(number)), 0, -1)))
 
 
 def moved_bytes(copies: Mapping[str, Sequence[int]]) -> float:
-    """Return the bytes that a layout moves beside computing: the analytical cost.
+    """Return the bytes that a layout moves besides computing: the analytical cost.
 
-    Copies read and write; a call over two layouts reads one of them out of order, at about the
-    same price.
+    Copies read and write; a call over two layouts reads one of them out of order, at about the same
+    cost.
     """
     return float(sum(size for _, size in copies.values()))
 
 
 def label_of(costs: Sequence[float], extra: Mapping[str, Any]) -> float:
-    """Return the log of a layout's time over the original's beside it."""
+    """Return the log of a layout's time over the original's in the same turn."""
     from statistics import median
 
     return math.log(median(costs) / median(extra["control"]))

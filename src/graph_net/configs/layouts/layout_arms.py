@@ -1,4 +1,4 @@
-"""A graph under layouts as functions to time: inputs laid out, results compared."""
+"""A graph under layouts as functions to time, with inputs laid out and results checked."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from graph_net.graph.spec import TensorSpec
 from graph_net.results import Failure, Stage, Symptom
 
 ERRORS = {"float32": 1e-3, "float64": 1e-9, "float16": 2e-2, "bfloat16": 5e-2}
-"""By dtype: the largest difference of an output, over its largest value. Layouts change the order
-of sums and nothing else."""
+"""By dtype, the largest difference of an output over its largest value. Layouts only change the
+order of sums.
+"""
 TENSOR_CORES = 2e-2
-"""The same for float32 on a GPU, whose convolutions compute with ten bits of mantissa."""
+"""The same for float32 on a GPU, whose convolutions use ten bits of mantissa."""
 
 
 class WrongResult(ValueError):
-    """A layout under which a graph computes something else."""
+    """A layout under which a graph computes a different result."""
 
 
 @dataclass
@@ -45,7 +46,7 @@ class GraphArms:
             self.expected = flat_outputs(self.function(self.graph)())
 
     def function(self, graph: Graph, key: str = "original") -> Call:
-        """Return a call of the graph, compiled, on the original's values in its own strides."""
+        """Return a compiled call of the graph on the original's values, in the graph's strides."""
         inputs = [
             _laid_out(value, entry.spec, before.spec)
             for value, entry, before in zip(
@@ -63,7 +64,7 @@ class GraphArms:
         return create(self.compiler).compile(job)
 
     def check(self, call: Call) -> float:
-        """Return how far a function's outputs are from the original's; raise WrongResult if far."""
+        """Return the error of a function's outputs; raise WrongResult if it is too large."""
         with torch.inference_mode():
             outputs = flat_outputs(call())
         if len(outputs) != len(self.expected):
@@ -89,7 +90,7 @@ class GraphArms:
 
 
 def relative_error(output: torch.Tensor, expected: torch.Tensor) -> float:
-    """Return the largest difference over the largest value; equal infinities and NaNs are equal."""
+    """Return the largest difference over the largest value; equal infinities and NaNs match."""
     wide = torch.complex128 if expected.is_complex() else torch.float64
     a, b = output.to(wide), expected.to(wide)
     same = (a == b) | (a.isnan() & b.isnan())
@@ -110,7 +111,7 @@ def _laid_out(value: Any, spec: Any, before: Any) -> Any:
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return the failure of a layout that could not run, or computes something else."""
+    """Return the failure of a layout that could not run or gave a wrong result."""
     if isinstance(error, WrongResult):
         return Failure(Stage.VERIFY, Symptom.NUMERIC, str(error)[:300])
     if isinstance(error, torch.OutOfMemoryError):

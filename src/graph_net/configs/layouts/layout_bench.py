@@ -1,7 +1,7 @@
-"""The bench of layouts: many processes rewrite, one at a time measures, the journal keeps all.
+"""The bench of layouts: many processes rewrite, one at a time measures, a journal stores results.
 
-On a GPU graphs are rewritten while others are measured. A CPU does one thing at a time: nothing of
-ours computes beside what is timed. A process that dies costs the layout it was on alone.
+On a GPU, graphs are rewritten while others are measured. On a CPU nothing else runs during a
+measurement. A process that dies loses only its current layout.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from graph_net.results import Device, Failure, Program, Stage, Symptom, Task, ca
 from graph_net.results.death import failure_from
 
 SECONDS, COMPILE_SECONDS = 240, 900
-"""For some layouts to be rewritten, or a turn to be measured; with a compiler."""
+"""Seconds for rewriting a piece or measuring a turn, and the same with a compiler."""
 AHEAD = 3
-"""Turns that are rewritten ahead of measuring."""
+"""Number of turns that are rewritten ahead of measuring."""
 PIECE = 5
-"""Layouts that one process rewrites at a time; compilers take one."""
+"""Layouts that one process rewrites at a time; one if they are compiled."""
 
 
 @dataclass
 class _Turn:
-    """A turn under way: its layouts, and those whose graphs are ready."""
+    """A turn in progress: its layouts, and those whose graphs are ready."""
 
     task: int
     layouts: list[PendingLayout]
@@ -68,7 +68,7 @@ class LayoutBench:
     jobs: int = 1
     until: float = math.inf
     lost: list[str] = field(default_factory=list)
-    """Graphs that were left out, and why."""
+    """Graphs that were left out, and the reasons."""
 
     def __post_init__(self) -> None:
         self.target = f"{self.device.kind}: {self.device.name}"
@@ -98,14 +98,14 @@ class LayoutBench:
         return self.settings.compiler == "eager"
 
     def named(self, task: int) -> Task:
-        """Return a task as its programs have it."""
+        """Return the Task that a graph's programs refer to."""
         if task not in self._named:
             known = self.tasks[task].named(self.target, self.wanted, self.sites[task])
             self._named[task] = known
         return self._named[task]
 
     def run(self) -> Iterator[Program]:
-        """Measure what is missing until the time is up; yield results as they are written."""
+        """Measure missing layouts until time is up; yield results as they are written."""
         ready, active = deque[_Turn](), list[_Turn]()
         measured: _Turn | None = None
         try:
@@ -132,9 +132,9 @@ class LayoutBench:
             self.journal.close()
 
     def _next_turn(self) -> _Turn | None:
-        """Return the next turn that has layouts; None at the end, or while its graph is busy.
+        """Return the next turn with layouts; None at the end, or while its graph is busy.
 
-        A turn draws from what the turns before it measured, so a graph has one at a time.
+        A turn draws from earlier measurements of its graph, so a graph has one turn at a time.
         """
         while True:
             self._held = self._held or next(self._coming, None)
@@ -149,7 +149,7 @@ class LayoutBench:
                 return _Turn(task, layouts)
 
     def _start_turns(self, active: list[_Turn], ready: deque[_Turn]) -> None:
-        """Give pieces of turns to processes that rewrite, as far ahead as is useful."""
+        """Give pieces of turns to the rewriting processes, up to AHEAD turns ahead."""
         if not self.overlaps and (self.measuring.busy or ready):
             return
         most = AHEAD if self.overlaps else 1
@@ -182,7 +182,7 @@ class LayoutBench:
                 ready.append(turn)
 
     def _begin(self, turn: _Turn) -> Iterator[Program]:
-        """Give what could be rewritten to the process that measures; the rest has failed."""
+        """Send the rewritten layouts to the measuring process; the others have failed."""
         if turn.task in self._left_out:
             return
         for layout in [one for one in turn.layouts if turn.ready[one.schedule].failure]:
@@ -197,7 +197,7 @@ class LayoutBench:
             self.measuring.give(TurnItem(turn.task, schedules, graphs, self.wanted.repeats, seed))
 
     def _take_measured(self, turn: _Turn, done: Finished[TurnItem]) -> Iterator[Program]:
-        """Yield the results of a turn; after a death, of the layout that it was on."""
+        """Yield the results of a turn; after a death, that of the current layout."""
         answer = _results(done.answers)
         if answer:
             for layout, result in zip(turn.layouts, answer["results"], strict=True):
@@ -218,7 +218,7 @@ class LayoutBench:
         yield from self._keep(turn, layout, failure, {}, done.seconds)
 
     def _leave_out(self, turn: _Turn, why: str) -> None:
-        """Leave a graph out whose original cannot be measured, or whose turn dies as a whole."""
+        """Exclude a graph whose original cannot be measured, or whose turn dies as a whole."""
         self._left_out.add(turn.task)
         self.lost.append(f"{self.tasks[turn.task].subject.name}: {why}")
         turn.layouts.clear()
@@ -256,7 +256,7 @@ class LayoutBench:
 
 
 def _results(answers: Sequence[Any]) -> dict[str, Any]:
-    """Return the answer with the times of a turn; empty where there is none."""
+    """Return the answer with the times of a turn; empty if there is none."""
     for answer in answers:
         if isinstance(answer, dict) and "results" in answer:
             return answer

@@ -38,14 +38,14 @@ MODULES = (
 PLAN = "plan.json"
 MOST_PLAN = 64 << 20
 RESERVE = 8.0
-"""Seconds before the end at which measuring stops, to end the processes."""
+"""Seconds before the deadline at which measuring stops, so that processes can shut down."""
 EVERY = 20.0
-"""Seconds between lines of progress."""
+"""Seconds between progress lines."""
 
 
 @dataclass(frozen=True)
 class LayoutPlan:
-    """What a bundle asks for."""
+    """The graphs and settings of a bundle's collection."""
 
     subjects: tuple[Subject, ...]
     wanted: LayoutsWanted
@@ -66,7 +66,7 @@ def write_layout_bundle(
 
 
 def read_layout_plan(path: str | Path) -> tuple[LayoutPlan, list[LayoutTask]]:
-    """Return what a bundle asks for; raise ValueError where it is none."""
+    """Return the plan and the graphs of a bundle; raise ValueError if it is not a bundle."""
     with zipfile.ZipFile(path) as bundle:
         plan = read_as(LayoutPlan, read_member(bundle, PLAN, MOST_PLAN), "plan")
         graphs = [
@@ -78,7 +78,7 @@ def read_layout_plan(path: str | Path) -> tuple[LayoutPlan, list[LayoutTask]]:
 
 
 def main(bundle: str, arguments: Sequence[str] | None = None) -> int:
-    """Collect what a bundle asks for; return 0, or 2 where nothing could be measured."""
+    """Collect the layouts of a bundle; return 0, or 2 if nothing could be measured."""
     began = time.monotonic()
     parser = argparse.ArgumentParser(prog="python BUNDLE", description=__doc__.split("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("layouts.jsonl.gz"))
@@ -98,7 +98,7 @@ def main(bundle: str, arguments: Sequence[str] | None = None) -> int:
 def collect(
     plan: LayoutPlan, tasks: Sequence[LayoutTask], output: Path, jobs: int, until: float
 ) -> LayoutTally:
-    """Measure what is missing in a file, and print how far it is now and then."""
+    """Measure the layouts missing from a file, and print progress every EVERY seconds."""
     graphs, tally, shown = sort_graphs(tasks), LayoutTally(), time.monotonic()
     for why in graphs.refused:
         print(printable(f"left out: {why}"), file=sys.stderr)

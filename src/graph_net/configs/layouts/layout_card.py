@@ -1,4 +1,4 @@
-"""The card of a data set of layouts: what it holds, how it was made, how to read it."""
+"""The card of a data set of layouts: its contents, how it was made, how to read it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def count_by(names: Iterable[str]) -> dict[str, int]:
 def difference_of_repeats(programs: Sequence[Program]) -> float | None:
     """Return the median difference in percent between two measurements of a layout.
 
-    Each is taken relative to the original beside it. None where no layout has two.
+    Each is relative to the original of the same turn. None if no layout has two.
     """
     ratios: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for program in programs:

@@ -1,4 +1,4 @@
-"""A collection of layouts: graphs in, a journal of programs out; the same here and in a bundle."""
+"""A collection of layouts: graphs in, a journal of programs out; used here and in bundles."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from graph_net.results import Device
 from graph_net.results.canonical import plain
 
 MOST_SECONDS = {"cpu": 0.08, "cuda": 0.03}
-"""By device: the longest original that is collected from, seconds of one run."""
+"""Longest original that is collected from, in seconds per run, by device."""
 
 
 @dataclass(frozen=True)
 class LayoutGraphs:
-    """The graphs of a collection that have layouts to choose, and why others are left out."""
+    """The graphs of a collection that have layouts to choose, and why others are excluded."""
 
     tasks: tuple[LayoutTask, ...]
     sites: tuple[tuple[Site, ...], ...]
@@ -37,7 +37,7 @@ class LayoutGraphs:
 
 
 def sort_graphs(tasks: Sequence[LayoutTask]) -> LayoutGraphs:
-    """Return the graphs that have layouts to choose."""
+    """Separate the graphs that have layouts to choose from the others."""
     taken, sites, refused = [], [], []
     for task in tasks:
         try:
@@ -51,9 +51,9 @@ def sort_graphs(tasks: Sequence[LayoutTask]) -> LayoutGraphs:
 
 
 def layout_sites(data: bytes) -> tuple[Site, ...]:
-    """Return the sites of a graph to collect from; raise LayoutError if it is not one.
+    """Return the sites of a graph to collect from; raise LayoutError if it is not suitable.
 
-    Calls are repeated on the same inputs, so a graph that changes them is none.
+    Calls are repeated on the same inputs, so a graph that changes them is not suitable.
     """
     graph = from_bytes(data)
     found = find_sites(graph)
@@ -75,9 +75,9 @@ def open_layout_bench(
     until: float = math.inf,
     threads: int = 0,
 ) -> Iterator[LayoutBench]:
-    """Yield the bench that collects layouts on this machine; raise ValueError where it cannot.
+    """Yield the bench that collects layouts on this machine; raise ValueError if it cannot.
 
-    ``jobs`` processes rewrite graphs, all cores but two unless it says otherwise.
+    ``jobs`` processes rewrite graphs; by default all cores but two.
     """
     import torch  # noqa: F401  # once, here, rather than in each process that is forked
 
@@ -104,8 +104,8 @@ def open_layout_bench(
 
 
 def describe_confined(device: str, threads: int = 0) -> Device:
-    """Return this machine's device, asked in a process of its own: a forked one could not use it
-    once this process had.
+    """Return this machine's device, queried in a process of its own: once this process has used a
+    GPU, its forks cannot.
     """
     limits, sandbox = Limits(120, None), Sandbox(device=device)
     tree = call(lambda: plain(describe(device, threads or None)), limits, sandbox)

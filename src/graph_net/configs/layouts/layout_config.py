@@ -1,4 +1,4 @@
-"""A layout of a graph as data: canonical JSON, a Config with a hash, a short vector of codes."""
+"""A layout of a graph as data: canonical JSON, a Config with a hash, a vector of codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graph_net.configs.layouts.sites import DEFAULT, LayoutError, Setting, Site
 from graph_net.results import Config, ConfigKind, canonical
 
 FORMAT = "eager_layout"
-"""What the tasks and programs of such layouts are called."""
+"""Format name of the tasks and programs of such layouts."""
 SCHEDULE = "schedule"
 MOST_TEXT = 1 << 20
 
@@ -25,9 +25,9 @@ def default_layout(sites: Sequence[Site]) -> Layout:
 
 
 def layout_text(layout: Layout) -> str:
-    """Return a layout as canonical JSON: ``[[0,431,0],…]`` for output, input and kernel of a site.
+    """Return a layout as canonical JSON: ``[[0,431,0],…]``, output, input and kernel of a site.
 
-    Dimensions count from 1, the most minor first, and 0 is an order that is not set.
+    Dimensions count from 1, the most minor first; 0 is an order that is not set.
     """
     return canonical(
         [[order_number(order or ()) for order in setting.orders] for setting in layout]
@@ -35,7 +35,7 @@ def layout_text(layout: Layout) -> str:
 
 
 def read_layout(text: str, sites: Sequence[Site]) -> Layout:
-    """Return the layout of a text; raise LayoutError where it is none of these sites."""
+    """Parse a layout; raise LayoutError if it does not fit these sites."""
     if len(text) > MOST_TEXT:
         raise LayoutError(f"a layout of {len(text):,} characters; {MOST_TEXT:,} are read")
     try:
@@ -63,9 +63,9 @@ def layout_config(layout: Layout) -> Config:
 
 
 def codes_of(layout: Layout, sites: Sequence[Site]) -> tuple[int, ...]:
-    """Return a layout as a short vector: the number of each site's setting among its choices.
+    """Return a layout as a vector: the index of each site's setting among its choices.
 
-    A setting that no search draws has the number after the last.
+    A setting that no search draws has the index after the last.
     """
     return tuple(
         site.choices.index(setting) if setting in site.choices else len(site.choices)

@@ -1,4 +1,4 @@
-"""The measured layouts of a collection, a Program per line, in a file that only grows."""
+"""The measured layouts of a collection, one Program per line, in an append-only file."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from graph_net.store.journal import LineJournal, cut_torn_line, whole_lines
 
 @dataclass
 class GraphOutcomes:
-    """What was measured of one graph so far."""
+    """The results of one graph so far."""
 
     workload: str
     count: Counter[str] = field(default_factory=Counter)
     """How often each layout was measured, by its text."""
     first_turn: dict[str, int] = field(default_factory=dict)
     per_turn: Counter[int] = field(default_factory=Counter)
-    """First measurements of each turn."""
+    """First measurements per turn."""
     ranked: dict[str, float] = field(default_factory=dict)
-    """The time of each layout over that of the original beside it."""
+    """Time of each layout over the original's in the same turn."""
 
     def add(self, schedule: str, costs: list[float], extra: dict[str, Any]) -> None:
         """Count a result."""
@@ -42,9 +42,9 @@ class GraphOutcomes:
 
 
 class LayoutJournal:
-    """A file of programs, compressed where its name ends in ``.gz``; read once, then added to.
+    """A file of programs, compressed if its name ends in ``.gz``; read once, then appended to.
 
-    A line that a kill cut off is dropped, and what no collection wrote is passed over.
+    A torn last line is dropped, and lines that no collection wrote are skipped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +67,7 @@ class LayoutJournal:
             return
 
     def add(self, program: Program) -> bool:
-        """Append a program; return whether it has an outcome, without which it is not written."""
+        """Append a program that has an outcome; return whether it had one."""
         if program.failure is not None and program.failure.symptom in RETRIED:
             return False
         if self._lines is None:
@@ -80,7 +80,7 @@ class LayoutJournal:
         return True
 
     def close(self) -> None:
-        """Finish the file; adding opens it again."""
+        """Close the file; adding reopens it."""
         if self._lines is not None:
             self._lines.close()
             self._lines = None

@@ -1,9 +1,9 @@
-"""Measured layouts as npz files in TpuGraphs' own form: what reads theirs reads these.
+"""Measured layouts as npz files in TpuGraphs' format, readable by the same tools.
 
-A file holds one graph: ``node_feat`` (140 columns, as ``featurise`` documents them),
-``node_opcode``, ``edge_index``, ``node_config_ids``, ``node_config_feat`` (output, input and
-kernel, six places each, minor to major, -1 where nothing is set), ``config_runtime`` (ns) and
-``node_splits``. A row is one measurement; a layout that was measured twice has two.
+A file holds one graph: ``node_feat`` (140 columns, documented in ``featurise``), ``node_opcode``,
+``edge_index``, ``node_config_ids``, ``node_config_feat`` (output, input and kernel, six slots each,
+minor to major, -1 if not set), ``config_runtime`` (ns) and ``node_splits``. A row is one
+measurement; a layout that was measured twice has two.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from graph_net.store.atomic import open_atomic
 
 SLOTS = 3 * MOST_DIMENSIONS
 SEARCHES = {"random": "random", "genetic": "default"}
-"""Our searches by TpuGraphs' names for theirs: its default is a genetic search, too."""
+"""TpuGraphs' names for our searches; its default is a genetic search too."""
 DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def layout_slots(layout: Layout) -> NDArray[np.float32]:
-    """Return a layout as TpuGraphs spells it: (nodes, 18), -1 where nothing is set."""
+    """Return a layout in TpuGraphs' form: (nodes, 18), -1 if not set."""
     rows = np.full((len(layout), 3, MOST_DIMENSIONS), -1, np.float32)
     for place, setting in enumerate(layout):
         for tensor, order in enumerate(setting.orders):
@@ -65,7 +65,7 @@ def _all_slots(programs: Sequence[Program], sites: Sequence[Site]) -> NDArray[np
 def run_times(programs: Sequence[Program]) -> NDArray[np.int64]:
     """Return nanoseconds: the median ratio to the original in the same rounds, times its median.
 
-    So results of distant turns compare. The seconds themselves are in the native columns.
+    Results of distant turns are then comparable. The raw seconds are in the native columns.
     """
     controls = [json.loads(program.extra)["control"] for program in programs]
     if not controls:
@@ -79,7 +79,7 @@ def run_times(programs: Sequence[Program]) -> NDArray[np.int64]:
 
 
 def write_npz(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write arrays as a compressed npz whose bytes depend on them alone."""
+    """Write arrays as a compressed npz with reproducible bytes."""
     import io
     import zipfile
 

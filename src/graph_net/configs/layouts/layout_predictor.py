@@ -1,4 +1,4 @@
-"""What ranks layouts before they run: bytes moved, or trees learned from a collection."""
+"""Predictors that rank layouts before they run: bytes moved, or trees trained on a collection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETTINGS = {
 }  # fmt: skip
 ROUNDS = 300
 FEWEST = 100
-"""Measured layouts that trees are learned from, at least."""
+"""Least measured layouts that trees are trained on."""
 
 
 class LayoutPredictor(Protocol):
@@ -29,13 +29,13 @@ class LayoutPredictor(Protocol):
 
     @property
     def name(self) -> str:
-        """How it is called."""
+        """Name of the predictor."""
         ...
 
     def scores(
         self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies], seconds: float
     ) -> list[float]:
-        """Return a number for each layout, less for one that should be faster.
+        """Return a number for each layout, lower if it should be faster.
 
         ``seconds`` is the time of the original.
         """
@@ -43,7 +43,7 @@ class LayoutPredictor(Protocol):
 
 
 class BytesMoved:
-    """The analytical cost: what is copied, by whomever."""
+    """The analytical cost: the bytes of all copies."""
 
     name = "bytes moved"
 
@@ -64,7 +64,7 @@ class LearnedTrees:
 
     @property
     def name(self) -> str:
-        """How it is called, and what it has learned from."""
+        """Name of the predictor, with what it was trained on."""
         return f"LightGBM on {self.layouts:,} layouts of {self.graphs} graphs"
 
     def scores(
@@ -79,9 +79,9 @@ class LearnedTrees:
 
 
 def learn_trees(journal: Path, target: str = "", without: str = "") -> LearnedTrees:
-    """Learn from a collection's journal: its layouts of one device, without one graph's.
+    """Train on a collection's journal: its layouts of one device, without one graph's.
 
-    Raise ValueError where it has too few.
+    Raise ValueError if there are too few.
     """
     import lightgbm
     import numpy as np
@@ -106,7 +106,7 @@ def learn_trees(journal: Path, target: str = "", without: str = "") -> LearnedTr
 
 
 def read_layouts(journal: Path) -> Iterator[Program]:
-    """Yield the measured layouts of a journal; what is none is passed over."""
+    """Yield the measured layouts of a journal; other lines are skipped."""
     for line in whole_lines(journal):
         try:
             program = program_from_json(line)

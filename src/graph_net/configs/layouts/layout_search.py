@@ -1,7 +1,7 @@
-"""Search for the best layout of one graph: predict many, measure a few, prove the winner.
+"""Search for the best layout of one graph: predict many, measure a few, confirm the winner.
 
-The winner of a measurement is partly lucky, so it is timed again by itself against the original,
-with the original as the control: only that gain is reported.
+The winner of a measurement is partly lucky, so it is timed again alone against the original, with
+the original as the control. Only that gain is reported.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from graph_net.results import Timing, Verdict, read_as
 SECONDS = 600
 PIECE = 4
 PROVED = 2
-"""Candidates that are timed by themselves, the fastest first, until one is faster for sure."""
+"""Most candidates that are confirmed, the fastest first, until one is significantly faster."""
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How long is searched."""
+    """The effort of a search."""
 
     pool: int = 40
-    """Layouts that are predicted in each generation."""
+    """Layouts that are predicted per generation."""
     top: int = 6
-    """Of these, how many are measured."""
+    """Layouts of the pool that are measured."""
     generations: int = 2
     repeats: int = 8
     seconds: float = 5.0
-    """For proving the winner."""
+    """Seconds for confirming the winner."""
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class ProvenLayout:
-    """A layout that was timed by itself against the original."""
+    """A layout that was timed alone against the original."""
 
     schedule: str
     graph: Graph
@@ -70,16 +70,16 @@ class ProvenLayout:
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """What a search came to: the candidates that were proved, the best first, and all it tried."""
+    """The confirmed candidates of a search, the best first, and all measurements."""
 
     proven: tuple[ProvenLayout, ...]
     predicted: int
     measured: dict[str, float]
-    """By layout: its time over the original's."""
+    """Time of each layout over the original's."""
 
     @property
     def best(self) -> ProvenLayout | None:
-        """The layout that is faster for sure, if there is one."""
+        """The significantly faster layout, if there is one."""
         return next((one for one in self.proven if one.is_faster), None)
 
 
@@ -94,10 +94,10 @@ class LayoutSearch:
     settings: SearchSettings = SearchSettings()
     predictor: LayoutPredictor = field(default_factory=BytesMoved)
     seconds: float = 1.0
-    """Of the original, measured last."""
+    """Latest measured seconds of the original."""
 
     def run(self, advance: Callable[[], None] = lambda: None) -> SearchOutcome:
-        """Return what was found; ``advance`` is called after each step of ``steps``."""
+        """Return the outcome; ``advance`` is called after each of ``steps``."""
         known: dict[str, Rewritten] = {}
         ratios: dict[str, float] = {}
         layouts: dict[str, Layout] = {}
@@ -117,7 +117,7 @@ class LayoutSearch:
 
     @property
     def steps(self) -> int:
-        """How often a search advances."""
+        """How many steps a search has."""
         return 2 * self.settings.generations + 1
 
     def _draw(self, generation: int, parents: list[Layout], seen: set[Layout]) -> list[Layout]:
@@ -127,7 +127,7 @@ class LayoutSearch:
         return first + draw_layouts(self.sites, count, seen | set(first), parents, seed)
 
     def _rewrite(self, schedules: list[str]) -> dict[str, Rewritten]:
-        """Return the graphs of layouts that have one; equal graphs once."""
+        """Return the rewritten graphs of valid layouts; equal graphs once."""
         lane: Lane[TurnItem] = Lane(
             rewriter(self.workers), self.jobs, Limits(SECONDS, None), self.sandbox
         )
@@ -146,7 +146,7 @@ class LayoutSearch:
         return kept
 
     def _choose(self, generation: int, rewritten: dict[str, Rewritten]) -> list[str]:
-        """Return the layouts to measure: the best predicted, and at first those of one kind."""
+        """Return the layouts to measure: the best predicted; at first also the uniform ones."""
         schedules = list(rewritten)
         kinds = "".join(site.kind[0] for site in self.sites)
         copies: list[Any] = [rewritten[one].facts for one in schedules]
@@ -195,7 +195,7 @@ class LayoutSearch:
 
 
 def answers_of(lane: Lane[TurnItem], items: Sequence[TurnItem]) -> list[Finished[TurnItem]]:
-    """Return the answers to all items, in whatever order they come; end the lane."""
+    """Return the answers to all items, in order of completion; stop the lane."""
     waiting, finished = list(items), list[Finished[TurnItem]]()
     try:
         while len(finished) < len(items):

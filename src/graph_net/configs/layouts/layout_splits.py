@@ -1,7 +1,7 @@
-"""Which graphs a model learns layouts from, and on which it is judged: by id, and by family.
+"""Which graphs a layout model learns from and is judged on: by id, and by family.
 
-A hash of the id, or of the family, decides: a graph stays on its side when others are added, and is
-on the same side on every device.
+A hash of the id or the family decides, so a graph stays on its side when others are added, and on
+every device.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hashlib import sha256
 
 PARTS = 10
 SIDES = {"test": (0, 1), "valid": (2,)}
-"""Of ten parts; the others are for training."""
+"""Hash buckets of ten for each side; the others are for training."""
 RULES = {
     "graph": "One graph id in five is for testing and one in ten for validation, by a hash of it.",
     "family": (
@@ -28,7 +28,7 @@ class LayoutSplits:
 
     rules: Mapping[str, str]
     sides: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """By rule and side: names of graphs."""
+    """Names of graphs, by rule and side."""
 
 
 def side_of(rule: str, key: str) -> str:

@@ -1,4 +1,4 @@
-"""What a collection of layouts shows: a line while it runs, a table at its end."""
+"""Progress of a collection of layouts: a line while it runs, a table at its end."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from graph_net.results import Program
 
 @dataclass
 class LayoutTally:
-    """Results as they were measured, counted."""
+    """Counts of results."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     """The message of one failure of each kind."""
     ratios: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By graph: the time of each layout over the original's beside it."""
+    """By graph, the time of each layout over the original's in the same turn."""
     noise: list[float] = field(default_factory=list)
-    """The original over itself, one number per result."""
+    """Ratio of the original to itself, one number per result."""
     began: float = field(default_factory=time.monotonic)
 
     @property
     def total(self) -> int:
-        """All results."""
+        """Number of all results."""
         return self.outcomes.total()
 
     @property
     def measured(self) -> int:
-        """Results that have times."""
+        """Number of results with times."""
         return sum(map(len, self.ratios.values()))
 
     def add(self, program: Program) -> None:
@@ -59,7 +59,7 @@ class LayoutTally:
         )
 
     def table(self) -> str:
-        """Return everything, as lines of text."""
+        """Return all counts as lines of text."""
         if not self.total:
             return "nothing to measure: all layouts have their results, or there was no time"
         lines = [f"measured now: {self.line()}"]

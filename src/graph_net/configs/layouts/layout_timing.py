@@ -1,7 +1,7 @@
-"""Timing many functions side by side: rounds of all of them in random order.
+"""Time many functions side by side: rounds of all of them in random order.
 
-A round calls every arm once, so that what disturbs the machine for a while disturbs all alike, and
-the ratio of two arms within a round is what is compared.
+A round calls every arm once, so that a disturbance of the machine affects all alike. Arms are
+compared by their ratio within a round.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from graph_net.measure.undisturbed import MOST_TRIES, disturbance
 from graph_net.results import Json
 
 DIGITS = 9
-"""Of a second: nanoseconds."""
+"""Digits of a second: nanoseconds."""
 SAMPLE_SECONDS = 5e-4
-"""Shorter functions are called several times in one sample."""
+"""Least seconds of a sample; shorter functions are called several times per sample."""
 MOST_INNER = 32
 FLUSH = 256 << 20
-"""Bytes written before each run on a GPU: over its cache, and long enough to launch behind."""
+"""Bytes written before each run on a GPU: more than its cache, and long enough to hide a launch."""
 HEAD_START = 16
 Call = Callable[[], Any]
 
@@ -42,11 +42,11 @@ class RoundClock(Protocol):
     """Times rounds on one kind of device."""
 
     def ready(self, call: Call) -> Call:
-        """Return what is timed of a function that has been called ``beside`` once."""
+        """Return the timed form of a function that has been called once inside ``beside``."""
         ...
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Return where a function is called before it is timed."""
+        """Return the context in which a function is called before it is timed."""
         ...
 
     def rounds(self, arms: Sequence[Call], repeats: int, order: random.Random) -> RoundTimes:
@@ -55,7 +55,7 @@ class RoundClock(Protocol):
 
 
 class CpuRounds:
-    """Wall time of calls; rounds that something else disturbed are taken again."""
+    """Wall time of calls; disturbed rounds are repeated."""
 
     def __init__(self, place: Callable[[], None] = lambda: None) -> None:
         self.place = place
@@ -106,7 +106,7 @@ def _seconds(call: Call, inner: int) -> float:
 
 
 def _inner(call: Call) -> int:
-    """Return how many calls make a sample, after warming up."""
+    """Return the number of calls per sample, after warming up."""
     quickest = min(_seconds(call, 1) for _ in range(3))
     return max(1, min(MOST_INNER, math.ceil(SAMPLE_SECONDS / max(quickest, 1e-9))))
 
@@ -114,9 +114,9 @@ def _inner(call: Call) -> int:
 class CudaRounds:
     """Time by the GPU's clock: each function is recorded once, and replayed from cold caches.
 
-    A recorded function (CUDA graph) makes the same kernels without the host, whose launches take
+    A recorded function (CUDA graph) runs the same kernels without the host, whose launches take
     longer than most kernels of small graphs. All rounds are queued at once, behind writes that fill
-    the cache: the GPU never waits for the host, or the result says so.
+    the cache: the GPU does not wait for the host, or the result says so.
     """
 
     def __init__(self) -> None:
@@ -131,10 +131,10 @@ class CudaRounds:
         import torch
 
         graph = torch.cuda.CUDAGraph()
-        gc.collect()  # a recording that is freed while another one is made would spoil it
+        gc.collect()  # freeing one recording while another is made would corrupt it
         torch.cuda.synchronize()
         with torch.cuda.stream(self.stream):
-            # One pool for a turn: they run one after the other, and nobody reads what they return.
+            # One pool per turn: replays run one after another, and their results are not read.
             graph.capture_begin(pool=self.pool, capture_error_mode="thread_local")
             try:
                 call()
@@ -145,20 +145,20 @@ class CudaRounds:
                     graph.capture_end()
                 raise
 
-        def replay(keep: Call = call) -> None:  # the inputs that are read in each replay
+        def replay(keep: Call = call) -> None:  # keeps the inputs of the replay alive
             graph.replay()
 
         return replay
 
     def beside(self) -> AbstractContextManager[Any]:
-        """Return the stream that functions are recorded on: what first calls allocate is there."""
+        """Return the stream that functions are recorded on, where first calls allocate memory."""
         import torch
 
         torch.cuda.synchronize()
         return torch.cuda.stream(self.stream)
 
     def rounds(self, arms: Sequence[Call], repeats: int, order: random.Random) -> RoundTimes:
-        """Return the seconds of each replay in each round, queued again if the GPU waited."""
+        """Return the seconds of each replay in each round; queue again if the GPU waited."""
         import torch
 
         for arm in arms:
@@ -167,7 +167,7 @@ class CudaRounds:
         while tries < MOST_TRIES and overtaken:
             tries += 1
             seconds, overtaken = self._queued(arms, repeats, order)
-        self.pool = torch.cuda.graph_pool_handle()  # the old one goes with the last recording
+        self.pool = torch.cuda.graph_pool_handle()  # the old one is freed with its last recording
         remarks: dict[str, Json] = {"tries": tries} if tries > 1 else {}
         return RoundTimes(seconds, remarks | ({"overtaken": overtaken} if overtaken else {}))
 

@@ -1,4 +1,4 @@
-"""What the processes of a collection do: rewrite graphs without data, or time them alone."""
+"""The worker processes of a layout collection: rewrite graphs without data, or time them alone."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from graph_net.results.canonical import plain
 
 QUICK_TRIES = 4
 MOST_RESERVED = 32 << 30
-"""Bytes of GPU memory that a process keeps for the next turn."""
+"""Bytes of GPU memory that a process may keep between turns."""
 POISONED = 3
 """Exit status of a process whose GPU has failed."""
 RESERVED = 2
-"""Arms of the original in each turn: its own times, and a control against them."""
+"""Arms of the original per turn: its own times, and the control."""
 
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """What every process of a collection knows."""
+    """The settings of every process of a collection."""
 
     graphs: tuple[bytes, ...]
     device: str
@@ -41,12 +41,12 @@ class WorkerSettings:
     threads: int = 1
     workdir: Path = Path()
     most_seconds: float = math.inf
-    """A graph whose original takes longer is left out."""
+    """Longest original in seconds; a graph that takes longer is left out."""
 
 
 @dataclass(frozen=True)
 class TurnItem:
-    """Layouts of one graph, to be rewritten or timed."""
+    """Layouts of one graph to rewrite or to time."""
 
     graph: int
     schedules: tuple[str, ...]
@@ -63,11 +63,11 @@ class Rewritten:
     graph: bytes = b""
     failure: Failure | None = None
     unusable: str = ""
-    """Why the graph itself has no layouts, where that is known only from walking it."""
+    """Why the graph has no layouts at all, if that was found while rewriting."""
 
 
 def rewriter(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterator[Any]]]:
-    """Return what rewrites graphs: for each layout the facts, then the bytes."""
+    """Return a maker of rewriters, which yield for each layout the facts, then the bytes."""
 
     def make() -> Callable[[TurnItem], Iterator[Any]]:
         @lru_cache(maxsize=2)
@@ -112,7 +112,7 @@ def _rewrite(opened: LayoutRewriter, schedule: str, settings: WorkerSettings) ->
 
 
 def _compile_ahead(opened: LayoutRewriter, graph: Any, settings: WorkerSettings) -> None:
-    """Compile here, beside others, so that the measuring process finds it in the caches."""
+    """Compile here, beside others, so that the measuring process finds the result in the caches."""
     from graph_net.configs.layouts.layout_arms import GraphArms
 
     arms = GraphArms(opened.graph, settings.device, "eager", settings.threads, settings.workdir)
@@ -121,7 +121,7 @@ def _compile_ahead(opened: LayoutRewriter, graph: Any, settings: WorkerSettings)
 
 
 def timer(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterator[Any]]]:
-    """Return what times the layouts of a turn beside the original, in a process of its own."""
+    """Return a maker of timers, which time the layouts of a turn beside the original."""
 
     def make() -> Callable[[TurnItem], Iterator[Any]]:
         import torch
@@ -157,7 +157,7 @@ def timer(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterato
 def prover(
     settings: WorkerSettings, seconds: float
 ) -> Callable[[], Callable[[TurnItem], dict[str, Any]]]:
-    """Return what times one layout against the original, as a compiler is timed against eager."""
+    """Return a maker of provers, which time one layout against the original."""
 
     def make() -> Callable[[TurnItem], dict[str, Any]]:
         import torch
@@ -199,7 +199,7 @@ def prover(
 
 
 def _require_quick(arms: Any, most_seconds: float) -> None:
-    """Raise LayoutError where even the quickest of a few runs of the original takes too long."""
+    """Raise LayoutError if even the fastest of a few runs of the original takes too long."""
     call, took = arms.function(arms.graph), math.inf
     for _ in range(QUICK_TRIES):
         begin = time.monotonic()
@@ -211,7 +211,7 @@ def _require_quick(arms: Any, most_seconds: float) -> None:
 
 
 def _free(device: str) -> None:
-    """Return memory to the GPU; end this process where it can use the GPU no more."""
+    """Return memory to the GPU; exit this process if the GPU has become unusable."""
     if device == "cpu":
         return
     import torch
@@ -221,7 +221,7 @@ def _free(device: str) -> None:
         if torch.cuda.memory_reserved() > MOST_RESERVED:
             torch.cuda.empty_cache()
     except Exception:
-        os._exit(POISONED)  # another process takes its place; what it answered is there
+        os._exit(POISONED)  # it will be replaced; its answers so far are kept
 
 
 class TurnTimer:
@@ -248,7 +248,7 @@ class TurnTimer:
                "second": times.seconds[1], "remarks": dict(times.remarks)}  # fmt: skip
 
     def _prepare(self, data: bytes, calls: list[Any]) -> dict[str, Any]:
-        """Add a layout's function to those that are timed, or return its failure."""
+        """Add a layout's function to the timed ones, or return its failure."""
         from graph_net.configs.layouts.layout_arms import failure_of
 
         try:
@@ -274,7 +274,7 @@ def _with_times(
 
 
 def parse_rewritten(answers: Sequence[Any], count: int) -> list[Rewritten]:
-    """Return what a process answered for each layout; those it did not reach are failures."""
+    """Return a process's answers for each layout; layouts it did not reach are failures."""
     found: list[Rewritten] = []
     for answer in answers:
         if isinstance(answer, dict) and "unusable" in answer:

@@ -1,4 +1,4 @@
-"""Dimension orders: minor-to-major, as TpuGraphs has them, and the strides that they mean."""
+"""Dimension orders, minor-to-major as in TpuGraphs, and their strides."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 Order: TypeAlias = tuple[int, ...]
-"""Dimensions of a tensor from the one whose elements lie side by side to the outermost."""
+"""Dimensions of a tensor from the innermost (contiguous) to the outermost."""
 MOST_DIMENSIONS = 6
-"""TpuGraphs has six places for the dimensions of a tensor."""
+"""TpuGraphs has six slots for the dimensions of a tensor."""
 
 
 def contiguous_order(rank: int) -> Order:
@@ -17,12 +17,12 @@ def contiguous_order(rank: int) -> Order:
 
 
 def channels_last_order(rank: int) -> Order:
-    """Return the order with the second dimension, the channels, most minor."""
+    """Return the order whose most minor dimension is the second, the channels."""
     return (1, *reversed(range(2, rank)), 0)
 
 
 def transposed_order(rank: int) -> Order:
-    """Return the order of matrices that are stored column by column."""
+    """Return the order of column-major matrices."""
     return (rank - 2, rank - 1, *reversed(range(rank - 2)))
 
 
@@ -36,7 +36,7 @@ def strides_of(order: Order, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def has_order(order: Order, sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Return whether a tensor is dense in this order; dimensions of size 1 are everywhere."""
+    """Return whether a tensor is dense in this order; dimensions of size 1 do not matter."""
     if 0 in sizes:
         return True
     wanted = strides_of(order, sizes)
@@ -54,12 +54,12 @@ def same_layout(sizes: Sequence[int], first: Sequence[int], second: Sequence[int
 
 
 def order_of(sizes: Sequence[int], strides: Sequence[int]) -> Order:
-    """Return the order of a tensor's dimensions by stride; equal ones as if it were contiguous."""
+    """Return the dimensions sorted by stride; ties as in a contiguous tensor."""
     return tuple(sorted(range(len(sizes)), key=lambda d: (strides[d], sizes[d], -d)))
 
 
 def inverse(order: Sequence[int]) -> tuple[int, ...]:
-    """Return the permutation that undoes this one."""
+    """Return the inverse permutation."""
     found = [0] * len(order)
     for place, dimension in enumerate(order):
         found[dimension] = place

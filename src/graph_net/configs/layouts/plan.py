@@ -1,8 +1,8 @@
 """Which layouts of which graphs are measured, and when.
 
-Graphs take turns, so that a part of a collection is an even sample of all of them. Turns are random
-and genetic by turns: every second one draws from the best of the turns before. One layout in fifty
-is measured twice, turns apart: what the two times differ by is the noise.
+Graphs take turns, so that a part of a collection is an even sample of all of them. Random and
+genetic turns alternate; a genetic turn draws from the best of the earlier turns. One layout in
+fifty is measured twice, some turns apart: the difference of the two times is the noise.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from graph_net.configs.layouts.sites import Site
 from graph_net.results import Json, Subject, Task, canonical, digest
 
 APART = 2
-"""Turns of all graphs between the two measurements of a layout."""
+"""Rounds of turns between the two measurements of a layout."""
 
 
 @dataclass(frozen=True)
 class LayoutsWanted:
-    """How many layouts of a graph, how many of them at a turn, and how each is timed."""
+    """How many layouts per graph and per turn, and how each is timed."""
 
     per_graph: int = 200
     turn: int = 20
@@ -34,7 +34,7 @@ class LayoutsWanted:
 
     @property
     def turns(self) -> int:
-        """How many turns a graph has; in the last ones only second measurements are left."""
+        """Turns per graph; the last ones have second measurements only."""
         return -(-self.per_graph // self.turn) + (APART if self.repeated else 0)
 
 
@@ -46,7 +46,7 @@ class LayoutTask:
     graph: bytes
 
     def named(self, target: str, wanted: LayoutsWanted, sites: Sequence[Site]) -> Task:
-        """Return the task as its programs have it."""
+        """Return the Task that the graph's programs refer to."""
         subject = self.subject
         details: dict[str, Json] = {
             "graph": subject.id,
@@ -76,7 +76,7 @@ class PendingLayout:
 def pending_layouts(
     sites: Sequence[Site], number: int, wanted: LayoutsWanted, outcomes: GraphOutcomes
 ) -> list[PendingLayout]:
-    """Return what a turn of a graph measures, without what was measured of it before a kill."""
+    """Return the layouts of a graph's turn, without those measured before a kill."""
     again = [
         PendingLayout(schedule, SearchKind.RANDOM, number, again=True)
         for schedule, first in outcomes.first_turn.items()
@@ -93,7 +93,7 @@ def pending_layouts(
     search = SearchKind.GENETIC if is_genetic else SearchKind.RANDOM
     drawn = [] if number else [one for one in uniform_layouts(sites) if one not in seen][:missing]
     parents = [read_layout(schedule, sites) for schedule in outcomes.best()] if is_genetic else []
-    # The same for all compilers: what they make of the same layouts can be compared.
+    # Equal for all compilers, so that they can be compared on the same layouts.
     graph = outcomes.workload.partition("-")[0]
     seed = int(digest(graph, str(wanted.seed), str(number))[:8], 16)
     drawn += draw_layouts(sites, missing - len(drawn), seen | set(drawn), parents, seed)
@@ -101,5 +101,5 @@ def pending_layouts(
 
 
 def is_repeated(schedule: str, wanted: LayoutsWanted) -> bool:
-    """Return whether a layout is measured twice; the same in every run."""
+    """Return whether a layout is measured twice; the answer is the same in every run."""
     return bool(wanted.repeated) and int(digest(schedule)[:8], 16) % wanted.repeated == 0

@@ -1,9 +1,9 @@
-"""Rewriting: a graph and a layout in, the graph with its strides and copies out.
+"""Rewrite a graph under a layout: the result has the strides and the copies.
 
-The graph is walked once with tensors without data, which know their strides: a copy is placed only
-where a tensor does not have the order that is asked for, and a view that has become impossible
-becomes a reshape. Parameters are given in their order, as a deployment lays them out once. Inputs
-and outputs keep their strides, so that the rewritten graph takes the place of the original.
+The graph is walked once with tensors without data, which have strides: a copy is inserted only if a
+tensor does not have the requested order, and a view that has become impossible becomes a reshape.
+Parameters are passed in their order, as a deployment lays them out once. Inputs and outputs keep
+their strides, so the rewritten graph can replace the original.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Ref, TorchConstant, Value, map_refs, refs
 
 VIEWS = dict.fromkeys(("aten.view.default", "aten._unsafe_view.default"), "aten.reshape.default")
-"""What a view becomes where strides do not allow it."""
+"""Replacement of a view that strides do not allow."""
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
-"""By rank, the name of the memory format with channels most minor."""
+"""By rank, the memory format with channels most minor."""
 
 
 @dataclass(frozen=True)
 class RewrittenGraph:
-    """The graph under a layout; every node's spec has the strides that a run will have."""
+    """The graph under a layout; every node's spec has the strides of an actual run."""
 
     graph: Graph
     copies: CopyCount
@@ -66,13 +66,13 @@ class LayoutRewriter:
 
     @cached_property
     def original(self) -> RewrittenGraph:
-        """The graph as it is, and the copies that it makes."""
+        """The unchanged graph, and the copies that it makes."""
         walk = _Walk(self, default_layout(self.sites))
         return RewrittenGraph(self.graph, walk.run(None).copies)
 
     @cached_property
     def output_strides(self) -> dict[str, tuple[int, ...]]:
-        """The strides of the values that the original returns."""
+        """Strides of the original's outputs."""
         walk = _Walk(self, default_layout(self.sites))
         walk.run(None)
         return {
@@ -82,7 +82,7 @@ class LayoutRewriter:
         }
 
     def apply(self, layout: Layout) -> RewrittenGraph:
-        """Return the graph under a layout; raise LayoutError where a call cannot take it."""
+        """Return the graph under a layout; raise LayoutError if a call does not support it."""
         if len(layout) != len(self.sites):
             raise LayoutError(f"a layout of {len(layout)} nodes for {len(self.sites)} sites")
         for site, setting in zip(self.sites, layout, strict=True):
@@ -106,7 +106,7 @@ class _Walk:
     symbols: SymbolTable = field(default_factory=SymbolTable)
 
     def run(self, strides: Mapping[str, tuple[int, ...]] | None) -> RewrittenGraph:
-        """Walk; ``strides`` are those that outputs must have, None for any."""
+        """Walk the graph; ``strides`` are required of the outputs, None allows any."""
         graph = self.of.graph
         inputs = self._inputs()
         given = fake_inputs(replace(graph, inputs=inputs), self.of.mode, self.of.device)
@@ -119,7 +119,7 @@ class _Walk:
         return RewrittenGraph(made, CopyCount(tuple(self.watcher.copies)))
 
     def _inputs(self) -> tuple[Input, ...]:
-        """Return the inputs, parameters in the order that the first node asking for one wants."""
+        """Return the inputs; a parameter has the order that its first configured reader sets."""
         wanted: dict[str, Order] = {}
         for site, setting in zip(self.of.sites, self.layout, strict=True):
             for position, order in ((site.input, setting.input), (site.kernel, setting.kernel)):
@@ -132,7 +132,7 @@ class _Walk:
         )
 
     def _parameter(self, site: Site, position: int) -> str:
-        """Return the name of the parameter in a position; empty where it is none."""
+        """Return the name of the parameter in a position; empty if it is not a parameter."""
         value = self.of.graph.nodes[site.node].args[position] if position >= 0 else None
         if not isinstance(value, Ref) or value.name in self.of.changed:
             return ""
@@ -158,7 +158,7 @@ class _Walk:
                 self.renamed[node.name] = ref
 
     def _call(self, node: Node, explicit: bool = False) -> None:
-        """Make a call without data, and note it with the spec of its result."""
+        """Run a call without data, and append it with the spec of its result."""
         self.watcher.node, self.watcher.explicit = node.name, explicit
         try:
             value = call_node(node, self.values, self.of.device)
@@ -171,7 +171,7 @@ class _Walk:
         self.nodes.append(replace(node, result=spec_of(value, self.symbols)))
 
     def _ordered(self, value: Value, order: Order, name: str) -> Ref:
-        """Return a reference to a value in an order, copied where it has another."""
+        """Return a reference to a value in an order, copied if it has another."""
         assert isinstance(value, Ref)
         tensor = self.values[value.name]
         if is_dense(order, tensor):
@@ -204,19 +204,19 @@ class _Walk:
         return Ref(fresh)
 
     def _output(self, ref: Ref, strides: Mapping[str, tuple[int, ...]]) -> Ref:
-        """Return what is returned for a value: with the strides that the original has there."""
+        """Return the output for a value, with the strides that it has in the original."""
         now = self.renamed.get(ref.name, ref)
         tensor = self.values[now.name]
         if ref.name not in strides or same_layout(tensor.shape, tensor.stride(), strides[ref.name]):
             return now
         order = dense_order(tensor.shape, strides[ref.name])
         if order is None:
-            return now  # the original returns part of a larger tensor: no copy can do that
+            return now  # the original returns part of a larger tensor, which no copy can reproduce
         return self._ordered(now, order, f"{ref.name}_returned")
 
 
 def dense_order(sizes: Any, strides: tuple[int, ...]) -> Order | None:
-    """Return the order in which a tensor of these strides is dense; None if in none."""
+    """Return the order in which a tensor of these strides is dense; None if it is not dense."""
     order = order_of(sizes, strides)
     return order if has_order(order, sizes, strides) else None
 
@@ -233,7 +233,7 @@ def _laid_out(entry: Input, order: Order) -> Input:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave out warnings of torch's code for tensors without data."""
+    """Suppress warnings of torch's code for tensors without data."""
     import warnings
 
     with warnings.catch_warnings():

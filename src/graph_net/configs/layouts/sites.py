@@ -1,7 +1,7 @@
-"""Sites: the nodes of a graph whose layouts can be chosen, and which choices each has.
+"""Sites: the nodes of a graph whose layouts can be chosen, and the choices of each.
 
-A layout names the dimension order of a node's output, input and kernel, as TpuGraphs does. An order
-that is not set leaves the tensor as it comes.
+A layout gives the dimension order of a node's output, input and kernel, as in TpuGraphs. An order
+that is not set leaves the tensor as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from graph_net.graph.values import Ref, Value
 
 
 class SiteKind(StrEnum):
-    """What a configurable node does."""
+    """The kind of a configurable node."""
 
     CONVOLUTION = "convolution"
     MATMUL = "matmul"
@@ -44,18 +44,18 @@ _BASES = {
 }
 _KIND_OF = {base: kind for kind, bases in _BASES.items() for base in bases.split()}
 _ADDED_FIRST = ("addmm", "baddbmm")
-"""Products whose first argument is added: the matrices follow."""
+"""Products whose first argument is added; the matrices follow."""
 _BY_STORAGE = ("as_strided", "set_", "view_as_complex", "view_as_real")
-"""Calls that read memory by its place: a graph with one keeps its layouts."""
+"""Calls that read memory by its position: a graph with one has no layouts to choose."""
 
 
 class LayoutError(ValueError):
-    """A graph that has no layouts to choose, or a configuration that is none of its own."""
+    """A graph without layouts to choose, or a configuration that does not fit its graph."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The orders of a node's tensors; None leaves one as it comes."""
+    """The orders of a node's tensors; None leaves one as it is."""
 
     output: Order | None = None
     input: Order | None = None
@@ -63,7 +63,7 @@ class Setting:
 
     @property
     def orders(self) -> tuple[Order | None, Order | None, Order | None]:
-        """Output, input, kernel: TpuGraphs' order of them."""
+        """Output, input, kernel, in TpuGraphs' order."""
         return self.output, self.input, self.kernel
 
 
@@ -72,7 +72,7 @@ DEFAULT = Setting()
 
 @dataclass(frozen=True)
 class Site:
-    """A configurable node: where it is, and the ranks of its tensors (0 where it has none)."""
+    """A configurable node: its position, and the ranks of its tensors (0 if absent)."""
 
     node: int
     kind: SiteKind
@@ -80,12 +80,12 @@ class Site:
     input_rank: int
     kernel_rank: int
     input: int = 0
-    """The argument that is its input; -1: it has none to choose."""
+    """Index of the argument that is its input; -1 if there is none to choose."""
     kernel: int = -1
 
     @cached_property
     def choices(self) -> tuple[Setting, ...]:
-        """The settings that a search draws from; the first leaves the node as it is."""
+        """The settings that a search draws from; the first leaves the node unchanged."""
         outputs = self._orders(self.output_rank)
         inputs = self._orders(self.input_rank)
         kernels = self._orders(self.kernel_rank)
@@ -102,7 +102,7 @@ class Site:
         return self.kind is SiteKind.CONVOLUTION or images
 
     def refusal(self, setting: Setting) -> str:
-        """Return why a setting is none of this node; empty if it is one."""
+        """Return why a setting does not fit this node; empty if it does."""
         ranks = (self.output_rank, self.input_rank, self.kernel_rank)
         for word, order, rank in zip(
             ("output", "input", "kernel"), setting.orders, ranks, strict=True
@@ -113,9 +113,10 @@ class Site:
 
 
 def find_sites(graph: Graph) -> tuple[Site, ...]:
-    """Return the configurable nodes in order; raise LayoutError where layouts cannot be chosen.
+    """Return the configurable nodes in order; raise LayoutError if layouts cannot be chosen.
 
-    A reshape or permutation of memory that some call overwrites is none: a copy would cut the tie.
+    A reshape or permutation of memory that some call overwrites is not one: a copy would break the
+    aliasing.
     """
     _check_graph(graph)
     changed = changed_values(graph)
@@ -158,13 +159,13 @@ def _site(graph: Graph, place: int, node: Node, kind: SiteKind) -> Site | None:
 
 
 def _rank(graph: Graph, node: Node, position: int) -> int:
-    """Return the rank of the tensor in a position; 0 where there is none."""
+    """Return the rank of the tensor in a position; 0 if there is none."""
     spec = spec_at(graph, node.args[position]) if position < len(node.args) else None
     return len(spec.shape) if spec is not None else 0
 
 
 def spec_at(graph: Graph, value: Value) -> TensorSpec | None:
-    """Return the spec of a value, where it is a tensor that a name refers to."""
+    """Return the spec of a value if it is a named tensor."""
     if not isinstance(value, Ref):
         return None
     entry = graph.index[value.name]

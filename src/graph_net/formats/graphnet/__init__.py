@@ -1,4 +1,4 @@
-"""GraphNet's sample directories, in and out."""
+"""GraphNet's sample directories, read and written."""
 
 from graph_net.formats.graphnet.read import find_samples, read_sample
 

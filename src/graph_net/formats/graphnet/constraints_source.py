@@ -132,7 +132,7 @@ def _dim(tree: ast.expr, lines: list[str]) -> Dim:
 
 
 def _expr(tree: ast.expr, lines: list[str]) -> Expr:
-    """Return an expression as it is spelled, so that what is written reads back the same."""
+    """Return an expression as the source spells it, so that it is written back the same."""
     if tree.__class__ is ast.Name:
         return Expr(tree.id)
     line = lines[tree.lineno - 1]

@@ -28,7 +28,7 @@ PROMPT = "graph-net-test-device-log"
 
 @dataclass(frozen=True, slots=True)
 class DeviceLogHeader:
-    """What a device test's log states beyond a compiler test's."""
+    """Fields of a device test's log that a compiler test's log does not have."""
 
     log: LogHeader
     seed: int = 123

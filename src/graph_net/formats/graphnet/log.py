@@ -30,7 +30,7 @@ LEVELS = range(-10, 6)
 
 @dataclass(frozen=True, slots=True)
 class LogHeader:
-    """What a log states that is not part of a record."""
+    """Fields of a log that are not part of a record."""
 
     prompt: str = "graph-net-test-compiler-log"
     warmup: int = 3

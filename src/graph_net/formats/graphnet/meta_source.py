@@ -18,7 +18,7 @@ from graph_net.graph.values import DTYPE_ALIASES, DTYPES, plain_float
 _FLOATS = {"inf": math.inf, "nan": math.nan, "None": None, "True": True, "False": False}
 _INTEGERS = frozenset(["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"])
 DEFAULT_INTEGERS = Integers(0, 1)
-"""For integers without statistics: valid as an index into anything not tiny."""
+"""For integers without statistics: valid as an index into any dimension larger than 1."""
 
 Meta = dict[str, Any]
 MAX_FLOAT_TEXT = 64

@@ -110,7 +110,7 @@ def _is_plain(recipe: Recipe, dtype: str) -> bool:
 
 
 def format_number(value: float) -> str:
-    """Return a format_number as samples write it: floats as ``float("1e-05")``."""
+    """Return a number as samples write it: floats as ``float("1e-05")``."""
     return f'float("{value!r}")' if isinstance(value, float) else repr(value)
 
 

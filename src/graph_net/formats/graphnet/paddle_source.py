@@ -51,7 +51,7 @@ class _PaddleEmitter:
         self.graph = graph
         self.positions = {node.name: i for i, node in enumerate(graph.nodes)}
         self.outputs: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        """The outputs that are read of each unpacked value: position and name."""
+        """The outputs of each unpacked value that are read: position and name."""
         self.read_whole = {ref.name for ref in refs(graph.output)}
         """Values that are read other than by unpacking."""
         self.last = dict(self.positions)
@@ -125,7 +125,7 @@ class _PaddleEmitter:
     def _names(
         self, node: Node, outputs: list[tuple[int, str]]
     ) -> tuple[list[str], list[str], list[tuple[str, str]]]:
-        """Return a name for every output, those of them that nothing reads, and second names."""
+        """Return a name for every output, the names that nothing reads, and second names."""
         count = max(position for position, _ in outputs) + 1
         if isinstance(node.result, tuple):
             count = max(count, len(node.result))

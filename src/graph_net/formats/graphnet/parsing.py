@@ -25,7 +25,7 @@ _CLASS = re.compile(r"^class\b", re.MULTILINE)
 
 @contextmanager
 def readable(file: str) -> Iterator[None]:
-    """Turn what Python raises on absurdly deep or long source into a GraphError."""
+    """Raise GraphError for the errors that Python raises on absurdly deep or long source."""
     try:
         yield
     except GraphError:
@@ -47,13 +47,13 @@ def parse(source: str, file: str, limits: GraphLimits = DEFAULT_LIMITS) -> ast.M
 
 
 def _cost(source: str, most: int) -> int:
-    """Count the tokens of a source, up to ``most``; a statement's end counts twice, as it costs."""
+    """Count the tokens of a source, up to ``most``; the end of a statement counts twice."""
     ends = source.count("\n") + source.count(";")
     return ends + sum(1 for _ in islice(_TOKEN.finditer(source), most + 1))
 
 
 def class_pieces(source: str) -> Iterator[tuple[int, str]]:
-    """Yield a source of classes in pieces of several, each with the number of lines before it."""
+    """Yield a source of classes in pieces of several classes, each with the lines before it."""
     begin = lines = 0
     starts = [match.start() for match in _CLASS.finditer(source)] if len(source) > PIECE else []
     for start, following in pairwise([*starts, len(source)]):

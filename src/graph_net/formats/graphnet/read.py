@@ -225,7 +225,7 @@ def _origin(directory: Path, limits: GraphLimits, source: str) -> tuple[Level, P
 
 
 def _framework_of(source: str) -> str:
-    """Return the framework of a sample whose marker does not name one, as older ones do not."""
+    """Return the framework of a sample whose marker does not name one (older samples)."""
     return "paddle" if source.lstrip().startswith("import paddle") else "torch"
 
 

@@ -34,7 +34,7 @@ from graph_net.graph.values import (
 
 _ALWAYS = frozenset({"self", "slice", "complex", *BUILTINS})
 RESERVED = _ALWAYS | {"torch", "device", "inf", "operator", "math"}
-"""Every name that a source may use itself; ``needed_names`` gives those that one does."""
+"""Every name that a source may use itself; ``needed_names`` gives those that one source does."""
 
 
 def model_source(graph: Graph, device: str = "cpu") -> str:

@@ -17,7 +17,7 @@ DTYPES = {
     U16: "uint16", U32: "uint32", U64: "uint64", F16: "float16", F32: "float32", F64: "float64",
     BF16: "bfloat16", C64: "complex64", C128: "complex128",
 }  # fmt: skip
-"""By XLA's number of an element type; tuples, tokens and opaque values have no dtype."""
+"""Dtypes by XLA's number of an element type; tuples, tokens and opaque values have none."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class WindowDimension:
 
 @dataclass(frozen=True)
 class ConvolutionDimensions:
-    """Which dimension of a convolution's tensors is what."""
+    """The role of each dimension of a convolution's tensors."""
 
     input_batch: int = 0
     input_feature: int = 0
@@ -78,7 +78,7 @@ class DotDimensions:
 
 @dataclass(frozen=True)
 class HloInstruction:
-    """One instruction, with what a cost model may look at."""
+    """One instruction, with the fields that a cost model may use."""
 
     id: int
     name: str
@@ -104,7 +104,7 @@ class HloInstruction:
 
     @staticmethod
     def read(message: WireMessage) -> HloInstruction:
-        """Return the instruction of an HloInstructionProto; literals are not looked at."""
+        """Return the instruction of an HloInstructionProto; literals are skipped."""
         return HloInstruction(
             id=message.integer(35),
             name=message.text(1),
@@ -150,7 +150,7 @@ class HloModule:
 
     @staticmethod
     def read(message: WireMessage) -> HloModule:
-        """Return the module of an HloModuleProto; raise ReadError where it is too large."""
+        """Return the module of an HloModuleProto; raise ReadError if it is too large."""
         computations, count = [], 0
         for one in message.messages(3):
             count += len(one.fields.get(2, ()))

@@ -1,4 +1,4 @@
-"""A graph of level hlo as text, in the manner of XLA."""
+"""A graph of level ``hlo`` as text, in the style of XLA."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hlo_text(graph: Graph) -> str:
 
 
 def shape_text(spec: object) -> str:
-    """Return ``f32[32,12,12,192]{3,0,2,1}``; nothing for a value without a shape."""
+    """Return ``f32[32,12,12,192]{3,0,2,1}``; empty for a value without a shape."""
     if not isinstance(spec, TensorSpec):
         return "(...)"
     sizes = ",".join(str(getattr(size, "text", size)) for size in spec.shape)

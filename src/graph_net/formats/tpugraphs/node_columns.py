@@ -1,7 +1,7 @@
-"""The 140 numbers that TpuGraphs has of a node: their names, and how an instruction gives them.
+"""The 140 numbers that TpuGraphs has for a node: their names, and their values by instruction.
 
-Lists are padded with zeros, so that "dimension 0" and "absent" are one; ``absent=-1`` tells them
-apart in lists of dimensions, windows, slices and layouts. Sums are wrapped to 64 bits as in C++.
+Lists are padded with zeros, so "dimension 0" and "absent" look the same; ``absent=-1`` makes them
+differ in lists of dimensions, windows, slices and layouts. Sums are wrapped to 64 bits as in C++.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ DOT_COLUMNS = tuple(
     for word in ("lhs_contracting", "rhs_contracting", "lhs_batch", "rhs_batch")
     for n in range(2)
 )
-"""What npz files lack: which dimensions of a dot are what, -1 where absent."""
+"""Columns that npz files lack: the dimensions of a dot by their role, -1 where absent."""
 SHAPE = slice(21, 27)
-"""Sizes; zero where a shape has fewer."""
+"""The columns of the sizes; zero where a shape has fewer."""
 LAYOUT = slice(134, 140)
 Row = list[float]
 
@@ -100,7 +100,7 @@ def dot_row(instruction: HloInstruction) -> Row:
 
 
 def mark_absent_layouts(features: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return rows of an npz with -1 for the dimensions of a layout that its shape does not have."""
+    """Return rows of an npz with -1 for the layout dimensions that the shape does not have."""
     marked = features.copy()
     rank = (features[:, SHAPE] > 0).sum(axis=1)
     marked[:, LAYOUT][np.arange(6) >= rank[:, None]] = -1.0

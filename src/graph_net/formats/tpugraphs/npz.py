@@ -1,7 +1,7 @@
-"""npz files read with limits: numbers only, nothing is unpickled, and no header is believed.
+"""npz files read with limits: only numbers, nothing is unpickled, and no header is trusted.
 
-A header says how large an array is; as many bytes are read as that takes, never more, and only
-where the limit of the array allows it. Large arrays are read some rows at a time.
+A header says how large an array is. Exactly that many bytes are read, and only if the limit of the
+array allows it. Large arrays are read some rows at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAGIC = b"\x93NUMPY"
 MOST_HEADER = 4096
 MOST_MEMBERS = 64
 MOST_BY_COLUMN = 1 << 30
-"""Bytes of an array that cannot be read row by row."""
+"""The most bytes of an array that cannot be read row by row."""
 _HEADER = re.compile(
     r"\{'descr': '([<|][fiu][1248])', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}\s*"
 )
@@ -35,12 +35,12 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtim
 
 @dataclass(frozen=True)
 class ArrayLimit:
-    """What an array may be: its dtype, and its most rows, then sizes; None is any up to that."""
+    """The dtype and shape that an array must have; None in the shape allows any size."""
 
     dtype: str
     shape: tuple[int | None, ...]
     most: int
-    """Elements of a row times rows, in bytes."""
+    """The most bytes of the whole array."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class NpzReader:
         self.names = frozenset(info.filename.removesuffix(".npy") for info in infos)
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return an array whole."""
+        """Return a whole array."""
         with self._open(name) as (file, header):
             data = _take(file, header.bytes, name)
             _require_end(file, name)
@@ -112,7 +112,7 @@ class NpzReader:
 
 @contextmanager
 def open_npz(path: Path, limits: Mapping[str, ArrayLimit]) -> Iterator[NpzReader]:
-    """Open an npz; raise ReadError, naming the file, on whatever is wrong with it."""
+    """Open an npz; raise ReadError, naming the file, if it is damaged or does not match."""
     try:
         with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             yield NpzReader(archive, limits)

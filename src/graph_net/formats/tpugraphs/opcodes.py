@@ -1,4 +1,4 @@
-"""The numbers that TpuGraphs gave the operators of HLO; 0 is one that it does not know."""
+"""The numbers that TpuGraphs gave the operators of HLO; 0 is an operator that it does not know."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NUMBERS = {name: number for number, name in enumerate(OPCODES)}
 CONVOLUTION, DOT, RESHAPE = NUMBERS["convolution"], NUMBERS["dot"], NUMBERS["reshape"]
 COPY, TRANSPOSE, PARAMETER = NUMBERS["copy"], NUMBERS["transpose"], NUMBERS["parameter"]
 CONFIGURABLE = (CONVOLUTION, DOT, RESHAPE)
-"""What TpuGraphs' layouts are chosen for; our own graphs add transpose (permute)."""
+"""Operators that TpuGraphs chooses layouts for; our own graphs add transpose (permute)."""
 
 
 def opcode_number(name: str) -> int:

@@ -13,14 +13,14 @@ from graph_net.store.lines import ReadError
 
 MOST_BYTES = 1 << 30
 TENSORS, DIMENSIONS = 3, 6
-"""Of a layout: output, input and kernel; dimensions of each that are kept."""
+"""The tensors of a layout (output, input and kernel), and the dimensions kept of each."""
 Layout = tuple[tuple[int, ...], ...]
 """The minor-to-major order of each tensor of a node."""
 
 
 @dataclass(frozen=True)
 class TunedRun:
-    """One run: its configuration, what it took, and whether it is the compiler's own choice."""
+    """One run: its configuration, its time, and whether it is the compiler's own choice."""
 
     nanoseconds: int
     is_default: bool
@@ -48,10 +48,10 @@ class TunedModule:
 
 
 def read_tuning_data(path: Path) -> Iterator[TunedModule]:
-    """Yield the modules of a file; raise ReadError, naming it, where it holds none.
+    """Yield the modules of a file; raise ReadError, naming the file, if it holds none.
 
     A file is ``TuningData`` (kernels with tiles) or ``ModuleTuningData`` (a graph with layouts);
-    what its first field holds tells which.
+    its first field shows which.
     """
     try:
         top = WireMessage.parse(read_bytes(path, MOST_BYTES))

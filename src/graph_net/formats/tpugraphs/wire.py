@@ -1,7 +1,7 @@
 """The wire format of protocol buffers, read with limits: enough to read HLO and tuning data.
 
-A message is parsed one level at a time, so that depth costs nothing until somebody descends; no
-value is copied before it is asked for.
+A message is parsed one level at a time, so that depth costs nothing until it is read; no value is
+copied before it is used.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from graph_net.store.lines import ReadError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 MOST_FIELDS = 1 << 22
-"""Fields of one message: TpuGraphs' largest graph has some 50,000 instructions."""
+"""The most fields of one message; TpuGraphs' largest graph has some 50,000 instructions."""
 MOST_TEXT = 1 << 16
-"""Bytes of a name."""
+"""The most bytes of a name."""
 
 
 def read_varint(data: memoryview, place: int) -> tuple[int, int]:
-    """Return an unsigned number of at most 64 bits and where it ends."""
+    """Return an unsigned number of at most 64 bits, and the position after it."""
     value = shift = 0
     while True:
         if place >= len(data):
@@ -41,13 +41,13 @@ def to_signed(value: int) -> int:
 
 @dataclass(frozen=True)
 class WireMessage:
-    """The fields of a message by number, in order: numbers, or bytes that are not looked into."""
+    """The fields of a message by number, in order: numbers, or bytes that are not parsed."""
 
     fields: dict[int, list[int | memoryview]]
 
     @staticmethod
     def parse(data: bytes | memoryview) -> WireMessage:
-        """Return the fields of a message; raise ReadError where it is damaged."""
+        """Return the fields of a message; raise ReadError if it is damaged."""
         view, place, count = memoryview(data), 0, 0
         fields: dict[int, list[int | memoryview]] = {}
         while place < len(view):
@@ -62,7 +62,7 @@ class WireMessage:
         return WireMessage(fields)
 
     def has(self, number: int) -> bool:
-        """Return whether a field is there."""
+        """Return whether a field is present."""
         return number in self.fields
 
     def integer(self, number: int) -> int:
@@ -97,7 +97,7 @@ class WireMessage:
             raise ReadError(f"field {number} is not UTF-8") from error
 
     def message(self, number: int) -> WireMessage:
-        """Return a message within, an empty one where the field is absent; parts are merged."""
+        """Return a nested message, empty if the field is absent; repeated parts are merged."""
         parts = list(self.raw(number))
         return WireMessage.parse(parts[0] if len(parts) == 1 else b"".join(parts))
 

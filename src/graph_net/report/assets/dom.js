@@ -37,7 +37,7 @@ const known = value => value !== null && value !== undefined;
 // Numbers for people; an empty text where there is none.
 const counted = (number, noun, many = `${noun}s`) => `${number.toLocaleString()} ${number === 1 ? noun : many}`;
 const short = value => typeof value !== "number" ? value : Number.isInteger(value) ? value
-  : Number(value.toPrecision(4));
+  : Math.abs(value) < 1e-3 ? value.toExponential(2) : Number(value.toPrecision(4));
 const times = value => known(value) ? `${value.toPrecision(value >= 0.1 && value < 1 ? 3 : 4)}×` : "";
 const level = t => !known(t) ? "" : t <= -64 ? "equal" : t.toFixed(2);
 const gibi = bytes => !known(bytes) ? "" : bytes >= 2 ** 30

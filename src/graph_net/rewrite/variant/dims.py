@@ -52,7 +52,7 @@ def _batch(graph: Graph) -> list[Dimension]:
 
 
 def _sequence(graph: Graph) -> list[Dimension]:
-    """Return the second dimension of token ids, or of vectors, and all of equal size."""
+    """Return the second dimension of token ids, or of vectors, and all others of equal size."""
     candidates = [
         (len(sizes), "int" not in spec.dtype, sizes[1])
         for _, spec, sizes in input_tensors(graph)

@@ -1,8 +1,8 @@
 """Half precision: a graph with the casts that autocast makes, or with everything cast.
 
-Which operators stay in float32 is torch's own knowledge: each call is made once on tensors without
-values under ``torch.autocast``, and the casts it makes of its arguments become calls of their own.
-No list of operators is kept here.
+Which operators stay in float32 is torch's own knowledge: each call is made once, on tensors without
+values, under ``torch.autocast``, and the casts of its arguments become separate calls. No list of
+operators is kept here.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Writer:
         )
 
     def _cast_every(self, arguments: Mapping[str, Any]) -> dict[str, torch.dtype]:
-        """Return every float32 argument in half precision: a cast inside may as well come first."""
+        """Return every float32 argument in half precision: an inner cast may as well come first."""
         return {
             name: self.half
             for name, value in arguments.items()
@@ -148,7 +148,7 @@ class _Writer:
 
 
 def _own_casts(node: Node, values: Mapping[str, Any]) -> dict[int, torch.dtype]:
-    """Return the casts that a call makes without autocast: it may be one."""
+    """Return the casts that a call makes without autocast; the call may be a cast itself."""
     casts = _Casts()
     try:
         with casts:
@@ -169,12 +169,12 @@ def _dtypes(outcome: Any) -> list[Any]:
 
 
 def _cast_all(graph: Graph, dtype: str) -> Graph:
-    """Return the graph with parameters and inputs in the dtype; casts inside follow if needed."""
+    """Return the graph with parameters and inputs in the dtype; change inner casts if needed."""
     cast = replace(graph, inputs=tuple(_input(entry, dtype) for entry in graph.inputs))
     try:
         return propagate(cast)
     except GraphError as error:
-        # A cast back to a value's type was recorded with the type it had.
+        # A cast back to a value's dtype was recorded with the dtype that the value had.
         followed = replace(cast, nodes=tuple(_with_casts_to(node, dtype) for node in cast.nodes))
         try:
             return add_notes(propagate(followed), casts_follow=True)

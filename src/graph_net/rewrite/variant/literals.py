@@ -1,8 +1,8 @@
-"""Sizes written into calls, and what they may be at other sizes of the inputs.
+"""Sizes written into calls, and the sizes they may become when inputs are resized.
 
 ``view(1, 197, 768)`` of a graph captured at batch 1 becomes ``view(8, 197, 768)`` at batch 8. Which
-of its numbers follows is inferred from the shapes around it: a reshape keeps the product of each
-run of dimensions, and every other number may become what dimensions of that size became elsewhere.
+of its numbers change is inferred from the shapes around it: a reshape keeps the product of each run
+of dimensions; any other number may change as dimensions of that size changed elsewhere.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from graph_net.graph.values import ListValue, Value
 
 RESHAPES = names(Trait.RESHAPE)
 MOST = 200
-"""Assignments that are generated for one call."""
+"""The most assignments that are generated for one call."""
 TRIED = 24
-"""Assignments that are tried."""
+"""The most assignments that are tried."""
 Path = tuple[int | str, ...]
 """The position of a number in a call: an argument's index or keyword, then list indices."""
 Shape = tuple[int, ...]
@@ -115,7 +115,7 @@ def candidate_changes(
 def _replace_numbers(
     literals: Mapping[Path, int], changes: SizeChanges
 ) -> Iterator[dict[Path, int]]:
-    """Yield one number changed, then two, …: few of them follow a size."""
+    """Yield one number changed, then two, and so on: few numbers depend on a size."""
     options = [
         [(path, None), *((path, n) for n in changes.candidates(old))]
         for path, old in literals.items()
@@ -191,7 +191,7 @@ def runs(old_in: Shape, old_out: Shape) -> list[Run]:
 def _solutions(
     old: list[int], wanted: int, changes: SizeChanges, inner: bool
 ) -> Iterator[tuple[int, ...]]:
-    """Yield sizes of a run whose product is ``wanted``: unchanged, changed as others, or scaled."""
+    """Yield sizes of a run with the product ``wanted``: unchanged, changed like others, scaled."""
     if prod(old) == wanted:
         yield tuple(old)
     indices = [*range(len(old))][:: -1 if inner else 1]

@@ -30,7 +30,7 @@ _BATCH_FIRST = 8
 
 @contextmanager
 def fake_values(graph: Graph) -> Iterator[dict[str, Any]]:
-    """Inside, calls compute shapes alone; yields the graph's inputs by name."""
+    """Inside the context, calls compute only shapes; yields the graph's inputs by name."""
     if graph.level is Level.PADDLE:
         raise GraphError("shapes of a graph of level paddle cannot be computed", field="level")
     mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
@@ -61,7 +61,7 @@ def call_fake(node: Node, values: Mapping[str, Any]) -> Any:
 
 
 def _check_states(node: Node, values: Mapping[str, Any]) -> None:
-    """Raise unless the batch of a recurrent layer is that of its states.
+    """Raise unless the batch of a recurrent layer equals that of its states.
 
     Fake tensors do not check it, and real ones would read out of bounds.
     """
@@ -79,7 +79,7 @@ def _check_states(node: Node, values: Mapping[str, Any]) -> None:
 def values_of(graph: Graph) -> dict[str, Any]:
     """Return a fake tensor (or a number) for every input and node of a graph.
 
-    A number that the graph reads back from a tensor is the one that a run with seed 0 reads.
+    A number that the graph reads back from a tensor has the value that a run with seed 0 reads.
     """
     scalars = fold_scalars(graph, literal_only=False)
     with fake_values(graph) as values:
@@ -92,7 +92,7 @@ def values_of(graph: Graph) -> dict[str, Any]:
 def with_known_results(graph: Graph) -> Graph:
     """Return the graph with a specification on every node whose call can be made on fake tensors.
 
-    The others, and those that read them, stay as they are.
+    Other nodes, and those that read them, stay as they are.
     """
     scalars = fold_scalars(graph, literal_only=False)
     with fake_values(graph) as values:

@@ -87,7 +87,7 @@ def _largest(graph: Graph, vary: str, cost: Callable[[Graph], int], limit: int, 
 
     @cache
     def cost_at(size: int) -> int | None:
-        """Return the cost of a size; None beyond what the graph takes."""
+        """Return the cost of a size; None if the graph cannot have it."""
         try:
             return cost(with_sizes(graph, {vary: size * step}, confirm=False))
         except GraphError as error:
@@ -121,7 +121,7 @@ def _largest(graph: Graph, vary: str, cost: Callable[[Graph], int], limit: int, 
 
 
 def _bracket(start: int, cost_at: Callable[[int], int | None], limit: int) -> tuple[int, int]:
-    """Return a size within the limit (0 if there is none) and a larger one that is not."""
+    """Return a size within the limit (0 if none is) and a larger one above it."""
 
     def within(size: int) -> bool:
         cost = cost_at(size)

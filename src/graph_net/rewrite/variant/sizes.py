@@ -1,13 +1,13 @@
 """Resize a graph: set its symbols, or carry its numbers along and check them.
 
 Most graphs are captured at one size. Such a graph is resized by changing its inputs and running it
-on fake tensors; numbers in its calls that were the old size follow. That is a guess, so it is made
-at two sizes: the same numbers must follow at both, and the outputs must change in the same
-dimensions. A graph that does not pass is refused.
+on fake tensors; numbers in its calls that were the old size change too. That is a guess, so it is
+made at two sizes: the same numbers must change at both, and the outputs must change in the same
+dimensions. Otherwise the graph is refused.
 
 A GraphNet sample has both: symbols in the shapes of its inputs, and calls recorded at one size.
 Setting its symbols alone would leave ``view(1, -1, 768)`` as it is, which runs at any size and is
-right at one; so its numbers follow, too.
+right at one; so its numbers change too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from graph_net.rewrite.variant.provenance import add_notes
 from graph_net.rewrite.variant.solve import Sites, Solver
 
 NAMED = 20
-"""The most followed numbers that the provenance names; more are counted."""
+"""The most changed numbers that the provenance names; more are only counted."""
 
 
 def with_sizes(graph: Graph, wanted: Mapping[str, int], *, confirm: bool = True) -> Graph:
@@ -70,7 +70,7 @@ def _with_size(graph: Graph, axis: str, size: int, confirm: bool) -> Graph:
 
 
 def _symbols_at(graph: Graph, axis: str) -> set[str | None]:
-    """Return the symbols that a word stands for; None among them if it is also a number."""
+    """Return the symbols that a word stands for; None is among them if it is also a number."""
     symbols = {_symbol_at(graph, dimension) for dimension in dimensions_of(graph, axis)}
     return set() if symbols == {None} else symbols
 
@@ -96,7 +96,7 @@ def _symbol_at(graph: Graph, dimension: Dimension) -> str | None:
 
 
 def _has_symbolic_results(graph: Graph) -> bool:
-    """Return whether results have symbols, too, so that calls compute with them."""
+    """Return whether results have symbols too, so that calls compute with them."""
     return any(symbols_of(node.result) for node in graph.nodes)
 
 
@@ -106,7 +106,7 @@ def _resize_sample(
     """Resize a graph whose inputs have symbols and whose calls were recorded at one size.
 
     Samples are such graphs: ``view(1, 197, 768)`` of an input whose first size is ``S0``. Their
-    numbers follow as they do without symbols; if none has to, the symbols stay.
+    numbers change as they do without symbols; if none has to, the symbols stay.
     """
     literal = [
         dimension for dimension in _dimensions(graph, axis) if _symbol_at(graph, dimension) is None

@@ -1,7 +1,7 @@
 """Carry other sizes through a graph whose sizes are numbers: call by call, with repairs.
 
-Each call is made on fake tensors. One that fails, or that reshapes, gets the sizes that fit
-(``literals.py``); if none fits the cause lies earlier (an ``expand``, an ``arange``), and the
+Each call is made on fake tensors. A call that fails, or that reshapes, gets the sizes that fit
+(``literals.py``). If none fits, the cause lies earlier (an ``expand``, an ``arange``), and the
 nearest calls before it that hold sizes are tried.
 """
 
@@ -32,7 +32,7 @@ from graph_net.rewrite.variant.propagate import call_fake, fake_values, with_res
 NEAR = 40
 """The most calls before a failing one that are considered."""
 PATIENCE = 2_000
-"""Repeated calls over a whole graph before it is given up."""
+"""Repeated calls over a whole graph before giving up on it."""
 Sites = dict[tuple[str, Path], int]
 
 
@@ -52,7 +52,7 @@ class Solver:
         self.left = PATIENCE
 
     def solve(self) -> tuple[Graph, Sites]:
-        """Return the graph at the new sizes, and the numbers in its calls that had to follow."""
+        """Return the graph at the new sizes, and the numbers in its calls that had to change."""
         with fake_values(self.graph) as values:
             self.values = values
             for entry in self.graph.inputs:
@@ -94,7 +94,7 @@ class Solver:
         )
 
     def _make_call(self, number: int) -> bool:
-        """Make a call with the first choice of sizes that it takes; return whether there is one."""
+        """Make a call with the first choice of sizes it accepts; return whether there is one."""
         return any(self._try_choice(number, choice) for choice in self._options(number))
 
     def _try_choice(self, number: int, choice: dict[Path, int]) -> bool:
@@ -114,7 +114,7 @@ class Solver:
     def _repair(self, number: int) -> bool:
         """Change sizes in calls before a failing one until this one can be made.
 
-        One call is changed, then all that look like it: two states of a recurrent layer.
+        One call is changed, then all similar ones (such as two states of a recurrent layer).
         """
         nearest = list(self._nearest(number))
         alike: dict[Any, list[int]] = {}
