@@ -31,7 +31,21 @@ seen = call(trial, Limits(120, None))
 tvm_gauge.forget()
 print(json.dumps([before is None, seen, tvm_gauge.trial_gauge() is None]))
 """
-"""In a process whose TVM has started no threads: they would be missing in one forked from it."""
+USED_BEFORE = """
+import json, os
+from graph_net.isolate import INHERITED, Limits, call
+from graph_net.isolate.fresh_thread import run_in_fresh_thread
+from graph_net.programs.spaces import tvm_gauge
+
+os.environ["TVM_NUM_THREADS"] = "2"
+run = tvm_gauge._runner(2)
+in_parent = run()
+limits = Limits(60, None)
+in_child = call(lambda: run_in_fresh_thread(run), limits)
+in_grandchild = call(lambda: run_in_fresh_thread(lambda: call(run, limits, INHERITED)), limits)
+print(json.dumps([in_parent, in_child, in_grandchild]))
+"""
+"""TVM's threads of the first process are missing in one forked from it."""
 
 
 @several
@@ -44,3 +58,11 @@ def test_a_trial_has_the_gauge_that_its_parent_calibrated() -> None:
     assert after
     assert 0 < least < 1
     assert took > least / 2
+
+
+@several
+def test_a_process_forked_from_one_that_used_tvm_has_threads_of_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", USED_BEFORE], capture_output=True, text=True, check=True
+    )
+    assert all(seconds > 0 for seconds in json.loads(done.stdout.splitlines()[-1]))

@@ -11,6 +11,8 @@ from torch import nn
 import graph_net as gn
 from graph_net.compilers.compiler import CompilerError
 from graph_net.compilers.registry import create
+from graph_net.programs.spaces import tvm_gauge
+from graph_net.programs.spaces.metaschedule import cores
 from graph_net.search.measurer import SearchError
 from graph_net.search.tvm.session import JOURNAL
 
@@ -22,9 +24,20 @@ def graph() -> gn.Graph:
     return gn.capture(nn.Linear(32, 16), (torch.randn(8, 32),))
 
 
+def use_tvm() -> None:
+    """Start TVM's threads in this process, one per core."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TVM_NUM_THREADS", str(cores()))
+        tvm_gauge._runner(cores())()
+
+
 @pytest.fixture(scope="module")
 def tuned(graph: gn.Graph, tmp_path_factory: pytest.TempPathFactory) -> tuple[object, Path]:
-    """A tuning that was stopped in the middle of a line, and then went on."""
+    """A tuning that was stopped in the middle of a line, and then went on.
+
+    The process has used TVM before: forked trials do not wait for its threads.
+    """
+    use_tvm()
     work = tmp_path_factory.mktemp("tune")
     gn.tune(graph, trials=4, batch=2, work=work, progress=False)
     (journal,) = work.glob(f"*/{JOURNAL}")

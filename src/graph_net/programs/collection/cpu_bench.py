@@ -7,7 +7,7 @@ that runs untrusted schedules cannot change a collection's files.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -20,6 +20,7 @@ from typing import Any
 from graph_net.isolate import Death, Ending, Limits, Needs, Sandbox, enter
 from graph_net.isolate.deaths import death_from, oom_kills, raised, wrote_garbage
 from graph_net.isolate.fork import end, fork
+from graph_net.isolate.fresh_thread import run_in_fresh_thread
 from graph_net.isolate.messages import BadMessage, Inbox, encode, text_of
 from graph_net.isolate.workdir import remove_tree
 from graph_net.measure.device import describe
@@ -171,20 +172,27 @@ class TurnProcess:
         each = 1 + sum(seconds[stage] for stage in (Stage.COMPILE, Stage.MEASURE))
         return PATIENCE + int(2 * self.turn.wanted.turn * each)
 
+    @property
+    def needs(self) -> Needs:
+        """What the process reads: it owns the workers of its trials, and watches them in /proc."""
+        return Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
+
     def live(self, folder: Path, writes: int) -> None:
         """Run the turn; only ``folder`` is writable."""
-        # This process owns the workers of its trials and watches them in /proc.
-        needs = Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
-        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, needs), writes)
+        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, self.needs), writes)
         workload = self.turn.task.workload
-        try:
-            trials = self._trials(space_of(workload), writes)
+
+        def run() -> None:
+            trials = self.trials(space_of(workload), writes)
             serve_trials(trials, self.jobs, folder / "lanes", writes)
+
+        try:
+            run_in_fresh_thread(run)  # the collecting process may have used TVM itself
         except Exception as error:
             death = raised(type(error).__name__, text_of(error), MOST_BYTES)
             tell_parent(writes, {"event": "failed", "why": f"{workload.name}: {death}"})
 
-    def _trials(self, space: Space, writes: int) -> list[Trial]:
+    def trials(self, space: Space, writes: int) -> Sequence[Trial]:
         """Draw missing schedules and send them to the parent; return the trials to measure."""
         drawn, lines = self.samples.draw(space, self.turn.end)
         tell_parent(writes, {"event": "samples"}, lines)

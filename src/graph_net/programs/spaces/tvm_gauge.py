@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from graph_net.compilers.silence import silent
 from graph_net.compilers.tvm import tvm_target
+from graph_net.compilers.tvm_ready import load_intrinsics
 from graph_net.isolate import Limits, call
+from graph_net.isolate.fresh_thread import run_in_fresh_thread
 from graph_net.measure.contention import Gauge
 from graph_net.measure.placement import Placement
 
@@ -43,7 +45,8 @@ def calibrate() -> None:
     if cores > 1 and not _known:
         _gauge_function(cores)
         limits = Limits(60 + int(LEARNING), None)
-        _known.append((cores, float(call(lambda: _learn(cores), limits))))
+        least = call(lambda: run_in_fresh_thread(lambda: _learn(cores)), limits)
+        _known.append((cores, float(least)))
 
 
 def forget() -> None:
@@ -88,6 +91,7 @@ def _gauge_function(cores: int) -> Any:
     import tvm
     from tvm.s_tir.meta_schedule.builder.local_builder import default_build
 
+    load_intrinsics()
     with silent():
         module = tvm.script.from_source(_SOURCE.format(cores=cores, lanes=LANES, steps=STEPS))
         return default_build(module, tvm_target(cores), None).get_function("main")

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from graph_net.isolate import Limits, Needs, Sandbox, enter
-from graph_net.isolate.deaths import raised
-from graph_net.isolate.messages import text_of
+from graph_net.isolate import Needs
 from graph_net.learn.learning_set import Features, LearningTask
 from graph_net.learn.program_features import cores_of
-from graph_net.programs.collection.cpu_bench import MOST_BYTES, CpuBench, TurnProcess, tell_parent
+from graph_net.programs.collection.cpu_bench import CpuBench, TurnProcess
 from graph_net.programs.collection.plan import PendingProgram, Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
-from graph_net.programs.collection.trial import Trial, serve_trials
-from graph_net.programs.spaces import Space, space_of
+from graph_net.programs.collection.trial import Trial
+from graph_net.programs.spaces import Space
 from graph_net.programs.spaces.loop_tiles import COLUMNS, LoopTileEncoder
 from graph_net.results import Program
 from graph_net.search.history import SearchHistory
@@ -64,24 +62,20 @@ class TuningRound(TurnProcess):
         """How long it may take where every trial takes as long as it may."""
         return super().most_seconds + int(SPACE_SECONDS)
 
-    def live(self, folder: Path, writes: int) -> None:
-        """Run the round, with ``folder`` alone to write to."""
-        needs = Needs(reads=(Path("/proc"),))
-        enter(Limits(self.most_seconds, MOST_BYTES), Sandbox(folder, needs), writes)
-        workload = self.task.workload
-        try:
-            space = space_of(workload)
-            chosen = list(self.given) or self._propose(space)
-            space.ready()
-            named = self.task.named(space.target)
-            trials = [
-                NumberedTrial(space, named, PendingProgram(workload, text), number=number)
-                for number, text in enumerate(chosen)
-            ]
-            serve_trials(trials, self.jobs, folder / "lanes", writes)
-        except Exception as error:
-            death = raised(type(error).__name__, text_of(error), MOST_BYTES)
-            tell_parent(writes, {"event": "failed", "why": f"{workload.name}: {death}"})
+    @property
+    def needs(self) -> Needs:
+        """What the process reads: there are no schedules drawn before."""
+        return Needs(reads=(Path("/proc"),))
+
+    def trials(self, space: Space, writes: int) -> Sequence[Trial]:
+        """Return the trials of the given programs, or of what the proposer chooses."""
+        chosen = list(self.given) or self._propose(space)
+        space.ready()
+        named = self.task.named(space.target)
+        return [
+            NumberedTrial(space, named, PendingProgram(self.task.workload, text), number=number)
+            for number, text in enumerate(chosen)
+        ]
 
     def _propose(self, space: Space) -> list[str]:
         drawn = searched_space(space, self.task)
