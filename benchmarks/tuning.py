@@ -1,15 +1,18 @@
 """Tuning on this CPU: a pre-trained model in our search against MetaSchedule's default.
 
     graph-net learn cpu --model blend --split network -o build/cpu-blend
-    python -m benchmarks.tuning --model build/cpu-blend --trials 64 --tasks 10
-    python -m benchmarks.tuning --model build/cpu-blend --trials 200 --networks
+    python -m benchmarks.tuning --model build/cpu-blend -o docs/studies/cpu
+    python -m benchmarks.tuning --model build/cpu-blend --networks -o docs/studies/cpu
 
-Tasks are of networks that ``cpu`` holds out, so the model has not seen them. Both arms build and
-time programs in the same forked, placed trials of ``graph_net.search.tvm``; ``default`` is
-MetaSchedule's own evolutionary search from scratch with its own XGBoost model: what it asks to have
-measured is measured there. Measurements are kept in ``--work``: killed, the same command goes on. A
-ratio is the measurements of the default over those after which ours is as fast as its best; where
-ours never is, it is below 1. Run it on a quiet machine.
+Tasks are of networks that ``cpu`` holds out, so the model has not seen them; with ``--networks``
+they are all tasks of two whole networks. Both arms build and time programs in the same forked,
+placed trials of ``graph_net.search.tvm``. ``default`` is MetaSchedule's own evolutionary search
+from scratch with its own XGBoost model, which here learns after every 16 programs (by itself: after
+every 64); what it asks to have measured is measured there. Measurements are kept in ``--work``:
+killed, the same command goes on. Run it on a quiet machine.
+
+The goal is the best that the default reached; the ratio is the number of its measurements when it
+reached it first, over ours. If ours never does, ours counts as one more than it was given.
 """
 
 from __future__ import annotations
@@ -17,32 +20,38 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import fmean, geometric_mean
+from statistics import fmean, geometric_mean, median
 from typing import Any
 
+import numpy as np
+
 from graph_net.compilers.tvm_ready import load_intrinsics
-from graph_net.corpus.pack import Pack
 from graph_net.learn.model_registry import load_model
 from graph_net.learn.record_folders import read_tasks
-from graph_net.programs.collection.networks import networks
+from graph_net.learn.studies.study import StudyPicture, markdown_table
+from graph_net.learn.studies.study_picture import draw_picture
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.dataset.splits import SplitRule, load_splits
 from graph_net.programs.spaces import Workload
 from graph_net.programs.spaces.metaschedule import MetaScheduleSpace, trace_text
-from graph_net.programs.view.overview import tables
+from graph_net.programs.view.overview import TaskSummary, tables
 from graph_net.search.history import SearchHistory
 from graph_net.search.models import make_proposer
 from graph_net.search.proposer import RandomProposer
 from graph_net.search.tvm.tuning_round import TuningRound, run_round
+from graph_net.store.atomic import write_text
 from graph_net.store.journal import LineJournal, whole_lines
 
-SEEDS = (0, 1, 2)
-BATCH = 8
+SEEDS = 3
+BATCH, DEFAULT_BATCH = 8, 16
+ARMS = ("ours", "default")
 DATA = Path("dataset/programs/cpu")
-HELD_OUT = ("resnet50-1x224", "bert_tiny-1x128")
-"""The two whole networks."""
+NETWORKS = ("tenset/resnet50-1x224", "tenset/bert_tiny-1x128")
+"""The two whole networks; the data set holds both out."""
+POINTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Measurements at which curves are drawn."""
 
 
 class Journal:
@@ -73,18 +82,32 @@ class Journal:
 
 
 def held_out_tasks(count: int) -> list[CollectedTask]:
-    """Return the tasks of held-out networks with the most work, those with a choice of programs."""
+    """Return tasks of held-out networks that have a choice, from the most work to the least."""
     tested = load_splits(DATA.parent).tested(SplitRule.NETWORK, "cpu")
+    tasks = [task for task in read_tasks(DATA) if task.task in tested and task.programs > 1]
+    tasks.sort(key=lambda task: -task.flops)
+    return to_tune(tasks[:: max(1, len(tasks) // count)][:count])
+
+
+def network_tasks(network: str) -> list[CollectedTask]:
+    """Return the tasks of a held-out network that have a choice of programs."""
+    tested = load_splits(DATA.parent).tested(SplitRule.NETWORK, "cpu")
+    tasks = [task for task in read_tasks(DATA) if network in dict(task.weights)]
+    if strangers := [task.kernel for task in tasks if task.task not in tested]:
+        raise SystemExit(f"{network} is not held out: {strangers[0]} was learned from")
+    return to_tune([task for task in tasks if task.programs > 1])
+
+
+def to_tune(tasks: Sequence[TaskSummary]) -> list[CollectedTask]:
+    """Return tasks of the data set as a search takes them."""
     with tables(DATA) as connection:
         modules = dict(connection.execute("SELECT workload, module FROM workloads").fetchall())
-    tasks = [t for t in read_tasks(DATA) if t.task in tested and t.programs > 1]
-    tasks.sort(key=lambda task: -task.flops)
     return [
         CollectedTask(
             Workload("metaschedule", t.kernel, t.workload, modules[t.workload], t.flops),
             t.structure, t.graph, weights=dict(t.weights),
         )
-        for t in tasks[:: max(1, len(tasks) // count)][:count]
+        for t in tasks
     ]  # fmt: skip
 
 
@@ -142,10 +165,10 @@ def run_default(work: Path, journal: Journal, task: CollectedTask, seed: int, tr
         search_strategy="evolutionary",
         task_name=task.workload.name,
         rand_state=seed + 1,
-        num_threads=1,
+        num_threads=2,
     )
     model, database = meta_schedule.CostModel.create("xgb"), MemoryDatabase()
-    context.pre_tuning(trials, BATCH, context.generate_design_space(), database, model)
+    context.pre_tuning(trials, DEFAULT_BATCH, context.generate_design_space(), database, model)
     workload = database.commit_workload(space.module)
     while spent < trials and (candidates := context.generate_measure_candidates()):
         texts = [trace_text(candidate.sch) for candidate in candidates]
@@ -168,56 +191,114 @@ def run_default(work: Path, journal: Journal, task: CollectedTask, seed: int, tr
     context.post_tuning()
 
 
-def ratio(ours: SearchHistory, default: SearchHistory) -> float:
-    """Return how many times as many measurements the default takes to what ours reached."""
-    goal = default.best_seconds
-    mine = ours.measurements_to(goal)
-    return len(default) / mine if mine else len(default) / (len(ours) + 1)
+def search_task(
+    work: Path, journal: Journal, task: CollectedTask, model: Any, seed: int, trials: Sequence[int]
+) -> list[SearchHistory]:
+    """Search in both arms as far as that was not done before; return what was measured."""
+    run_ours(work, journal, task, model, seed, trials[0])
+    run_default(work, journal, task, seed, trials[1])
+    return [journal.history(arm, task.workload.hash, seed) for arm in ARMS]
 
 
-def networks_to_tune(pack: Pack) -> list[str]:
-    """Return the names of the two whole networks."""
-    return [name for name in pack.names() if name.endswith(HELD_OUT)]
+def needed(curves: Sequence[Sequence[float]]) -> list[int]:
+    """Return after how many measurements each arm has reached the default's best."""
+    goal = curves[1][-1]
+    return [
+        next((n for n, seconds in enumerate(curve, 1) if seconds <= goal), len(curve) + 1)
+        for curve in curves
+    ]
+
+
+def network_curve(histories: Sequence[SearchHistory], weights: Sequence[float]) -> list[float]:
+    """Return the seconds of a network after each number of measurements of every task."""
+    most = max(map(len, histories))
+    curves = [[*one.curve, *[one.curve[-1]] * (most - len(one))] for one in histories]
+    return [
+        sum(weight * curve[n] for weight, curve in zip(weights, curves, strict=True))
+        for n in range(most)
+    ]
+
+
+Row = tuple[str, int, list[list[float]]]
+"""What was tuned, the seed, and the curve of each arm in seconds."""
+
+
+def page(rows: Sequence[Row], name: str, output: Path) -> str:
+    """Write the table and the picture; return the table."""
+    cells, ratios = [], []
+    for title, seed, curves in rows:
+        ours, default = needed(curves)
+        ratios.append(default / ours)
+        best = min(curve[-1] for curve in curves)
+        parts = [best / curves[0][min(n, len(curves[0])) - 1] for n in (1, 8)]
+        parts += [best / curves[0][-1], best / curves[1][-1]]
+        count = f"{ours}" if ours <= len(curves[0]) else "–"
+        numbers = [f"{part:.3f}" for part in parts]
+        cells.append([title, str(seed), f"{default}", count, f"{ratios[-1]:.1f}", *numbers])
+    heads = ["tuned", "seed", "default's best after", "ours as fast after", "ratio"]
+    heads += ["ours after 1", "after 8", "at the end", "default at the end"]
+    table = markdown_table(heads, cells)
+    draw = np.random.default_rng(0)
+    drawn = np.log(ratios)[draw.integers(0, len(ratios), (10_000, len(ratios)))].mean(axis=1)
+    low, high = np.exp(np.quantile(drawn, [0.025, 0.975]))
+    table += (
+        f"\n\nGeometric mean of the ratios {geometric_mean(ratios):.1f} ({low:.1f} … {high:.1f}, "
+        f"95 % over rows), median {median(ratios):.1f}.\n"
+    )
+    output.mkdir(parents=True, exist_ok=True)
+    picture = StudyPicture(list(lines(rows)), "measurements of a task", "best of both / found")
+    draw_picture(picture, output / f"{name}.svg")
+    write_text(output / f"{name}.table.md", table)
+    return table
+
+
+def lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[tuple[float, float, float]]]]:
+    """Yield the mean of best / found of each arm, by the number of measurements."""
+    for number, arm in enumerate(ARMS):
+        points = []
+        for n in POINTS:
+            parts = [
+                min(curve[-1] for curve in curves) / curves[number][min(n, len(curves[number])) - 1]
+                for _, _, curves in rows
+            ]
+            points.append((float(n), fmean(parts), 0.0))
+        yield ("pre-trained model" if arm == "ours" else "MetaSchedule's default"), points
 
 
 def main() -> None:
     """Measure what is missing, and print the ratio of each task and their mean."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--trials", type=int, default=64)
+    parser.add_argument("--trials", type=int, nargs=2, default=(32, 64), help="ours, default's")
     parser.add_argument("--tasks", type=int, default=10)
-    parser.add_argument("--seeds", type=int, default=len(SEEDS))
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--networks", action="store_true", help="Tune the two whole networks.")
     parser.add_argument("--work", type=Path, default=Path("build/tuning"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/studies"))
     chosen = parser.parse_args()
     chosen.work.mkdir(parents=True, exist_ok=True)
-    if chosen.networks:
-        tune_networks(chosen.model, chosen.trials, chosen.work)
-        return
     model, journal = load_model(chosen.model), Journal(chosen.work / "measurements.jsonl")
-    ratios = []
+    rows: list[Row] = []
+
+    def tuned(task: CollectedTask, seed: int) -> list[SearchHistory]:
+        both = search_task(chosen.work, journal, task, model, seed, chosen.trials)
+        ours, default = needed([one.curve for one in both])
+        print(f"{task.workload.name} seed {seed}: {default} / {ours}", flush=True)
+        return both
+
     for seed in range(chosen.seeds):
-        for task in held_out_tasks(chosen.tasks):
-            run_ours(chosen.work, journal, task, model, seed, chosen.trials)
-            run_default(chosen.work, journal, task, seed, chosen.trials)
-            pair = [journal.history(a, task.workload.hash, seed) for a in ("ours", "default")]
-            ratios.append(ratio(*pair))
-            print(f"{task.workload.name} seed {seed}: ratio {ratios[-1]:.1f}", flush=True)
-    print(f"geometric mean of {len(ratios)}: {geometric_mean(ratios):.1f}")
-
-
-def tune_networks(model: Path, trials: int, work: Path) -> None:
-    """Tune the two networks with our model, and from scratch with the tenfold trials."""
-    import graph_net as gn
-
-    pack = networks("tenset")
-    for name in networks_to_tune(pack):
-        graph = pack.graph(name)
-        ours = gn.tune(graph, trials=trials, model=model, work=work / "ours")
-        scratch = gn.tune(graph, trials=10 * trials, way="online", work=work / "scratch")
-        goal = ours.curve[-1][1] if ours.curve else math.nan
-        when = next((count for count, seconds in scratch.curve if seconds <= goal), None)
-        print(f"{name}: {goal * 1e3:.2f} ms after {trials}; from scratch after {when}", flush=True)
+        if chosen.networks:
+            for network in NETWORKS:
+                tasks = network_tasks(network)
+                found = [tuned(task, seed) for task in tasks]
+                weights = [float(task.weights[network]) for task in tasks]
+                arms = zip(*found, strict=True)
+                rows.append((network, seed, [network_curve(arm, weights) for arm in arms]))
+        else:
+            for task in held_out_tasks(chosen.tasks):
+                both = tuned(task, seed)
+                rows.append((task.workload.name, seed, [list(one.curve) for one in both]))
+    print(page(rows, "tuning_networks" if chosen.networks else "tuning_tasks", chosen.output))
 
 
 if __name__ == "__main__":
