@@ -27,12 +27,11 @@ from graph_net.learn.model_registry import model_from_text
 from graph_net.learn.read_set import read_set
 from graph_net.learn.set_split import ChosenSplit, split_set, splits_at
 from graph_net.learn.studies.study import StudyPicture, markdown_table
-from graph_net.learn.studies.study_picture import draw_picture
+from graph_net.learn.studies.study_page import StudyPage
 from graph_net.results import canonical
 from graph_net.search.models import make_proposer
 from graph_net.search.replay import ReplayedTask, replay_set, replay_t4
 from graph_net.search.search import Search, SearchPlan
-from graph_net.store.atomic import write_text
 from graph_net.store.journal import LineJournal, whole_lines
 
 WITHIN, SEEDS = 0.02, (0, 1, 2)
@@ -41,6 +40,23 @@ H200_TRIALS, SCRATCH_TRIALS, TRANSFER_TRIALS = 32, 100, 40
 POLISH = {"scratch": 0.2, "transfer": 0.2}
 """The part of the budget for the neighbourhood of the incumbent, by way; others have none."""
 H200_WAYS = ("random", "pretrained", "process")
+PAGES = {
+    "h200": (
+        "Searches with a model of other networks, on the H200",
+        "A blend learned from the training networks searches the tasks of the held-out networks "
+        "(140 programs of each, or its whole space) and eight spaces of which every program was "
+        "measured, by replay: `pretrained` measures in the model's order, `process` corrects it by "
+        "what it measured. *Near* is within 2 % of the best of the task. The last column has the "
+        "measurements until a program of each space is near its true best; –: not in 32.",
+    ),
+    "kernel_tuner": (
+        "Searches of a convolution on four GPUs",
+        "Kernel Tuner's convolution, 4,362 configurations on each GPU, by replay: measurements of "
+        "each seed until one is within 2 % of the best, of at most 100 from scratch and 40 with a "
+        "model of one other GPU; –: not reached. Features and covariance were chosen on these "
+        "spaces.",
+    ),
+}
 OTHER_GPU = "lightgbm[rounds=300,least_in_leaf=2,threads=1]"
 
 
@@ -230,11 +246,11 @@ def main() -> None:
     else:
         found, tasks = run_kernel_tuner(chosen.data, results)
         table = kernel_tuner_table(found, tasks)
-    chosen.output.mkdir(parents=True, exist_ok=True)
-    name = f"search_{chosen.what}"
     picture = StudyPicture(list(lines(found)), "measurements", "best / found, mean of all searches")
-    draw_picture(picture, chosen.output / f"{name}.svg")
-    write_text(chosen.output / f"{name}.table.md", table + "\n")
+    data = "" if chosen.what == "h200" else " --data KERNEL_TUNER_FILES"
+    command = f"python -m benchmarks.searches {chosen.what}{data} -o {chosen.output}"
+    title, about = PAGES[chosen.what]
+    StudyPage(title, about, command, picture, table).write(chosen.output, f"search_{chosen.what}")
     print(table)
 
 

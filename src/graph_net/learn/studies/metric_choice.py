@@ -14,6 +14,7 @@ from graph_net.learn.studies.study import (
     StudyCell,
     StudyData,
     StudyPicture,
+    group,
     markdown_table,
 )
 from graph_net.learn.studies.trained import measured_until_near, train_and_judge
@@ -87,11 +88,12 @@ class MetricChoice(Study):
 
     def picture(self, cells: Sequence[StudyCell]) -> StudyPicture:
         lines = [
-            (f"{cell.setting('model')} {cell.setting('seed')}", [(x, cell.number(SEARCH), 0.0)])
-            for cell in cells
-            if (x := cell.number("best/picked at 1"))
+            (model, sorted((c.number("best/picked at 1"), c.number(SEARCH), 0.0) for c in seeds))
+            for (model,), seeds in group(cells, "model").items()
         ]
-        return StudyPicture(lines, "best / picked at 1", "measurements to within 2 % of the best")
+        return StudyPicture(
+            lines, "best / picked at 1", "measurements to within 2 % of the best", log=False
+        )
 
 
 def correlation(one: Floats, other: Floats, draws: int = 2000) -> tuple[float, float, float]:

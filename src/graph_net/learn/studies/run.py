@@ -18,10 +18,9 @@ from graph_net.learn.studies.layout_models import LayoutModels
 from graph_net.learn.studies.metric_choice import MetricChoice
 from graph_net.learn.studies.platform_transfer import PlatformTransfer
 from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData
-from graph_net.learn.studies.study_picture import draw_picture
+from graph_net.learn.studies.study_page import StudyPage
 from graph_net.results import canonical, digest
 from graph_net.results.canonical import plain
-from graph_net.store.atomic import write_text
 from graph_net.store.journal import LineJournal, whole_lines
 
 STUDIES: dict[str, type[Study]] = {
@@ -111,14 +110,8 @@ def _compute(study: Study, data: StudyData, settings: Settings) -> dict[str, Any
 
 def write_page(study: Study, outcome: StudyOutcome, folder: Path, command: str, about: str) -> Path:
     """Write the study's page and picture, and return the page."""
-    folder.mkdir(parents=True, exist_ok=True)
-    picture = folder / f"{study.name}.svg"
-    draw_picture(study.picture(outcome.cells), picture)
     left_out = "".join(f"- not computed: {why}\n" for why in outcome.failures)
-    write_text(
-        folder / f"{study.name}.md",
-        f"# {study.title}\n\n{study.about}\n\n{about} Made by\n\n    {command}\n\n"
-        f"![{study.title}]({picture.name})\n\n{study.table(outcome.cells)}\n"
-        + (f"\n{left_out}" if left_out else ""),
-    )
-    return folder / f"{study.name}.md"
+    table = study.table(outcome.cells) + (f"\n\n{left_out}" if left_out else "")
+    picture = study.picture(outcome.cells)
+    page = StudyPage(study.title, f"{study.about}\n\n{about}", command, picture, table)
+    return page.write(folder, study.name)

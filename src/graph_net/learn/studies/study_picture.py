@@ -10,7 +10,7 @@ from graph_net.learn.studies.study import StudyPicture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_IN_LEGEND = 12
+MOST_IN_LEGEND = 16
 
 
 def draw_picture(picture: StudyPicture, path: Path) -> None:
