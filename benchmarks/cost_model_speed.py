@@ -1,11 +1,12 @@
 """Candidates that are described and scored in a second: today's ways and the quick ones, in turns.
 
 A search changes one decision of a good program, thousands of times, and measures what a model
-thinks best. Claims, all a processor second: features of a population's decisions, and of changes
-of a parent, for at least 4,000 candidates, and at least 10 times as many as TVM describes the
-stores of or replays; of a whole space of Triton's configurations at least 10 times as many as of
-the texts of some. "Scored" is described and scored, on two cores: two processes with a thread
-each, so many a processor second each. XGBoost and LightGBM have 600 trees of 63 leaves.
+thinks best. Claims, all a processor second: features of a population's decisions, of changes of a
+parent, and of the loops that programs make, for at least 4,000 candidates, and at least 10 times as
+many as TVM describes the stores of or replays; of a whole space of Triton's configurations at least
+10 times as many as of the texts of some. "Scored" is described and scored, on two cores: two
+processes with a thread each, so many a processor second each. XGBoost and LightGBM have 600 trees
+of 63 leaves.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ from graph_net.learn.metrics import TaskCosts
 from graph_net.learn.trees import LightGbm, XgBoost
 from graph_net.programs.features.per_store import extractor
 from graph_net.programs.spaces.decisions import DecisionChange, DecisionEncoder
+from graph_net.programs.spaces.loop_tiles import LoopTileEncoder
 from graph_net.programs.spaces.magnitudes import Floats
-from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
+from graph_net.programs.spaces.metaschedule import MetaScheduleSpace, cores
 from graph_net.programs.spaces.metaschedule import workload_of as tvm_workload
 from graph_net.programs.spaces.primitives import TraceEncoder
 from graph_net.programs.spaces.traces import before_postproc, mutate_trace, parse_trace
@@ -80,6 +82,13 @@ class Mutations:
         texts = (self.parents[n % len(self.parents)] for n in range(wanted.start, wanted.stop))
         numbers = [np.frombuffer(self._stores(text), np.float32) for text in texts]
         return np.concatenate(numbers)
+
+    def by_tiles(self, wanted: slice) -> Floats:
+        """Describe as many whole programs by the loops they make."""
+        numbers = range(wanted.start, wanted.stop)
+        return LoopTileEncoder(cores()).encode(
+            [self.parents[n % len(self.parents)] for n in numbers]
+        )
 
     def from_text(self, wanted: slice) -> Floats:
         """Describe candidates by the text of their traces."""
@@ -239,13 +248,14 @@ def main() -> int:
         "stores, by TVM": Way(made.by_stores, few, TRACES, is_scored=False),
         "replayed by TVM, text": Way(made.through_tvm, few, TRACES),
         "text": Way(made.from_text, given.candidates, TRACES),
+        "tiles": Way(made.by_tiles, given.candidates, TRACES, is_scored=False),
         "decisions": Way(made.from_decisions, given.candidates, TRACES),
         "changes of parents": Way(made.from_changes, given.candidates, TRACES),
     }
     models = [learned(kind, made.from_changes(slice(0, TRACES))) for kind in MODELS]
     traces = rates("MetaSchedule, mutations of a convolution", ways, models, given.repeats)
     configs = triton_rates(given.repeats)
-    quick = min(traces["decisions"], traces["changes of parents"])
+    quick = min(traces["tiles"], traces["decisions"], traces["changes of parents"])
     base = max(traces["stores, by TVM"], traces["replayed by TVM, text"])
     whole = configs["columns"] / configs["text"]
     return 0 if all([
