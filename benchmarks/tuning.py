@@ -54,7 +54,7 @@ ABOUT = (
     "Both search on this CPU, in the same forked and placed trials. The default is MetaSchedule's "
     "evolutionary search from scratch with its XGBoost model, which here learns after every 16 "
     "programs (by itself: after every 64). Ours starts from a blend that has not seen these "
-    "networks, and corrects it by local trees. The goal is the default's best; the ratio is its "
+    "networks, corrected by a local Gaussian process (`--way process`). The goal is the default's best; the ratio is its "
     "measurements when it first reached it over ours (–: ours did not reach it, and counts as one "
     "measurement more than it made). The last columns are the best of both over what each had."
 )
@@ -136,11 +136,11 @@ def measure(
 def run_ours(
     work: Path, journal: Journal, task: CollectedTask, model: Any, seed: int, trials: int
 ) -> None:
-    """Search with the pre-trained model and a local residual."""
+    """Search with the pre-trained model, corrected by a local process."""
     history = journal.history("ours", task.workload.hash, seed)
     while len(history) < trials:
         count = min(BATCH, trials - len(history))
-        process = TuningRound(task, make_proposer("residual", model, seed), history, count, 2, seed)
+        process = TuningRound(task, make_proposer("process", model, seed), history, count, 2, seed)
         programs, problems = run_round(work, 2, process)
         if not programs:
             print(f"{task.workload.name}: {problems}", flush=True)

@@ -91,7 +91,7 @@ def tune(
     with hold_lock(folder):
         with display.waiting("finding tasks"):
             functions = network_functions(opened, cores)
-        chosen = way or ("online" if learned is None else "residual")
+        chosen = way or ("online" if learned is None else "process")
         session = TuningSession(
             folder,
             functions,
