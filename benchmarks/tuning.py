@@ -54,9 +54,10 @@ ABOUT = (
     "Both search on this CPU, in the same forked and placed trials. The default is MetaSchedule's "
     "evolutionary search from scratch with its XGBoost model, which here learns after every 16 "
     "programs (by itself: after every 64). Ours starts from a blend that has not seen these "
-    "networks, corrected by a local Gaussian process (`--way process`). The goal is the default's best; the ratio is its "
-    "measurements when it first reached it over ours (–: ours did not reach it, and counts as one "
-    "measurement more than it made). The last columns are the best of both over what each had."
+    "networks, corrected by a local Gaussian process. The goal is the default's best; the ratio "
+    "is its measurements when it first reached it over ours (–: ours did not reach it, and counts "
+    "as one measurement more than it made). The last columns are the best of both over what each "
+    "had."
 )
 POINTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Measurements at which curves are drawn."""
