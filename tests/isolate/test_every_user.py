@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -14,6 +17,7 @@ from graph_net.capture.collect import collect
 from graph_net.capture.initialiser_store import InitialiserStore, record_initialisers
 from graph_net.capture.worker import Spool
 from graph_net.capture.zoo import Call, ZooEntry
+from graph_net.cluster import program_lane
 from graph_net.compilers.eager import Eager
 from graph_net.compilers.tvm_tuning import in_fork
 from graph_net.corpus import decompose, outputs
@@ -31,7 +35,13 @@ from graph_net.programs.features import graph_pipeline
 from graph_net.programs.features.feature_store import FeatureStore
 from graph_net.programs.spaces import Workload
 from graph_net.programs.triton.cuda_bench import failure_of_end
+from graph_net.repro import try_script
 from graph_net.results import Stage
+from graph_net.serve import task_process
+from graph_net.serve.ask_sql import SqlLimits, SqlProcess
+from graph_net.serve.errors import ServeError
+from graph_net.serve.holdings import Holdings
+from graph_net.store.sql import SqlError
 from graph_net.testing import compiler as kit
 from graph_net.testing.space import SleepingSpace
 from graph_net.validate.pool import ValidationItem, validate_all
@@ -182,18 +192,71 @@ def by_measuring(act: Act) -> str:
     return record.failure.message
 
 
+def by_a_script(act: Act) -> str:
+    return try_script(script_of(act), patience(act)).sentence
+
+
+def by_sql(act: Act) -> str:
+    process = SqlProcess(())
+    process._child = start(act)
+    with pytest.raises(SqlError) as caught:
+        process.ask(Holdings(()), "SELECT 1", (), SqlLimits(1, patience(act)))
+    return str(caught.value)
+
+
+def by_a_task_page(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(task_process, "COMMAND", ("-c", script_of(act)))
+    monkeypatch.setattr(task_process, "SECONDS", patience(act))
+    with pytest.raises(ServeError) as caught:
+        task_process.read_in_process(tmp_path, "task")
+    return str(caught.value)
+
+
+def by_a_node(act: Act, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(program_lane, "forget_thread_count", lambda: None)
+    monkeypatch.setattr(program_lane, "node_name", lambda: "a node")
+    lane = program_lane.ProgramLane("cpu", None, 1)
+    lane.process = start(act)
+    answer = lane.turn({}, b"")
+    lane.close()
+    assert isinstance(answer, program_lane.TurnAnswer)
+    (lost,) = answer.lost
+    return lost.text
+
+
+def start(act: Act) -> subprocess.Popen[bytes]:
+    """Start an interpreter that dies when it is asked something."""
+    command = [sys.executable, "-c", script_of(act)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def script_of(act: Act) -> str:
+    """Return a program that reads a line and dies."""
+    imports = "import faulthandler, os, signal, sys, time\n\n"
+    return f"{imports}{inspect.getsource(act)}\nsys.stdin.readline()\n{act.__name__}()\n"
+
+
+def patience(act: Act) -> float:
+    """Return the seconds for a process that starts an interpreter: few only if it is to hang."""
+    return 1.0 if act is hangs else 600.0
+
+
 def dying(act: Act) -> type[Eager]:
     found: type[Eager] = getattr(some_deaths, act.__name__.capitalize())
     return found
 
 
 USERS = [value for name, value in list(globals().items()) if name.startswith("by_")]
-WITHOUT_LIMIT = {by_a_tuner, by_the_kit}
+WITHOUT_LIMIT = {by_a_tuner, by_the_kit, by_a_task_page}
 """Those that hold a process to no memory of its own."""
+INTERPRETERS = {by_a_script, by_sql, by_a_node}
+"""Those that start an interpreter, which prints an exception and exits."""
+PATIENT = {by_a_node}
+"""Those that wait for a process which limits its own work."""
+CASES = [(user, act) for user in USERS for act in WORDS if user not in PATIENT or act is not hangs]
 
 
-@pytest.mark.parametrize("act", WORDS)
-@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize(("user", "act"), CASES)
 def test_a_death_has_the_same_words_everywhere(
     user: Callable[..., str],
     act: Act,
@@ -205,6 +268,8 @@ def test_a_death_has_the_same_words_everywhere(
     words = WORDS[act]
     if act is grows and user in WITHOUT_LIMIT:
         words = r"the machine ran out of memory \(MemoryError\)"
+    if act is grows and user in INTERPRETERS:
+        words = "ended with status 1 and no answer"
     names = user.__code__.co_varnames[1 : user.__code__.co_argcount]
     found = user(act, **{name: request.getfixturevalue(name) for name in names})
     assert re.search(words, found), found
