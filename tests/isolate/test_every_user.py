@@ -1,31 +1,48 @@
-"""Whoever starts a process that may die says what it died of in the same words."""
+"""Whoever starts a process that may die says what it died of in the same words.
+
+Not here: bisect, whose trials are measurements (``by_measuring``) and which goes on without the
+values of a process that died; Ray itself, of which ``by_a_cluster`` needs only the one function
+that a task calls.
+"""
 
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from configs.layouts.layout_graphs import images_graph
+from graph_net.api.confined import run_confined
 from graph_net.capture.collect import collect
 from graph_net.capture.initialiser_store import InitialiserStore, record_initialisers
 from graph_net.capture.worker import Spool
 from graph_net.capture.zoo import Call, ZooEntry
-from graph_net.cluster import program_lane
+from graph_net.cluster import cluster_pool, program_lane
+from graph_net.cluster.turn_messages import TurnAnswer
 from graph_net.compilers.eager import Eager
 from graph_net.compilers.tvm_tuning import in_fork
-from graph_net.corpus import decompose, outputs
+from graph_net.configs.layouts import layout_bench
+from graph_net.configs.layouts.layout_collection import open_layout_bench, sort_graphs
+from graph_net.configs.layouts.plan import LayoutsWanted, LayoutTask
+from graph_net.corpus import decompose, import_samples, outputs
 from graph_net.corpus.pack import Pack, PackWriter
 from graph_net.corpus.subgraph_spool import SubgraphSpool
+from graph_net.corpus.subjects import subject_of
+from graph_net.graph import GraphError, to_bytes
 from graph_net.isolate import INHERITED, Batch, Died, Limits, Pool, call
 from graph_net.isolate.lane import Lane
 from graph_net.isolate.sandbox import SWITCH
+from graph_net.learn.studies import run
+from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData, StudyPicture
 from graph_net.measure import MeasureLimits as MeasuringLimits
 from graph_net.programs.collection import tasks
 from graph_net.programs.collection.cpu_bench import TurnProcess, cpu_collection
@@ -33,10 +50,15 @@ from graph_net.programs.collection.plan import Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.features import graph_pipeline
 from graph_net.programs.features.feature_store import FeatureStore
+from graph_net.programs.formats import Format, ReadError
 from graph_net.programs.spaces import Workload
+from graph_net.programs.store import ingest
+from graph_net.programs.store.program_store import Labels
 from graph_net.programs.triton.cuda_bench import failure_of_end
 from graph_net.repro import try_script
-from graph_net.results import Stage
+from graph_net.results import Json, Stage
+from graph_net.search.inductor.collect import collect as collect_choices
+from graph_net.search.inductor.collection_journal import CollectionJournal
 from graph_net.serve import task_process
 from graph_net.serve.ask_sql import SqlLimits, SqlProcess
 from graph_net.serve.errors import ServeError
@@ -48,6 +70,7 @@ from graph_net.validate.pool import ValidationItem, validate_all
 from isolate import some_deaths
 from isolate.some_deaths import WORDS, grows, hangs, killed
 from measure.asking import measured, small_graph, task
+from search.inductor.test_collect_choices import PRODUCT
 
 Act = Callable[[], Any]
 LIMITS = Limits(1, 2 << 30)
@@ -192,6 +215,92 @@ def by_measuring(act: Act) -> str:
     return record.failure.message
 
 
+def by_a_verb(act: Act) -> str:
+    with pytest.raises(GraphError) as caught:
+        run_confined(act, seconds=1, gigabytes=2.0)
+    return str(caught.value)
+
+
+def by_importing(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(import_samples, "LIMITS", LIMITS)
+    samples = {"one": tmp_path, "other": tmp_path}
+    read = import_samples.read_directories(samples, 2, lambda *_: act())
+    return next(read).reason
+
+
+def by_ingesting(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(ingest, "LIMITS", LIMITS)
+    monkeypatch.setattr(ingest, "add_file", lambda *_: act())
+    files = [(tmp_path / name, Format.ANSOR) for name in ("one", "other")]
+    with pytest.raises(ReadError) as caught:
+        list(ingest.add_files(tmp_path, files, Labels(), 2))
+    return str(caught.value)
+
+
+class BadStudy(Study):
+    """One training, which is the death of its process."""
+
+    name = title = about = "bad"
+
+    def __init__(self, act: Act) -> None:
+        self.act = act
+
+    def cells(self, data: StudyData, seeds: Sequence[int]) -> list[Settings]:
+        return [{"seed": 0}]
+
+    def compute(self, data: StudyData, settings: Settings) -> Mapping[str, Json]:
+        self.act()
+        raise AssertionError
+
+    def table(self, cells: Sequence[StudyCell]) -> str:
+        raise NotImplementedError
+
+    def picture(self, cells: Sequence[StudyCell]) -> StudyPicture:
+        raise NotImplementedError
+
+
+def by_a_study(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(run, "LIMITS", LIMITS)
+    journal = run.StudyJournal(tmp_path / "journal.jsonl", "data")
+    data: Any = None  # the study looks at none
+    (why,) = run.run_study(BadStudy(act), data, journal).failures
+    return why
+
+
+def by_layouts(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    def rewrites(item: Any) -> Iterator[Any]:
+        for _ in item.schedules:
+            yield {"facts": {}}
+            yield b"a graph"
+
+    monkeypatch.setattr(layout_bench, "SECONDS", 1)
+    monkeypatch.setattr(layout_bench, "rewriter", lambda _: lambda: rewrites)
+    monkeypatch.setattr(layout_bench, "timer", lambda _: lambda: lambda item: act())
+    graph = images_graph()
+    graphs = sort_graphs([LayoutTask(subject_of("bad", graph), to_bytes(graph))])
+    wanted = LayoutsWanted(per_graph=1, turn=1, repeated=0, repeats=1)
+    with open_layout_bench(graphs, wanted, tmp_path / "layouts.jsonl", jobs=1) as bench:
+        assert list(bench.run()) == []
+    (why,) = bench.lost
+    return why
+
+
+def by_inductor(act: Act, tmp_path: Path) -> str:
+    journal = CollectionJournal(tmp_path / "timings.jsonl")
+    lane: Lane[Any] = Lane(lambda: lambda _: act(), 1, LIMITS, INHERITED, starting=0)
+    collect_choices([PRODUCT], journal, lane, math.inf)
+    lane.stop()
+    journal.close()
+    return journal.failed[PRODUCT.key]
+
+
+def by_a_cluster(act: Act, monkeypatch: pytest.MonkeyPatch) -> str:
+    shared: cluster_pool._Shared[Any] = cluster_pool._Shared(Pool(LIMITS), lambda _: act())
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get=lambda _: shared))
+    ((_, death, _),) = cluster_pool.run_batch([object()], Batch(cluster_pool._no_work, (0,)))
+    return str(death)
+
+
 def by_a_script(act: Act) -> str:
     return try_script(script_of(act), patience(act)).sentence
 
@@ -219,7 +328,7 @@ def by_a_node(act: Act, monkeypatch: pytest.MonkeyPatch) -> str:
     lane.process = start(act)
     answer = lane.turn({}, b"")
     lane.close()
-    assert isinstance(answer, program_lane.TurnAnswer)
+    assert isinstance(answer, TurnAnswer)
     (lost,) = answer.lost
     return lost.text
 
@@ -247,7 +356,7 @@ def dying(act: Act) -> type[Eager]:
 
 
 USERS = [value for name, value in list(globals().items()) if name.startswith("by_")]
-WITHOUT_LIMIT = {by_a_tuner, by_the_kit, by_a_task_page}
+WITHOUT_LIMIT = {by_a_tuner, by_the_kit, by_a_task_page, by_layouts}
 """Those that hold a process to no memory of its own."""
 INTERPRETERS = {by_a_script, by_sql, by_a_node}
 """Those that start an interpreter, which prints an exception and exits."""
