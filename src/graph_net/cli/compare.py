@@ -67,6 +67,7 @@ def compare_runs(
     """
     from graph_net.api.compare import compare
     from graph_net.compare.markdown import to_markdown
+    from graph_net.store.atomic import write_text
 
     comparison = compare(
         first, second, between=between, compilers=compilers or (), threshold=threshold, fdr=fdr,
@@ -79,7 +80,7 @@ def compare_runs(
     if markdown == "-":
         typer.echo(printable(to_markdown(comparison), lines=True), nl=False)
     elif markdown is not None:
-        Path(markdown).write_text(to_markdown(comparison), "utf-8")
+        write_text(Path(markdown), to_markdown(comparison))
     if comparison.regressions:
         raise typer.Exit(REGRESSION)
 
