@@ -340,9 +340,9 @@ def start(act: Act) -> subprocess.Popen[bytes]:
 
 
 def script_of(act: Act) -> str:
-    """Return a program that reads a line and dies."""
+    """Return a program that reads something and dies."""
     imports = "import faulthandler, os, signal, sys, time\n\n"
-    return f"{imports}{inspect.getsource(act)}\nsys.stdin.readline()\n{act.__name__}()\n"
+    return f"{imports}{inspect.getsource(act)}\nos.read(0, 1)\n{act.__name__}()\n"
 
 
 def patience(act: Act) -> float:
