@@ -18,6 +18,20 @@ def test_a_public_class_name_is_defined_once() -> None:
     assert {name: where for name, where in files.items() if len(where) > 1} == {}
 
 
+def test_every_package_says_what_is_public() -> None:
+    """A package with an empty list offers modules alone."""
+    packages = sorted(SOURCE.rglob("__init__.py"))
+    assert [path for path in packages if "__all__" not in _assigned(path)] == []
+
+
+def _assigned(path: Path) -> set[str]:
+    """Return the names that a module assigns at its top level."""
+    nodes = ast.parse(path.read_text("utf-8")).body
+    targets = [t for node in nodes if isinstance(node, ast.Assign) for t in node.targets]
+    targets += [node.target for node in nodes if isinstance(node, ast.AnnAssign)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
 def test_a_module_says_what_is_inside() -> None:
     assert [path for path in SOURCE.rglob("*") if path.stem in VAGUE] == []
 
