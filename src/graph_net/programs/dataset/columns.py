@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from graph_net.corpus.card import DESCRIPTIONS as OF_GRAPHS
 from graph_net.corpus.columns import SCHEMA as GRAPHS
 from graph_net.programs.store.columns import PACKED
-from graph_net.programs.store.plain_layout import PARAMETERS, PLAIN
-from graph_net.programs.store.program_store import layout_of
+from graph_net.programs.store.plain_format import PARAMETERS, PLAIN
+from graph_net.programs.store.program_store import format_of
 from graph_net.programs.store.task_table import SCHEMA as TASKS
 from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
 
@@ -118,7 +118,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
 
 def kind_of(table: str, parts: Sequence[Path]) -> str:
     """Return the key of a table in SCHEMAS: programs are plain or packed."""
-    if table != "programs" or all(layout_of(part) is PLAIN for part in parts):
+    if table != "programs" or all(format_of(part) is PLAIN for part in parts):
         return table
     return "packed"
 

@@ -82,7 +82,7 @@ class Platform:
     schemas: dict[str, pa.Schema]
     """The columns of each table."""
     packed: bool
-    """Whether programs are in the packed layout, which needs SQL to read."""
+    """Whether programs are in the packed format, which needs SQL to read."""
 
     @property
     def bytes(self) -> int:
