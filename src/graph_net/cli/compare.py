@@ -29,7 +29,10 @@ def compare_runs(
         Path, typer.Argument(metavar="A", help="Records, a part or journal of them, or logs.")
     ],
     second: Annotated[
-        Path | None, typer.Argument(metavar="[B]", help="The same; left out, A with --between.")
+        Path | None,
+        typer.Argument(
+            metavar="[B]", help="The same. Without it, compare within A; see --between."
+        ),
     ] = None,
     between: Annotated[
         tuple[str, str] | None,
