@@ -40,7 +40,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "version": "of the format; empty where it has none",
         "target": "what was compiled for, as JSON",
         "device": "where it ran, by name",
-        "dtype": "of the computation, where the task says",
+        "dtype": "of the computation, where the task says; `tf32`: a float32 network whose "
+        "products run on tensor cores",
         "shape": "sizes of the computation, in the order of the kernel's name",
         **PARAMETERS,
         "schedule": "the configuration or the trace, as canonical JSON",
