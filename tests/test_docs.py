@@ -48,6 +48,13 @@ def test_every_verb_is_in_the_readme() -> None:
     assert [verb for verb in verbs if f"| `{verb}` |" not in readme] == []
 
 
+def test_the_commands_of_the_readme_begin_where_they_can_be_found() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    commands = [line[2:] for line in readme.splitlines() if line.startswith("$ ")]
+    assert commands[0].startswith(". .venv/bin/activate")
+    assert all(command.startswith("graph-net ") for command in commands[1:])
+
+
 def test_the_compiler_of_the_guide_is_used_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(example("CONTRIBUTING.md", "Add a compiler"))
     check_compiler(create(f"{tmp_path / 'mine.py'}:Traced"))

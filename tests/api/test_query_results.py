@@ -17,11 +17,19 @@ from score.some_samples import record
 from store.test_records import store_of
 
 
-def program(workload: str, cost: float | None, details: str = "") -> Program:
+def program(
+    workload: str, cost: float | None, details: str = "", format_name: str = "ansor"
+) -> Program:
     failure = None if cost else Failure(Stage.COMPILE, Symptom.TIMEOUT, "too long")
     schedule = json.dumps([workload, cost])
-    task = Task("ansor", workload, details=details)
+    task = Task(format_name, workload, details=details)
     return Program.from_log(task, schedule, (cost,) if cost else (), failure)
+
+
+def add_programs(directory: Path, programs: list[Program], device: str) -> None:
+    placed = ((Place(number, 0), one) for number, one in enumerate(programs, 1))
+    part = directory / f"programs-2-{device.replace(' ', '-')}.parquet"
+    ProgramStore(directory).add_part(part, Path("x"), placed, Labels(device=device))
 
 
 @pytest.fixture
@@ -38,9 +46,7 @@ def both(tmp_path: Path) -> RecordStore:
         program("told", 3e-3, json.dumps({"structure": "s"})),
         program("damaged", 4e-3, "{"),
     ]
-    found = ((Place(number, 0), one) for number, one in enumerate(programs, 1))
-    part = tmp_path / "programs-2-x.parquet"
-    ProgramStore(tmp_path).add_part(part, Path("x"), found, Labels(device="a gpu"))
+    add_programs(tmp_path, programs, "a gpu")
     row = {"network": "n", "workload": "known", "kernel": "", "structure": "s", "graph": "",
            "weight": 1, "flops": None}  # fmt: skip
     other = {**row, "network": "m"}
@@ -64,6 +70,19 @@ def test_every_result_is_there_once_and_has_a_configuration(both: RecordStore) -
     assert len(rows) == 6
     assert len({row[2] for row in rows if row[0] == "schedule"}) == 4
     assert query(both, "SELECT failure FROM results WHERE structure = 'b'")[1] == [("crash",)]
+
+
+@pytest.mark.parametrize(
+    ("format_name", "kind"),
+    [("ansor", "schedule"), ("eager_layout", "layout"), ("tpugraphs_tile", "tile")],
+)
+def test_a_program_has_the_kind_of_its_configuration(
+    both: RecordStore, format_name: str, kind: str
+) -> None:
+    add_programs(both.path, [program("known", 1e-3, "", format_name)], "another gpu")
+    of_programs = query(both, "SELECT kind FROM programs WHERE device_name = 'another gpu'")[1]
+    of_results = query(both, "SELECT kind FROM results WHERE device = 'another gpu'")[1]
+    assert of_programs == of_results == [(kind,)]
 
 
 def test_a_wrong_question_names_the_tables(both: RecordStore) -> None:

@@ -84,7 +84,7 @@ def test_a_sample_that_kills_its_reader_twice_is_refused_alone(tmp_path: Path) -
     results = {result.name: result for result in read_directories(samples, 2, doomed)}
     assert set(results) == set(samples)
     assert [name for name, result in results.items() if result.row is None] == ["s3"]
-    assert results["s3"].reason == "reading it killed the process"
+    assert results["s3"].reason == "killed by a signal from outside (SIGKILL)"
 
 
 def test_a_sample_whose_reader_was_killed_once_is_read_again(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_graphs_run_in_confined_processes_and_a_second_run_goes_on(
         file.write('{"name": "torn')
     again = list(observe_all(pack, ["lively", "constant"], keep, 2, limits))
     assert [(one.name, one.kind) for one in again] == [("constant", OutputKind.CONSTANT)]
+    assert [one.name for one in read_looks(keep)] == ["lively", "constant"]  # the torn line is gone
 
 
 def test_what_was_seen_of_other_values_does_not_count(tmp_path: Path) -> None:

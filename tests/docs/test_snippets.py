@@ -100,6 +100,21 @@ def test_every_command_of_a_page_is_one_the_program_takes(page: str) -> None:
                     pytest.fail(f"{page}:{snippet.line}: {' '.join(words)}: {error}")
 
 
+IMPORT = re.compile(r"`(from graph_net[\w.]* import [\w, ]+)`")
+SENTENCES = [
+    (page, words) for page in PAGES for words in IMPORT.findall((ROOT / page).read_text("utf-8"))
+]
+
+
+@pytest.mark.parametrize(("page", "words"), SENTENCES)
+def test_an_import_within_a_sentence_works(page: str, words: str) -> None:
+    exec(compile(words, page, "exec"), {})
+
+
+def test_imports_within_sentences_are_found() -> None:
+    assert ("docs/library.md", "from graph_net.compare import CompareSettings") in SENTENCES
+
+
 def test_commands_are_found_and_parsed() -> None:
     verbs = {
         parse_command(words)

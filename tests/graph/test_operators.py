@@ -41,6 +41,25 @@ OTHER_WORDS = {
     "search/inductor/training_data.py": "kernels written in Triton",
 }
 """Tables of words that are spelled as operators and name something else."""
+RULES = {
+    "capture/initial_by_role.py": "a rule per argument of an operator: the values to draw for it",
+    "capture/initialisers.py": "a function per operator that writes a parameter",
+    "compilers/export.py": "two overloads that read a tensor's value on the host",
+    "configs/layouts/copies.py": "overloads, which a dispatcher sees, and positions in their calls",
+    "graph/kernel_rules.py": "a function per operator that checks its sizes",
+    "learn/operator_kind.py": "a position in the calls of two operators",
+    "programs/triton/graphs.py": "a target and constants per epilogue",
+    "programs/triton/rowwise_features.py": "a figure per kernel written in Triton",
+    "search/inductor/template_call.py": "a position in the calls of four operators",
+}
+"""Tables that say something about each operator which nobody else asks: code, or one number."""
+OTHER_KEYS = {
+    "formats/tpugraphs/hlo_text.py": "dtypes",
+    "graph/json_reader.py": "recipes",
+    "graph/values.py": "dtypes",
+    "measure/golden_outputs.py": "types of Python's numbers",
+}
+"""Tables by words that are spelled as operators and name something else."""
 SHARES_UNTOLD = frozenset(
     """
 _to_copy _unsafe_view alpha_dropout atleast_1d atleast_2d atleast_3d broadcast_tensors detach_
@@ -105,11 +124,12 @@ def test_a_line_with_an_unknown_trait_is_refused(line: str) -> None:
 
 def test_no_module_keeps_a_list_of_operators_of_its_own() -> None:
     found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if _has_list(path)}
-    assert found == set(OTHER_WORDS), "give these operators traits in operator_traits.txt"
+    listed = {*OTHER_WORDS, *RULES, *OTHER_KEYS}
+    assert found == listed, "give these operators traits in operator_traits.txt"
 
 
 def _has_list(path: Path) -> bool:
-    """Whether a module has a collection of texts of which most are names of operators."""
+    """Whether a module has a collection of texts, or keys, of which most name operators."""
     known = {name.removeprefix(PADDLE) for name in table()}
     lists = _lists(ast.parse(path.read_text("utf-8")))
     return any(len(found := known & words) >= 2 and 2 * len(found) >= len(words) for words in lists)
@@ -119,12 +139,19 @@ def _lists(tree: ast.Module) -> Iterator[set[str]]:
     """Yield the texts of each name at a module's top level that is a collection of texts."""
     for statement in tree.body:
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-            yield set(_texts(statement.value))
+            yield set(map(_bare, _texts(statement.value)))
+
+
+def _bare(text: str) -> str:
+    """Return the name of an operator that is given as a target, ``aten.add.Tensor``."""
+    return base_name(text) if text.startswith("aten.") else text
 
 
 def _texts(value: ast.expr) -> list[str]:
     if isinstance(value, (ast.Set, ast.List, ast.Tuple)):
         return [text for item in value.elts for text in _texts(item)]
+    if isinstance(value, ast.Dict):
+        return [text for key in value.keys if key is not None for text in _texts(key)]
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         return [word for text in _texts(value.func.value) for word in text.split()]
     if isinstance(value, ast.Call):  # frozenset(...)

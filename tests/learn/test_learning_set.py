@@ -50,8 +50,8 @@ def test_rows_know_their_program() -> None:
     ("changes", "why"),
     [
         ({"columns": ("n", "m")}, "numbers for 2 names"),
-        ({"starts": np.array([0, 1, 3, 6])}, "do not share"),
-        ({"starts": np.array([0, 1, 1, 6, 7])}, "every program has a row"),
+        ({"starts": np.array([0, 1, 3, 6])}, "does not divide"),
+        ({"starts": np.array([0, 1, 1, 6, 7])}, "has no row of features"),
         ({"tasks": TASKS[:2]}, "2 tasks are described, 3 are used"),
         ({"rows": np.full((7, 1), np.nan, np.float32)}, "finite"),
     ],

@@ -17,6 +17,8 @@ from torch.nn import functional as F
 
 from graph_net.graph import Graph, GraphError, Level, Node, Provenance, Ref
 from graph_net.graph.fx import from_fx
+from graph_net.isolate import deaths
+from graph_net.isolate.sandbox import SWITCH
 from graph_net.measure.plan import config_of
 from graph_net.repro import ReproError, ScriptOutcome, try_script, write_script
 from graph_net.repro.templates import harness
@@ -224,9 +226,9 @@ def test_a_missing_output_is_counted_in_the_singular() -> None:
         ("print('SHOWN: it')", ScriptOutcome.SHOWN, "it"),
         ("print('NOT SHOWN: fine'); raise SystemExit(1)", ScriptOutcome.NOT_SHOWN, "fine"),
         ("print('CANNOT TELL: no'); raise SystemExit(2)", ScriptOutcome.CANNOT_TELL, "no"),
-        ("import os; os.kill(os.getpid(), 11)", ScriptOutcome.SHOWN, "crash: SIGSEGV"),
-        ("raise ValueError", ScriptOutcome.CANNOT_TELL, "it ended with exit code 1"),
-        ("pass", ScriptOutcome.CANNOT_TELL, "it ended with exit code 0"),
+        ("import os; os.kill(os.getpid(), 11)", ScriptOutcome.SHOWN, "crash: died of SIGSEGV"),
+        ("raise ValueError", ScriptOutcome.CANNOT_TELL, "ended with status 1 and no answer"),
+        ("pass", ScriptOutcome.CANNOT_TELL, "ended with status 0 and no answer"),
     ],
 )
 def test_outcomes_of_a_process(text: str, outcome: ScriptOutcome, why: str) -> None:
@@ -236,7 +238,27 @@ def test_outcomes_of_a_process(text: str, outcome: ScriptOutcome, why: str) -> N
 
 def test_a_process_that_does_not_end_is_stopped() -> None:
     shown = try_script("import time; time.sleep(10_000)", 1.0)
-    assert (shown.outcome, shown.sentence) == (ScriptOutcome.TIMEOUT, "stopped after 1 s")
+    assert (shown.outcome, shown.sentence) == (ScriptOutcome.TIMEOUT, "took more than 1 s")
+
+
+def test_a_script_that_was_killed_from_outside_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(SWITCH, "off")  # confined, a process cannot send itself this signal
+    shown = try_script("import os; print('SHOWN: it', flush=True); os.kill(os.getpid(), 9)", LIMIT)
+    assert shown.outcome is ScriptOutcome.CANNOT_TELL
+    assert shown.sentence == "killed by a signal from outside (SIGKILL)"
+
+
+def test_a_script_that_the_kernel_killed_for_memory_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(SWITCH, "off")
+    kills = iter(range(9))  # one more each time that the kernel is asked
+    monkeypatch.setattr(deaths, "oom_kills", lambda: next(kills))
+    shown = try_script("import os; os.kill(os.getpid(), 9)", LIMIT)
+    assert shown.outcome is ScriptOutcome.CANNOT_TELL
+    assert shown.sentence == "the machine ran out of memory"
 
 
 def test_the_process_sees_neither_our_environment_nor_our_directory(

@@ -60,7 +60,7 @@ def test_rows_beyond_the_limit_are_not_computed(process: SqlProcess, holdings: H
 def test_a_question_without_end_is_ended(
     process: SqlProcess, holdings: Holdings, query: str
 ) -> None:
-    with pytest.raises(SqlError, match=r"takes more than 0\.3 s"):
+    with pytest.raises(SqlError, match=r"took more than 0\.3 s"):
         process.ask(holdings, query, (), SHORT)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import graph_net as gn
 from graph_net.api.query import query
 from graph_net.bisect.run import select_troubled
 from graph_net.cli.main import main
@@ -26,6 +28,7 @@ from graph_net.results.peaks import Peaks, identity
 from graph_net.roofline.floor import headrooms
 from graph_net.roofline.store import Rooflines
 from graph_net.score.records import read_records
+from graph_net.score.samples import ScoredGraphs
 from graph_net.store.counting import KEY, counting_records
 from graph_net.store.counting_rows import counting_rows
 from graph_net.store.record_columns import SCHEMA, row_of
@@ -83,11 +86,11 @@ def awkward(tmp_path: Path) -> Path:
     return folder
 
 
-def of_scores(store: RecordStore) -> Answer:
+def of_curves(curves: Mapping[str, ScoredGraphs]) -> Answer:
     protocols = {f"inductor protocol {name}": name for name in "pq"}
     return {
         (str(graph), protocols[label], bool(timed))
-        for label, samples in read_records(store).items()
+        for label, samples in curves.items()
         for graph, timed in zip(samples.graph, samples.timed, strict=True)
     }
 
@@ -137,13 +140,32 @@ def of_compare(store: RecordStore) -> Answer:
     return of_table(run.table)
 
 
+def of_library_rows(store: RecordStore) -> Answer:
+    records = gn.Records(store.path)
+    frame = records.to_pandas()
+    assert len(records) == len(frame)
+    return of_table(pa.Table.from_pandas(frame[["graph", "protocol", "symptom"]]))
+
+
+def of_library_comparison(store: RecordStore) -> Answer:
+    records = gn.Records(store.path)
+    comparison = gn.compare(records, records)
+    assert comparison.pairs.first.table.equals(comparison.pairs.second.table)
+    assert len(comparison) == comparison.pairs.first.table.num_rows
+    return of_table(comparison.pairs.first.table)
+
+
 ALL_OF_IT = {
     "records": lambda store: of_records(store.records()),
     "query": of_query,
     "SQL": of_sql,
-    "score": of_scores,
+    "score": lambda store: of_curves(read_records(store)),
     "report": of_report,
     "compare": of_compare,
+    "gn.Records": lambda store: of_records(gn.Records(store.path)),
+    "gn.Records.to_pandas": of_library_rows,
+    "gn.Records.score": lambda store: of_curves(gn.Records(store.path).score().curves),
+    "gn.compare": of_library_comparison,
 }
 SUCCESSES = {name for name, _, success in EXPECTED if success}
 

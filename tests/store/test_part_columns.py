@@ -13,7 +13,7 @@ import pytest
 from graph_net.api.query import query
 from graph_net.cli.main import main
 from graph_net.compare import compare
-from graph_net.programs.store.columns import LAYOUT
+from graph_net.programs.store.columns import FORMAT_VERSION
 from graph_net.programs.store.columns import SCHEMA as PROGRAMS
 from graph_net.results import Json, RecordError
 from graph_net.score import load
@@ -102,7 +102,7 @@ def test_programs_with_a_column_of_another_type_are_named(
     table = PROGRAMS.empty_table()
     place = PROGRAMS.names.index("total")
     wrong = table.set_column(place, "total", pa.array([], pa.string()))
-    pq.write_table(wrong, tmp_path / f"programs-{LAYOUT}-x.parquet")
+    pq.write_table(wrong, tmp_path / f"programs-{FORMAT_VERSION}-x.parquet")
     with pytest.raises(SystemExit):
         main(["query", "SELECT count(*) FROM programs", "-r", str(tmp_path)])
     said = " ".join(capsys.readouterr().err.split())

@@ -134,7 +134,7 @@ def _open_cpu(work: Path, jobs: int, choice: TaskChoice, display: Display) -> It
 def _relax_tasks(
     work: Path, cores: int, jobs: int, choice: TaskChoice, display: Display, make_pool: MakePool
 ) -> tuple[list[CollectedTask], list[CollectedTask]]:
-    """Return the tasks that TVM finds in networks for so many cores: these, and all known."""
+    """Return the chosen tasks that TVM finds in networks for this many cores, and all of them."""
     from graph_net.corpus.query import select
     from graph_net.programs.collection.networks import networks
     from graph_net.programs.collection.tasks import Extraction, merge_tasks

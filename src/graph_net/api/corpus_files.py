@@ -16,6 +16,7 @@ from graph_net.corpus.shipped import shipped_corpus
 from graph_net.corpus.subgraph_stats import count_subgraphs, subgraph_table, with_subgraphs
 from graph_net.corpus.verdict_stats import read_verdicts, verdict_table, with_verdicts
 from graph_net.display.display import Display, display_of
+from graph_net.store.atomic import write_text
 from graph_net.store.files import read_text
 
 
@@ -54,7 +55,7 @@ def write_stats(
 
 def _rewrite(page: Path | None, change: Callable[[str], str]) -> None:
     if page is not None:
-        page.write_text(change(read_text(page)), "utf-8")
+        write_text(page, change(read_text(page)))
 
 
 def write_mini(
@@ -101,8 +102,8 @@ def write_cards(pack: Path | None, published: str = "") -> tuple[Path, Path]:
             f"{folder / stats.FILE} counts other parts; run `graph-net corpus stats` first"
         )
     paths = folder / card.FILE, folder / croissant.FILE
-    paths[0].write_text(card.make_card(counts, card.packs_beside(folder)), "utf-8")
+    write_text(paths[0], card.make_card(counts, card.packs_beside(folder)))
     date = published or datetime.now(UTC).date().isoformat()
     sizes = croissant.read_part_sizes(folder, counts)
-    paths[1].write_text(croissant.make_croissant(counts, __version__, date, sizes), "utf-8")
+    write_text(paths[1], croissant.make_croissant(counts, __version__, date, sizes))
     return paths

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from graph_net import __version__
+from graph_net.store.atomic import write_text
 from graph_net.store.files import read_text
 
 
@@ -25,7 +26,7 @@ def count_dataset(folder: Path, page: Path | None = None) -> str:
 
     platforms = count(folder)
     if page is not None:
-        page.write_text(with_statistics(read_text(page), platforms), "utf-8")
+        write_text(page, with_statistics(read_text(page), platforms))
     return markdown(platforms)
 
 
@@ -40,10 +41,10 @@ def describe_dataset(folder: Path, published: str = "") -> DatasetFiles:
 
     platforms = count(folder)
     save_splits(folder, make_splits({platform.name: platform.tasks for platform in platforms}))
-    (folder / card.FILE).write_text(card.card(platforms), "utf-8")
+    write_text(folder / card.FILE, card.card(platforms))
     date = published or datetime.now(UTC).date().isoformat()
     text = croissant.croissant(folder, card.described(platforms), __version__, date)
-    (folder / croissant.FILE).write_text(text, "utf-8")
+    write_text(folder / croissant.FILE, text)
     gaps = {platform.name: lacking(platform.tasks, platform.split) for platform in platforms}
     return DatasetFiles(
         (card.FILE, SPLITS, croissant.FILE),

@@ -19,7 +19,7 @@ _RESULTS = """CREATE VIEW results AS
     SELECT 'compiler' AS kind, structure, config, device_name AS device,
         candidate_seconds AS seconds, symptom AS failure FROM records
     UNION ALL
-    SELECT 'schedule', coalesce(known.structure, if(json_valid(details::VARCHAR),
+    SELECT kind, coalesce(known.structure, if(json_valid(details::VARCHAR),
             json_extract_string(details::VARCHAR, '$.structure'), NULL), ''),
         printf('%016x', program), device_name, cost, symptom::VARCHAR
     FROM programs LEFT JOIN (SELECT workload, any_value(structure) AS structure FROM tasks

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SyncedSource:
-    """A place, and a line on what came from it."""
+    """A source of records, and one line that summarizes what was copied from it."""
 
     source: str
     summary: str

@@ -9,6 +9,7 @@ from pathlib import Path
 from graph_net.bisect.problem import LEVEL
 from graph_net.bisect.search import Witness
 from graph_net.graph import GraphError, to_json
+from graph_net.store.atomic import write_text
 
 LONGEST_NAME = 150
 """Characters of a file's name; its end distinguishes witnesses."""
@@ -35,12 +36,12 @@ def write_witness(witness: Witness, folder: Path, level: float = LEVEL) -> Witne
     name = f"{witness.name}-{label}-{witness.shown.problem}-{witness.graph.id[:8]}"
     safe = re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII)[-LONGEST_NAME:]
     path = folder / (safe + ".json")
-    path.write_text(to_json(witness.graph, indent=1) + "\n", "utf-8")
+    write_text(path, to_json(witness.graph, indent=1) + "\n")
     try:
         kind = witness.record.device.kind
         text = write_script(witness.name, witness.graph, witness.config, kind, level)
     except (ReproError, GraphError) as error:
         return WitnessFiles(path, reason=str(error))
     script = path.with_suffix(".py")
-    script.write_text(text, "utf-8")
+    write_text(script, text)
     return WitnessFiles(path, script)

@@ -1,1 +1,3 @@
 """The command line: one file per verb, its options and one call."""
+
+__all__: list[str] = []

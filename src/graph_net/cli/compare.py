@@ -29,7 +29,10 @@ def compare_runs(
         Path, typer.Argument(metavar="A", help="Records, a part or journal of them, or logs.")
     ],
     second: Annotated[
-        Path | None, typer.Argument(metavar="[B]", help="The same; left out, A with --between.")
+        Path | None,
+        typer.Argument(
+            metavar="[B]", help="The same. Without it, compare within A; see --between."
+        ),
     ] = None,
     between: Annotated[
         tuple[str, str] | None,
@@ -67,6 +70,7 @@ def compare_runs(
     """
     from graph_net.api.compare import compare
     from graph_net.compare.markdown import to_markdown
+    from graph_net.store.atomic import write_text
 
     comparison = compare(
         first, second, between=between, compilers=compilers or (), threshold=threshold, fdr=fdr,
@@ -79,7 +83,7 @@ def compare_runs(
     if markdown == "-":
         typer.echo(printable(to_markdown(comparison), lines=True), nl=False)
     elif markdown is not None:
-        Path(markdown).write_text(to_markdown(comparison), "utf-8")
+        write_text(Path(markdown), to_markdown(comparison))
     if comparison.regressions:
         raise typer.Exit(REGRESSION)
 

@@ -31,7 +31,7 @@ def collect_layouts(
         int, typer.Option(help="Graphs, from all categories in turn, few of a family.", min=1)
     ] = 60,
     per_graph: Annotated[int, typer.Option(help="Layouts per graph.", min=1)] = 200,
-    turn: Annotated[int, typer.Option(help="Layouts of a graph before the next.", min=1)] = 20,
+    turn: Annotated[int, typer.Option(help="Layouts of one graph measured in a row.", min=1)] = 20,
     repeats: Annotated[int, typer.Option(help="Times each layout is timed.", min=3)] = 10,
     compiler: Annotated[
         str, typer.Option(help="eager, or a compiler that each layout goes through (inductor).")
@@ -40,7 +40,7 @@ def collect_layouts(
         int, typer.Option("--jobs", "-j", help="Processes that rewrite; 0: all cores but two.")
     ] = 0,
     threads: Annotated[int, typer.Option(help="Threads of a run; 0: one per core.", min=0)] = 0,
-    seed: Annotated[int, typer.Option(help="What layouts are drawn with.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the layouts.")] = 0,
     budget: Annotated[
         str, typer.Option(help="Start nothing new after this long: 30m, 2h, ….")
     ] = "",

@@ -29,7 +29,7 @@ def find_layout(
         int, typer.Option("--jobs", "-j", help="Processes that rewrite; 0: all cores but one.")
     ] = 0,
     threads: Annotated[int, typer.Option(help="Threads of a run; 0: one per core.", min=0)] = 0,
-    seed: Annotated[int, typer.Option(help="What layouts are drawn with.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the layouts.")] = 0,
 ) -> None:
     """Find the layout under which a graph runs fastest here, and prove its gain.
 

@@ -44,12 +44,14 @@ def options(
         help="Print the version and stop.",
     ),
     debug: bool = typer.Option(
-        False, "--debug", help="Show the whole traceback of an error; may stand anywhere."
+        False,
+        "--debug",
+        help="Show the whole traceback of an error. Allowed anywhere on the command line.",
     ),
     no_sandbox: bool = typer.Option(
         False,
         "--no-sandbox",
-        help="Run graphs and compilers unconfined; records say so; may stand anywhere.",
+        help="Run graphs and compilers unconfined; records say so. Allowed anywhere on the line.",
     ),
 ) -> None:
     """Computational graphs as data: look at them, move them, run them."""

@@ -57,15 +57,15 @@ def collect_programs(
         int, typer.Option(help="Programs per task, at most; 0: 4000, 140 for cuda.", min=0)
     ] = 0,
     work: Annotated[
-        Path, typer.Option(help="Where results wait; the same directory again resumes.")
+        Path, typer.Option(help="Directory of the journal; give the same one to resume.")
     ] = Path("build/programs"),
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Builds at once; 0: one per core.")] = 0,
-    seed: Annotated[int, typer.Option(help="What schedules are drawn with.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the schedules.")] = 0,
     turn: Annotated[
-        int, typer.Option(help="Programs of a task before the next; 0: 32, 10 for cuda.", min=0)
+        int, typer.Option(help="Programs of one task measured in a row; 0: 32, 10 for cuda.", min=0)
     ] = 0,
     every: Annotated[
-        bool, typer.Option(help="Also tasks that are a part of a call, and those that only move.")
+        bool, typer.Option(help="Include tasks that are part of a call, or only move data.")
     ] = False,
     quick: Annotated[
         float | None,

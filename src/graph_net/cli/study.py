@@ -31,7 +31,7 @@ def run_study(
     seeds: Annotated[int, typer.Option(help="Trainings of each kind.", min=1, max=100)] = 3,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Trainings at once; 0: cores.")] = 0,
     work: Annotated[
-        Path, typer.Option(help="Where results wait; the same directory again resumes.")
+        Path, typer.Option(help="Directory of the journal; give the same one to resume.")
     ] = Path("build/studies"),
     cache: Annotated[Path | None, typer.Option(help=CACHE_HELP)] = None,
     ray: opt.Ray = None,

@@ -16,6 +16,7 @@ from graph_net.cluster.dispatch import FailedPlace
 from graph_net.cluster.lane import forget_thread_count, node_name
 from graph_net.cluster.lane_crew import LaneReport, jobs_of
 from graph_net.cluster.turn_messages import TurnAnswer, TurnResults
+from graph_net.isolate.deaths import Death, death_of_started, oom_kills
 from graph_net.isolate.messages import Inbox, encode
 from graph_net.isolate.workdir import remove_tree
 from graph_net.measure.runner import server_environment
@@ -32,6 +33,7 @@ class ProgramLane:
         self.device, self.workload, self.jobs = device, workload, jobs_of(room)
         self.node, self.folder = node_name(), Path(mkdtemp(prefix="graph-net-lane-"))
         self.process: subprocess.Popen[bytes] | None = None
+        self.oom_kills = 0
         self.described: Device | None = None
 
     def report(self) -> LaneReport:
@@ -55,8 +57,8 @@ class ProgramLane:
                         return self._answer(results, blob)
         except RuntimeError as error:
             return FailedPlace(str(error))
-        self._end()
-        results.lost.append(LostTurn(f"the process of programs on {self.node} ended"))
+        why = f"the process of programs on {self.node} ended: {self._death()}"
+        results.lost.append(LostTurn(why))
         return self._answer(results, b"")
 
     def close(self) -> None:
@@ -75,6 +77,7 @@ class ProgramLane:
 
     def _start(self) -> None:
         command = ["-P", "-m", "graph_net.cluster.turn_process", self.device, str(self.jobs)]
+        self.oom_kills = oom_kills()
         self.process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, *command, str(self.folder), str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -85,8 +88,7 @@ class ProgramLane:
         for message, _ in self._messages():
             self.described = Device(**message["device"])
             return
-        self._end()
-        raise RuntimeError(f"programs cannot be measured on {self.node}")
+        raise RuntimeError(f"programs cannot be measured on {self.node}: {self._death()}")
 
     def _send(self, tree: dict[str, Any], blob: bytes) -> None:
         assert self.process is not None
@@ -101,6 +103,13 @@ class ProgramLane:
         inbox = Inbox()
         while data := os.read(self.process.stdout.fileno(), 1 << 20):
             yield from inbox.feed(data)
+
+    def _death(self) -> Death:
+        """Return what the process died of; the next turn starts another."""
+        assert self.process is not None
+        death = death_of_started(self.process, self.oom_kills)
+        self._end()
+        return death
 
     def _end(self) -> None:
         if self.process is not None:

@@ -163,9 +163,9 @@ def judge(matched: MatchedRuns, settings: CompareSettings) -> JudgedPairs:
 
 
 def _test_level(q: Floats, settings: CompareSettings) -> float:
-    """Return the level that each graph was tested at: the rate, times the share of findings.
+    """Return the significance level of each graph's test: the rate times the share of findings.
 
-    Intervals of this confidence lie beyond the margin for the findings, and for no other graph.
+    At this confidence, only the intervals of the findings lie beyond the margin.
     """
     return settings.fdr * max(1, int((q <= settings.fdr).sum())) / len(q)
 

@@ -1,1 +1,3 @@
 """Graphs on disk, and queries on them."""
+
+__all__: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 from graph_net.corpus.columns import row_of
 from graph_net.corpus.open_sample import open_sample
 from graph_net.graph import GraphError
-from graph_net.isolate import INHERITED, Batch, Death, Ending, Limits, Pool
+from graph_net.isolate import INHERITED, Batch, Limits, Pool
 from graph_net.printable import is_utf8, printable
 
 BATCH = 32
@@ -126,8 +126,4 @@ def read_directories(
         if done.death is None:
             yield SampleResult.from_json(done.answer)
         else:
-            yield SampleResult(done.item[0], reason=_reason_of(done.death))
-
-
-def _reason_of(death: Death) -> str:
-    return death.reason if death.ending is Ending.EXCEPTION else "reading it killed the process"
+            yield SampleResult(done.item[0], reason=done.death.reason)

@@ -13,6 +13,7 @@ from typing import Any
 from graph_net.corpus.pack import PackError
 from graph_net.corpus.sample import allot
 from graph_net.graph.operators import Trait, base_name, names
+from graph_net.store.atomic import write_text
 from graph_net.store.files import read_text
 
 FILE = "mini.json"
@@ -54,7 +55,7 @@ class Mini:
 
     def save(self, path: Path) -> None:
         """Write it for ``load_mini``."""
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", "utf-8")
+        write_text(path, json.dumps(asdict(self), indent=1) + "\n")
 
 
 def load_mini(path: Path) -> Mini:

@@ -19,6 +19,7 @@ from graph_net.graph import from_bytes
 from graph_net.isolate import Finished, Limits, Pool, Sandbox
 from graph_net.isolate.deaths import wrote_garbage
 from graph_net.store.files import open_regular
+from graph_net.store.journal import LineJournal
 
 BEGIN = "<!-- outputs, made by `graph-net corpus stats` -->"
 END = "<!-- end of outputs -->"
@@ -96,12 +97,11 @@ def observe_all(
 ) -> Iterator[Look]:
     """Run graphs, each in a confined process, and append to ``keep``; skip those in it."""
     known = {look.name: look.digest for look in read_looks(keep)}
-    keep.parent.mkdir(parents=True, exist_ok=True)
     new = ((n, d) for n, d in pack.blobs(names) if known.get(n) != digest_of(d))
     pool = Pool(limits, jobs, Sandbox(device=device))
-    with keep.open("ab", buffering=0) as file:
+    with LineJournal(keep, durable=False) as journal:
         for look in map(_look_of, pool.each(new, partial(_observe_item, device=device))):
-            file.write(json.dumps(_tree(look)).encode() + b"\n")
+            journal.append(json.dumps(_tree(look)).encode())
             yield look
 
 

@@ -15,6 +15,7 @@ from graph_net.corpus.columns import COLUMNS
 from graph_net.corpus.pack import Pack, PackError
 from graph_net.graph import Graph, Role, TensorSpec
 from graph_net.graph.hashing import code_hash
+from graph_net.store.atomic import write_text
 from graph_net.store.files import read_bytes, read_text
 
 FILE = "stats.json"
@@ -62,7 +63,7 @@ class Stats:
 
     def save(self, path: Path) -> None:
         """Write it for ``load_stats``."""
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", "utf-8")
+        write_text(path, json.dumps(asdict(self), indent=1) + "\n")
 
 
 def load_stats(path: Path) -> Stats:

@@ -1,1 +1,3 @@
 """Files of other projects, read as data."""
+
+__all__: list[str] = []

@@ -8,9 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 """Signals that a confined process cannot send to itself."""
+CLOSING = 10.0
+"""Seconds for a process to end after it closed its output."""
 _NO_MEMORY = ("can't allocate memory", "Cannot allocate memory")
 """Messages of libraries' own exceptions when an allocation failed."""
 
@@ -90,10 +96,17 @@ def death_from(status: int, seconds: float | None, kills_before: int) -> Death:
     ``seconds`` is its alarm, if one was set. ``kills_before`` is ``oom_kills()`` at its start: a
     SIGKILL that we did not send counts as an out-of-memory kill only if that number has risen.
     """
-    if not os.WIFSIGNALED(status):
-        code = os.waitstatus_to_exitcode(status)
+    return death_from_code(os.waitstatus_to_exitcode(status), seconds, kills_before)
+
+
+def death_from_code(code: int, seconds: float | None, kills_before: int) -> Death:
+    """Return the death of a process, as ``death_from``, from its exit code.
+
+    As in ``subprocess``, the code is negative for a process that a signal ended.
+    """
+    if code >= 0:
         return Death(Ending.NO_ANSWER, f"ended with status {code} and no answer")
-    number = os.WTERMSIG(status)
+    number = -code
     if number == signal.SIGALRM and seconds is not None:
         return took_longer(seconds)
     if number == signal.SIGKILL and oom_kills() > kills_before:
@@ -105,6 +118,21 @@ def death_from(status: int, seconds: float | None, kills_before: int) -> Death:
     if number == signal.SIGSYS:
         why += " (it sent itself a signal that ends it)"
     return Death(Ending.CRASH, why, number)
+
+
+def death_of_started(process: Popen[bytes], kills_before: int) -> Death:
+    """Return the death of a process that closed its output without an answer; it is reaped.
+
+    One that goes on without an output is killed.
+    """
+    from subprocess import TimeoutExpired
+
+    try:
+        return death_from_code(process.wait(CLOSING), None, kills_before)
+    except TimeoutExpired:
+        process.kill()
+        process.wait()
+        return Death(Ending.NO_ANSWER, "closed its output and gave no answer")
 
 
 def name_of(number: int) -> str:

@@ -165,7 +165,7 @@ class ForkedWorker(Generic[Item]):
             self._prepared, self.since = True, time.monotonic()
             return []
         if not self._prepared or not self.pending:
-            raise BadMessage("an answer to nothing")
+            raise BadMessage("an answer, but nothing was asked")
         if "end" in tree:
             self.is_spent = bool(tree["end"])
             return [self._finish(None)]
@@ -174,7 +174,7 @@ class ForkedWorker(Generic[Item]):
 
     def _finish(self, death: Death | None) -> Finished[Item]:
         if not self.pending:
-            raise BadMessage("an answer to nothing")
+            raise BadMessage("an answer, but nothing was asked")
         now = time.monotonic()
         item, seconds = self.pending.popleft(), now - self.since
         answers, self._answers, self.since, self.starting = tuple(self._answers), [], now, 0

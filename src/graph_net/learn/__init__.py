@@ -1,1 +1,3 @@
 """Cost models that learn which program is fast: models, losses, metrics, studies."""
+
+__all__: list[str] = []

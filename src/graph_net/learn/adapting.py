@@ -39,10 +39,10 @@ class Adapts(Protocol):
 
 def split_by_task(data: LearningSet, measured: Ints) -> Iterator[tuple[Ints, Ints]]:
     """Yield the programs of each task, and the measured ones among them."""
-    known = np.zeros(len(data), bool)
-    known[measured] = True
+    is_measured = np.zeros(len(data), bool)
+    is_measured[measured] = True
     for rows in data.programs.rows():
-        yield rows, rows[known[rows]]
+        yield rows, rows[is_measured[rows]]
 
 
 @dataclass(frozen=True)
@@ -80,30 +80,34 @@ class _LearnsTheRest(ABC):
         """Return the first model's scores, corrected by the fit."""
         scores = np.array(self.first.predict_given(data, measured), np.float64)
         pooled = pool_rows(data)
-        for asked, known in split_by_task(data, measured):
-            costs = _log_costs(data.programs.costs[known])
-            if np.isfinite(data.programs.costs[known]).sum() < self.least:
+        for asked, references in split_by_task(data, measured):
+            costs = _log_costs(data.programs.costs[references])
+            if np.isfinite(data.programs.costs[references]).sum() < self.least:
                 continue
             features = _standardised(pooled[asked])
-            given = np.searchsorted(asked, known)
-            scores[asked] = self._corrected(features, scores[asked], given, -costs)
+            positions = np.searchsorted(asked, references)
+            scores[asked] = self._corrected(features, scores[asked], positions, -costs)
         return scores
 
     @abstractmethod
-    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
-        """Return scores corrected by the speeds of the programs ``given``."""
+    def _corrected(
+        self, features: Floats, scores: Floats, positions: Ints, speeds: Floats
+    ) -> Floats:
+        """Return scores corrected by the speeds of the programs at ``positions``."""
 
 
 class _FitsTheError(_LearnsTheRest):
     """Adds a fit of the first model's error to its scores."""
 
-    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
-        error = speeds - scores[given]
+    def _corrected(
+        self, features: Floats, scores: Floats, positions: Ints, speeds: Floats
+    ) -> Floats:
+        error = speeds - scores[positions]
         error -= error.mean()
-        return scores + self._fit(features, features[given], error)
+        return scores + self._fit(features, features[positions], error)
 
     @abstractmethod
-    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats: ...
+    def _fit(self, features: Floats, reference_features: Floats, error: Floats) -> Floats: ...
 
 
 class ResidualTrees(_FitsTheError):
@@ -111,8 +115,8 @@ class ResidualTrees(_FitsTheError):
 
     least = LEAST_FOR_TREES
 
-    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats:
-        return _small_trees(given, error, features)
+    def _fit(self, features: Floats, reference_features: Floats, error: Floats) -> Floats:
+        return _small_trees(reference_features, error, features)
 
 
 class ResidualProcess(_FitsTheError):
@@ -120,8 +124,8 @@ class ResidualProcess(_FitsTheError):
 
     least = LEAST_FOR_PROCESS
 
-    def _fit(self, features: Floats, given: Floats, error: Floats) -> Floats:
-        return gaussian_process(given, error, features)
+    def _fit(self, features: Floats, reference_features: Floats, error: Floats) -> Floats:
+        return gaussian_process(reference_features, error, features)
 
 
 class TaskTrees(ResidualTrees):
@@ -130,8 +134,10 @@ class TaskTrees(ResidualTrees):
     def __init__(self, seed: int = 0) -> None:
         super().__init__(RandomOrder(seed))
 
-    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
-        return _small_trees(features[given], speeds, features) + 1e-9 * scores
+    def _corrected(
+        self, features: Floats, scores: Floats, positions: Ints, speeds: Floats
+    ) -> Floats:
+        return _small_trees(features[positions], speeds, features) + 1e-9 * scores
 
 
 class NearestNeighbour(_LearnsTheRest):
@@ -142,26 +148,28 @@ class NearestNeighbour(_LearnsTheRest):
     def __init__(self, seed: int = 0) -> None:
         super().__init__(RandomOrder(seed))
 
-    def _corrected(self, features: Floats, scores: Floats, given: Ints, speeds: Floats) -> Floats:
-        distances = _squared_distances(features, features[given])
+    def _corrected(
+        self, features: Floats, scores: Floats, positions: Ints, speeds: Floats
+    ) -> Floats:
+        distances = _squared_distances(features, features[positions])
         nearest = speeds[distances.argmin(axis=1)] - 1e-3 * distances.min(axis=1)
         return np.asarray(nearest, np.float64)
 
 
-def gaussian_process(given: Floats, values: Floats, asked: Floats) -> Floats:
+def gaussian_process(points: Floats, values: Floats, asked: Floats) -> Floats:
     """Return the posterior mean at ``asked``, with the most likely length scale and noise."""
-    inner, outer = _squared_distances(given, given), _squared_distances(asked, given)
-    best, found = -np.inf, np.zeros(len(asked))
+    inner, outer = _squared_distances(points, points), _squared_distances(asked, points)
+    best, mean = -np.inf, np.zeros(len(asked))
     for length in LENGTHS:
         kernel = np.exp(-inner / (2 * length**2))
         for noise in NOISES:
-            factor = np.linalg.cholesky(kernel + (noise + 1e-8) * np.eye(len(given)))
+            factor = np.linalg.cholesky(kernel + (noise + 1e-8) * np.eye(len(points)))
             weights = np.linalg.solve(factor.T, np.linalg.solve(factor, values))
             scale = max(float(values @ weights) / len(values), 1e-12)
             likelihood = -len(values) * np.log(scale) / 2 - np.log(np.diag(factor)).sum()
             if likelihood > best:
-                best, found = likelihood, np.exp(-outer / (2 * length**2)) @ weights
-    return found
+                best, mean = likelihood, np.exp(-outer / (2 * length**2)) @ weights
+    return mean
 
 
 def _small_trees(rows: Floats, values: Floats, asked: Floats) -> Floats:

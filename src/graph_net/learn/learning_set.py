@@ -60,9 +60,9 @@ class LearningSet:
             or self.starts[0] != 0
             or self.starts[-1] != len(self.rows)
         ):
-            raise LearnError(f"{count} programs do not share {len(self.rows)} rows")
+            raise LearnError(f"starts does not divide {len(self.rows)} rows among {count} programs")
         if (np.diff(self.starts) < 1).any():
-            raise LearnError("every program has a row of features")
+            raise LearnError("a program has no row of features; it needs at least one")
         if len(self.tasks) != self.programs.count:
             raise LearnError(
                 f"{len(self.tasks)} tasks are described, {self.programs.count} are used"

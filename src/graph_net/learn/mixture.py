@@ -109,7 +109,7 @@ class Mixture(CostModel):
         self._members = ScaledMembers.load(folder, 1 + int(self.number("networks")))
 
     def _create(self, count: int) -> list[CostModel]:
-        """Return the blend, then so many networks."""
+        """Return the blend, followed by ``count`` networks."""
         trees: dict[str, Json] = {
             key: self.settings[key] for key in ("members", "rounds", "threads")
         }

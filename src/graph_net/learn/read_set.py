@@ -61,12 +61,12 @@ def read_set(
     store for features that need TVM; ``tell`` is called with what was left out.
     """
     folders = record_folders(source)
-    known = {name: read_tasks(path) for name, path in folders.items()}
-    kind, found = choose_kind(
-        features, {task.task: task for tasks in known.values() for task in tasks}
+    tasks_by_platform = {name: read_tasks(path) for name, path in folders.items()}
+    kind, task_format = choose_kind(
+        features, {task.task: task for tasks in tasks_by_platform.values() for task in tasks}
     )
     parts = [
-        _read_folder(name, path, known[name], kind, found, per_task, cache, tell)
+        _read_folder(name, path, tasks_by_platform[name], kind, task_format, per_task, cache, tell)
         for name, path in folders.items()
     ]
     found_parts = [part for part in parts if part is not None]
@@ -80,7 +80,7 @@ def _read_folder(
     path: Path,
     tasks: Sequence[TaskSummary],
     kind: str,
-    found: str,
+    task_format: str,
     per_task: int,
     cache: Path | None,
     tell: Tell,
@@ -92,7 +92,7 @@ def _read_folder(
         tell(f"{label}: {left:,} tasks without a choice of programs are left out")
     if not chosen.tasks:
         return None
-    columns, rows = _rows(path, chosen, kind, found, cache, tell)
+    columns, rows = _rows(path, chosen, kind, task_format, cache, tell)
     kept = np.flatnonzero([row is not None for row in rows])
     if lost := len(rows) - kept.size:
         tell(f"{label}: {lost:,} programs have no features {kind} and are left out")
@@ -101,16 +101,16 @@ def _read_folder(
 
 
 def _rows(
-    path: Path, chosen: ChosenPrograms, kind: str, found: str, cache: Path | None, tell: Tell
+    path: Path, chosen: ChosenPrograms, kind: str, task_format: str, cache: Path | None, tell: Tell
 ) -> tuple[tuple[str, ...], Rows]:
     """Return the names of columns, and the rows of each chosen program."""
     if kind not in (PER_STORE, BOTH):
-        encoder = encoder_of(kind, found)
+        encoder = encoder_of(kind, task_format)
         return encoder.columns, _encoded(path, chosen, encoder.encode)
     stores = read_store_rows(path, chosen.tasks, chosen.find, chosen.program.size, cache, tell)
     if kind == PER_STORE:
         return store_columns(), stores
-    encoder = encoder_of(PRIMITIVES, found)
+    encoder = encoder_of(PRIMITIVES, task_format)
     steps = _encoded(path, chosen, encoder.encode)
     joined: Rows = [
         None if one is None or other is None else join_rows(one, other)
@@ -128,16 +128,16 @@ def _encoded(
     for task, programs, schedules in stream_schedules(path):
         index = chosen.find(task, programs)
         fresh = {
-            place: schedule
-            for place, schedule in zip(index.tolist(), schedules, strict=True)
-            if place >= 0 and rows[place] is None
+            program: schedule
+            for program, schedule in zip(index.tolist(), schedules, strict=True)
+            if program >= 0 and rows[program] is None
         }
         if not fresh:
             continue
-        made = encode(chosen.tasks[chosen.places[task]], list(fresh.values()))
-        for place, row in zip(fresh, made, strict=True):
-            rows[place] = row
-        size += sum(row.nbytes for row in made if row is not None)
+        encoded = encode(chosen.tasks[chosen.places[task]], list(fresh.values()))
+        for program, row in zip(fresh, encoded, strict=True):
+            rows[program] = row
+        size += sum(row.nbytes for row in encoded if row is not None)
         if size > MOST_BYTES:
             raise LearnError(
                 f"the features of {path} take more than {MOST_BYTES >> 30} GiB: take fewer "
@@ -176,7 +176,9 @@ def _assemble(
     if not kept.size:
         return None
     used = np.flatnonzero(good)
-    arrays: list[Features] = [row for place in kept.tolist() if (row := rows[place]) is not None]
+    arrays: list[Features] = [
+        row for program in kept.tolist() if (row := rows[program]) is not None
+    ]
     starts = np.concatenate([[0], np.cumsum([len(row) for row in arrays])]).astype(np.int64)
     costs = TaskCosts.of(chosen.cost[kept], np.searchsorted(used, chosen.task[kept]))
     data = LearningSet(
@@ -184,7 +186,7 @@ def _assemble(
         np.concatenate(arrays),
         starts,
         costs,
-        tuple(described[place] for place in used.tolist()),
+        tuple(described[task] for task in used.tolist()),
     )
     repeated = RepeatedCosts.of(chosen.cost, chosen.again)
     return MeasuredSet(data, chosen.program[kept], repeated, kind)

@@ -245,7 +245,7 @@ def _xgboost_model(
 def _columns(text: Any, more: int) -> int:
     """Return the number of features, from the text of that number less ``more``."""
     if not isinstance(text, str) or not text.isdecimal() or len(text) > len(str(MOST_COLUMNS)):
-        raise BadTrees("trees say how many features they are of")
+        raise BadTrees("the number of features is missing or malformed")
     columns = int(text) + more
     if not 0 < columns <= MOST_COLUMNS:
         raise BadTrees(f"trees of {columns:,} features; up to {MOST_COLUMNS:,} are read")

@@ -1,1 +1,3 @@
 """Plots and pages of scores, records and programs."""
+
+__all__: list[str] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from graph_net.isolate import Sandbox, confine
+from graph_net.isolate import Ending, Sandbox, confine, deaths
 from graph_net.isolate.workdir import temporary_directory
 
 VARIABLES = (
@@ -46,8 +46,10 @@ class CheckedScript:
 def try_script(text: str, timeout: float, package: bool = False) -> CheckedScript:
     """Run a script as ``python -I``, confined to an empty directory that is removed afterwards.
 
-    With ``package`` it can import this package.
+    With ``package`` it can import this package. A crash shows the problem; a kill from outside or
+    a lack of memory says nothing about the compiler.
     """
+    kills = deaths.oom_kills()
     with temporary_directory("graph_net_repro_") as directory:
         (directory / "script.py").write_text(text, "utf-8")
         with (directory / "printed").open("w+b") as printed:
@@ -56,12 +58,13 @@ def try_script(text: str, timeout: float, package: bool = False) -> CheckedScrip
             printed.seek(max(0, end - TAIL))
             tail = printed.read().decode("utf-8", "replace")
     if code is None:
-        return CheckedScript(ScriptOutcome.TIMEOUT, f"stopped after {timeout:.0f} s", tail)
-    if code < 0:
-        return CheckedScript(ScriptOutcome.SHOWN, f"crash: {_signal(-code)}", tail)
+        return CheckedScript(ScriptOutcome.TIMEOUT, str(deaths.took_longer(timeout)), tail)
+    death = deaths.death_from_code(code, None, kills)
+    if death.ending is Ending.CRASH:
+        return CheckedScript(ScriptOutcome.SHOWN, f"crash: {death}", tail)
     verdicts = [line for line in tail.splitlines() if line.startswith(_OUTCOMES)]
-    if not verdicts:  # it ended before its own last line, in an unforeseen way
-        return CheckedScript(ScriptOutcome.CANNOT_TELL, f"it ended with exit code {code}", tail)
+    if code < 0 or not verdicts:  # it ended before its own last line
+        return CheckedScript(ScriptOutcome.CANNOT_TELL, str(death), tail)
     outcomes = {0: ScriptOutcome.SHOWN, 1: ScriptOutcome.NOT_SHOWN}
     sentence = verdicts[-1].partition(": ")[2]
     return CheckedScript(outcomes.get(code, ScriptOutcome.CANNOT_TELL), sentence, tail)
@@ -92,10 +95,3 @@ def _run(directory: Path, printed: int, timeout: float, package: bool) -> int | 
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -91,7 +91,7 @@ class Program:
             raise RecordError(f"a cost is under {NEVER:g} seconds")
         for value in (self.seconds, self.measured):
             if value is not None and not (value >= 0 and math.isfinite(value)):
-                raise RecordError("a duration and a date are numbers, not negative")
+                raise RecordError("a duration and a date must be finite numbers and not negative")
 
     @classmethod
     def from_log(

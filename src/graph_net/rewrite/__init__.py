@@ -1,1 +1,3 @@
 """Rewrites: a graph in, graphs out."""
+
+__all__: list[str] = []

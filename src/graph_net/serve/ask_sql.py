@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 import graph_net
+from graph_net.isolate.deaths import Ending, death_of_started, oom_kills, took_longer
 from graph_net.isolate.messages import BadMessage, Inbox
 from graph_net.serve.holdings import Holdings
 from graph_net.serve.tables import places
@@ -54,6 +55,8 @@ class SqlProcess:
 
     reads: Sequence[Path]
     _child: subprocess.Popen[bytes] | None = None
+    _oom_kills: int = 0
+    """The kernel's count when the process was started."""
     _inbox: Inbox = field(default_factory=Inbox)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _workdir: Any = None
@@ -78,8 +81,9 @@ class SqlProcess:
                 child.stdin.flush()
                 tree, blob = self._receive(limits.seconds + GRACE)
             except (OSError, EOFError, BadMessage, TimeoutError) as error:
+                reason = self._reason(error, limits)
                 self._kill()
-                raise SqlError(_reason(error, limits)) from error
+                raise SqlError(reason) from error
         if "error" in tree:
             said = str(tree["error"])
             raise SqlError(_too_long(limits) if "Interrupted" in said else said)
@@ -98,6 +102,7 @@ class SqlProcess:
         self._workdir = tempfile.TemporaryDirectory(prefix="graph-net-")
         home = str(Path(graph_net.__file__).parents[1])
         environment = {**os.environ, "PYTHONPATH": home, "OMP_NUM_THREADS": "1"}
+        self._oom_kills = oom_kills()
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-m", "graph_net.serve.sql_process"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
@@ -132,6 +137,19 @@ class SqlProcess:
             for message in self._inbox.feed(data):
                 return message
 
+    def _reason(self, error: Exception, limits: SqlLimits) -> str:
+        """Return why there is no answer, after reading or writing raised ``error``."""
+        if isinstance(error, TimeoutError):
+            return _too_long(limits)
+        if isinstance(error, BadMessage):
+            return "the answer is too large; ask for fewer rows or columns"
+        assert self._child is not None
+        death = death_of_started(self._child, self._oom_kills)
+        reason = f"the process that answers SQL ended: {death}"
+        if death.ending is Ending.CRASH:  # how libraries end when an allocation fails
+            reason += f"; if it needs more than {MEMORY >> 30} GiB of memory, ask for less"
+        return reason
+
     def _kill(self) -> None:
         child, self._child = self._child, None
         if child is not None:
@@ -146,14 +164,4 @@ class SqlProcess:
 
 
 def _too_long(limits: SqlLimits) -> str:
-    return (
-        f"the question takes more than {limits.seconds:g} s; ask for less, or use graph-net query"
-    )
-
-
-def _reason(error: Exception, limits: SqlLimits) -> str:
-    if isinstance(error, TimeoutError):
-        return _too_long(limits)
-    if isinstance(error, BadMessage):
-        return "the answer is too large; ask for fewer rows or columns"
-    return "the question needs more memory than it may have; ask for less"
+    return f"the question {took_longer(limits.seconds)}; ask for less, or use graph-net query"

@@ -30,16 +30,16 @@ Open = Mapping[str, int]
 
 def parse_open(text: str) -> dict[str, int]:
     """Parse the open regions of an address, ``12-48,60-90x2``; raise ServeError if malformed."""
-    found: dict[str, int] = {}
-    for word in filter(None, text.split(",")):
-        name, _, runs = word.partition("x")
+    regions: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        name, _, runs = part.partition("x")
         start, _, stop = name.partition("-")
         if not all(part.isascii() and part.isdecimal() for part in (start, stop, runs or "1")):
-            raise ServeError(f"open={word[:40]!r} is no region; write 12-48 or 12-48x2")
-        found[f"{int(start)}-{int(stop)}"] = min(int(runs or 1), MOST_SHOWN)
-    if len(found) > MOST_OPEN:
-        raise ServeError(f"{len(found)} open regions are too many; {MOST_OPEN} at most")
-    return found
+            raise ServeError(f"open={part[:40]!r} is no region; write 12-48 or 12-48x2")
+        regions[f"{int(start)}-{int(stop)}"] = min(int(runs or 1), MOST_SHOWN)
+    if len(regions) > MOST_OPEN:
+        raise ServeError(f"{len(regions)} open regions are too many; {MOST_OPEN} at most")
+    return regions
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Item:
 
     region: Region | None
     """None for an input of the graph, whose number is ``given``."""
-    given: int = -1
+    input_index: int = -1
     inner: _Frame | None = None
     opens: str = ""
     """The region that a click opens."""
@@ -89,7 +89,7 @@ class GraphPictures:
 
     @cached_property
     def _input_readers(self) -> list[list[int]]:
-        number = {entry.name: place for place, entry in enumerate(self._inputs)}
+        number = {entry.name: index for index, entry in enumerate(self._inputs)}
         readers: list[list[int]] = [[] for _ in self._inputs]
         for position, node in enumerate(self.graph.nodes):
             for name in {ref.name for ref in node.refs}:
@@ -99,7 +99,7 @@ class GraphPictures:
 
     @cached_property
     def _returned(self) -> frozenset[int]:
-        number = {node.name: place for place, node in enumerate(self.graph.nodes)}
+        number = {node.name: index for index, node in enumerate(self.graph.nodes)}
         names = {ref.name for ref in refs(self.graph.output)}
         return frozenset(number[name] for name in names if name in number)
 
@@ -136,21 +136,21 @@ class GraphPictures:
         """Return the regions to open so that a node is visible; raise NotServed without it."""
         if not 0 <= position < len(self.graph.nodes):
             raise NotServed(f"there is no node {position}; the graph has {len(self.graph.nodes)}")
-        found: dict[str, int] = {}
+        opened: dict[str, int] = {}
         region = Region(0, len(self.graph.nodes), RegionKind.PART)
         while True:
             inside = next(
                 r for r in self._split(region.start, region.stop) if r.start <= position < r.stop
             )
             if inside.kind is RegionKind.NODE:
-                return found
-            found[inside.id] = 1
+                return opened
+            opened[inside.id] = 1
             if inside.kind is RegionKind.LOOP:
                 number = (position - inside.start) // inside.period
-                found[inside.id] = number + 1
+                opened[inside.id] = number + 1
                 inside = inside.run(number)
                 if inside.period == 1:
-                    return found
+                    return opened
             region = inside
 
     def _split(self, start: int, stop: int) -> list[Region]:
@@ -181,8 +181,8 @@ class GraphPictures:
                 items = [_Item(run, inner=self._frame(run, open_)) for run in runs]
             rest = [_Item(region.rest(opened), opens=region.id)] if opened < region.times else []
             return items + rest
-        given = [_Item(None, number) for number in range(len(self._inputs))] if not region else []
-        return given + [self._item(child, open_) for child in self._split(start, stop)]
+        inputs = [_Item(None, number) for number in range(len(self._inputs))] if not region else []
+        return inputs + [self._item(child, open_) for child in self._split(start, stop)]
 
     def _item(self, child: Region, open_: Open) -> _Item:
         if child.kind is RegionKind.NODE:
@@ -200,20 +200,20 @@ class GraphPictures:
 
     def _find_edges(self, items: Sequence[_Item]) -> list[tuple[int, int]]:
         owner = {
-            position: place
-            for place, item in enumerate(items)
+            position: index
+            for index, item in enumerate(items)
             if item.region
             for position in range(item.region.start, item.region.stop)
         }
-        found: dict[tuple[int, int], None] = {}
-        for position, place in owner.items():
+        edges: dict[tuple[int, int], None] = {}
+        for position, index in owner.items():
             for source in self.wiring.reads[position]:
-                if owner.get(source, place) != place:
-                    found[owner[source], place] = None
-        for place, item in enumerate(items):
-            for position in self._input_readers[item.given] if item.region is None else ():
-                found[place, owner[position]] = None
-        return list(found)
+                if owner.get(source, index) != index:
+                    edges[owner[source], index] = None
+        for index, item in enumerate(items):
+            for position in self._input_readers[item.input_index] if item.region is None else ():
+                edges[index, owner[position]] = None
+        return list(edges)
 
     def _emit(self, frame: _Frame, dx: float, dy: float, drawn: dict[str, Any]) -> None:
         for item, placed in zip(frame.items, frame.laid.boxes, strict=True):
@@ -242,7 +242,7 @@ class GraphPictures:
     def _label(self, item: _Item) -> dict[str, Any]:
         region = item.region
         if region is None:
-            entry = self._inputs[item.given]
+            entry = self._inputs[item.input_index]
             spec = spec_text(entry.spec)
             about = f"input {entry.name}\n{spec}"
             return {"kind": "given", "label": entry.name, "below": spec, "about": about}

@@ -38,28 +38,28 @@ def graph(state: ServedState, request: Request) -> Response:
     wanted = query.get("id", "")
     measured = state.entries_of_graph(wanted)
     try:
-        place = state.find_graph(wanted, query.get("pack", ""))
+        stored = state.find_graph(wanted, query.get("pack", ""))
     except NotServed:
         if not measured:
             raise
         return HTMLResponse(page(measured[0][1].subject.name, "/graphs", *_alone(measured),
                                  program="graph"))  # fmt: skip
-    measured = measured or state.entries_of_graph(place.id)
-    pictures = state.pictures(place)
+    measured = measured or state.entries_of_graph(stored.id)
+    pictures = state.pictures(stored)
     first = picture_of(pictures, query.get("open", ""), query.get("at", ""))
     body: list[Child] = [
         crumbs(("Graphs", "/graphs")),
-        heading(place.name, _line(place)),
-        tag("section", tag("h2", "Drawing"), drawing_home("drawing-home", place),
+        heading(stored.name, _line(stored)),
+        tag("section", tag("h2", "Drawing"), drawing_home("drawing-home", stored),
             tag("p", NOTE, class_="note")),
-        tag("div", tag("section", tag("h2", "Facts"), _facts(place)),
-            tag("section", tag("h2", "The same structure"), _alike(state, place)),
+        tag("div", tag("section", tag("h2", "Facts"), _facts(stored)),
+            tag("section", tag("h2", "The same structure"), _alike(state, stored)),
             class_="two"),
         *_measured(measured),
-        _commands(place, [entry for _, entry in measured]),
+        _commands(stored, [entry for _, entry in measured]),
         data("picture", first),
     ]  # fmt: skip
-    return HTMLResponse(page(place.name, "/graphs", *body, program="graph"))
+    return HTMLResponse(page(stored.name, "/graphs", *body, program="graph"))
 
 
 def _alone(measured: list[tuple[Held, PageEntry]]) -> list[Child]:
@@ -72,9 +72,9 @@ def _alone(measured: list[tuple[Held, PageEntry]]) -> list[Child]:
     ]
 
 
-def drawing_home(name: str, place: GraphPlace, **more: str) -> Html:
+def drawing_home(name: str, stored: GraphPlace, **more: str) -> Html:
     """Return the element of a drawing, with the attributes that its script reads."""
-    return tag("div", id=name, data_graph=place.id, data_pack=place.pack.name, **more)
+    return tag("div", id=name, data_graph=stored.id, data_pack=stored.pack.name, **more)
 
 
 def picture_of(pictures: GraphPictures, opened: str, at: str) -> dict[str, Any]:
@@ -84,25 +84,25 @@ def picture_of(pictures: GraphPictures, opened: str, at: str) -> dict[str, Any]:
         if not at.isascii() or not at.isdecimal():
             raise ServeError(f"at={at[:20]!r} is not the number of a node")
         regions = {**pictures.path_to(int(at)), **regions}
-    found = pictures.picture(regions)
+    drawing = pictures.picture(regions)
     if at:
         boxes = [{**box, "at": True} if box.get("node") == int(at) else box
-                 for box in found["boxes"]]  # fmt: skip
-        found = {**found, "boxes": boxes}
-    return found
+                 for box in drawing["boxes"]]  # fmt: skip
+        drawing = {**drawing, "boxes": boxes}
+    return drawing
 
 
 def picture(state: ServedState, request: Request) -> Response:
     """Return a picture of a graph, with marks if it is compared with another."""
     query = request.query_params
-    place = state.find_graph(query.get("id", ""), query.get("pack", ""))
-    pictures = state.pictures(place)
+    stored = state.find_graph(query.get("id", ""), query.get("pack", ""))
+    pictures = state.pictures(stored)
     if query.get("other"):
         from graph_net.serve.view_diff import marked
 
         other = state.find_graph(query["other"], query.get("other_pack", ""))
         first = query.get("side", "0") == "0"
-        pair = (place, other) if first else (other, place)
+        pair = (stored, other) if first else (other, stored)
         one, two, _ = marked(state, *pair)
         pictures = one if first else two
     return JSONResponse(picture_of(pictures, query.get("open", ""), query.get("at", "")))
@@ -111,22 +111,22 @@ def picture(state: ServedState, request: Request) -> Response:
 def node(state: ServedState, request: Request) -> Response:
     """Return one call of a graph in full."""
     query = request.query_params
-    place = state.find_graph(query.get("id", ""), query.get("pack", ""))
+    stored = state.find_graph(query.get("id", ""), query.get("pack", ""))
     number = query.get("node", "")
     if not number.isascii() or not number.isdecimal():
         raise ServeError(f"node={number[:20]!r} is not a number")
-    return JSONResponse(node_facts(state.pictures(place).graph, int(number)))
+    return JSONResponse(node_facts(state.pictures(stored).graph, int(number)))
 
 
-def _line(place: GraphPlace) -> str:
-    row = place.row
+def _line(stored: GraphPlace) -> str:
+    row = stored.row
     words = [row["library"], row["model"], row["category"], row["level"],
-             count_phrase(row["nodes"], "node"), f"in {place.pack.name}"]  # fmt: skip
+             count_phrase(row["nodes"], "node"), f"in {stored.pack.name}"]  # fmt: skip
     return " · ".join(dict.fromkeys(filter(None, words)))
 
 
-def _facts(place: GraphPlace) -> Html:
-    row = place.row
+def _facts(stored: GraphPlace) -> Html:
+    row = stored.row
     numbers = {"nodes", "inputs", "symbols"}
     said = {
         "parameters": short_count(row["parameters"]),
@@ -152,12 +152,12 @@ def _listed(values: list[Any]) -> Child:
     return tag("details", tag("summary", f"{len(values):,} different"), whole)
 
 
-def _alike(state: ServedState, place: GraphPlace) -> Html:
+def _alike(state: ServedState, stored: GraphPlace) -> Html:
     """Return graphs with the same structure, each with a link to the differences."""
-    rows = state.rows(_ALIKE, [place.row["structure"], place.name, place.pack.name])
+    rows = state.rows(_ALIKE, [stored.row["structure"], stored.name, stored.pack.name])
     form = tag(
-        "form", tag("input", type="hidden", name="a", value=place.id),
-        tag("input", type="hidden", name="pa", value=place.pack.name),
+        "form", tag("input", type="hidden", name="a", value=stored.id),
+        tag("input", type="hidden", name="pa", value=stored.pack.name),
         tag("label", "Compare with ", tag("input", name="b", placeholder="id or name of a graph",
                                           required=True)),
         tag("button", "Compare", class_="plain"), method="get", action="/diff", class_="controls",
@@ -166,8 +166,8 @@ def _alike(state: ServedState, place: GraphPlace) -> Html:
         return tag("div", tag("p", "No other graph that is served has it.", class_="note"), form)
     cells = [
         [link(row["name"], "/graph", id=row["id"], pack=row["pack"]),
-         "the same sizes" if row["id"] == place.id else short_bytes(row["tensor_bytes"]),
-         link("compare", "/diff", a=place.id, pa=place.pack.name, b=row["id"], pb=row["pack"])]
+         "the same sizes" if row["id"] == stored.id else short_bytes(row["tensor_bytes"]),
+         link("compare", "/diff", a=stored.id, pa=stored.pack.name, b=row["id"], pb=row["pack"])]
         for row in rows
     ]  # fmt: skip
     return tag("div", table(["graph", "tensors", ""], cells), form)
@@ -192,11 +192,13 @@ def _measured(measured: list[tuple[Held, PageEntry]]) -> list[Html]:
     ]
 
 
-def _commands(place: GraphPlace, entries: list[PageEntry]) -> Html:
+def _commands(stored: GraphPlace, entries: list[PageEntry]) -> Html:
     compilers = list(dict.fromkeys(entry.config.label for entry in entries))[:6]
     device = entries[0].device.kind if entries else "cpu"
-    lines = graph_commands(str(place.pack.path), place.id, (), device)
-    lines += graph_commands(str(place.pack.path), place.id, compilers, device) if compilers else []
+    lines = graph_commands(str(stored.pack.path), stored.id, (), device)
+    lines += (
+        graph_commands(str(stored.pack.path), stored.id, compilers, device) if compilers else []
+    )
     return tag("section", tag("h2", "Commands"),
                tag("p", "Look at it, show what is wrong with it in one script, or find the "
                    "smallest subgraph that still shows it.", class_="note"),

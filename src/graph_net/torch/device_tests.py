@@ -28,7 +28,7 @@ def make_device_parser(program: str, description: str) -> argparse.ArgumentParse
         "--op-lib", default="default", help="default, or origin for what the reference had"
     )
     parser.add_argument("--log-prompt", default=PROMPT)
-    parser.add_argument("--allow-list", help="a file with one sample path a line")
+    parser.add_argument("--allow-list", help="a file with one sample path per line")
     parser.add_argument("--config", help="the compiler's options: JSON, a file of it, or base64")
     return parser
 

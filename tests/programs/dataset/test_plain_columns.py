@@ -26,7 +26,7 @@ from graph_net.programs.features.training_batches import programs_by_key, traini
 from graph_net.programs.formats import Format, Place, ReadError
 from graph_net.programs.store.columns import COLUMNS
 from graph_net.programs.store.ingest import add_file
-from graph_net.programs.store.plain_layout import PARAMETERS
+from graph_net.programs.store.plain_format import PARAMETERS
 from graph_net.programs.store.program_store import Labels, ProgramStore
 from graph_net.programs.store.questions import batches, best_by_task
 from graph_net.programs.triton.layers import conv, linear

@@ -11,7 +11,7 @@ import pytest
 
 from graph_net.api.query import query
 from graph_net.programs.store.columns import SCHEMA
-from graph_net.programs.store.plain_layout import PLAIN
+from graph_net.programs.store.plain_format import PLAIN
 from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.store.questions import batches, best_by_task
 from graph_net.results import RecordError

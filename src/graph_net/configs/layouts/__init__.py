@@ -1,1 +1,3 @@
 """Layouts of a user's own graphs: enumerate, measure and search them."""
+
+__all__: list[str] = []

@@ -180,7 +180,7 @@ class _PaddleEmitter:
         if node.target == DETACH and isinstance(next(iter(node.args), None), Ref):
             return f"{flatten(args[0])}.detach()"
         if kind != "paddle":
-            raise GraphError("a Paddle sample cannot spell this call", node=node.name)
+            raise GraphError(f"{node.target} cannot be written in a Paddle sample", node=node.name)
         keywords = [keyword(key, self._piece(value, is_operator)) for key, value in node.kwargs]
         return format_call(node.target, [*args, *keywords])
 

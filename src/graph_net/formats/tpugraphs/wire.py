@@ -18,17 +18,17 @@ MOST_TEXT = 1 << 16
 """The most bytes of a name."""
 
 
-def read_varint(data: memoryview, place: int) -> tuple[int, int]:
+def read_varint(data: memoryview, offset: int) -> tuple[int, int]:
     """Return an unsigned number of at most 64 bits, and the position after it."""
     value = shift = 0
     while True:
-        if place >= len(data):
+        if offset >= len(data):
             raise ReadError("the message ends within a number")
-        byte = data[place]
-        place += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & (1 << 64) - 1, place
+            return value & (1 << 64) - 1, offset
         shift += 7
         if shift > 63:
             raise ReadError("a number has more than 64 bits")
@@ -48,11 +48,11 @@ class WireMessage:
     @staticmethod
     def parse(data: bytes | memoryview) -> WireMessage:
         """Return the fields of a message; raise ReadError if it is damaged."""
-        view, place, count = memoryview(data), 0, 0
+        view, offset, count = memoryview(data), 0, 0
         fields: dict[int, list[int | memoryview]] = {}
-        while place < len(view):
-            tag, place = read_varint(view, place)
-            value, place = _value(view, place, tag & 7)
+        while offset < len(view):
+            tag, offset = read_varint(view, offset)
+            value, offset = _value(view, offset, tag & 7)
             if not 0 < tag >> 3 < 1 << 29:
                 raise ReadError(f"{tag >> 3} is not the number of a field")
             fields.setdefault(tag >> 3, []).append(value)
@@ -78,13 +78,13 @@ class WireMessage:
 
     def integers(self, number: int) -> tuple[int, ...]:
         """Return a repeated int64, packed or not."""
-        found: list[int] = []
+        numbers: list[int] = []
         for value in self.fields.get(number, ()):
             if isinstance(value, int):
-                found.append(to_signed(value))
+                numbers.append(to_signed(value))
             else:
-                found += _packed(value)
-        return tuple(found)
+                numbers += _packed(value)
+        return tuple(numbers)
 
     def text(self, number: int) -> str:
         """Return a string, empty where the field is absent."""
@@ -114,23 +114,23 @@ class WireMessage:
             yield value
 
 
-def _value(view: memoryview, place: int, kind: int) -> tuple[int | memoryview, int]:
+def _value(view: memoryview, offset: int, kind: int) -> tuple[int | memoryview, int]:
     if kind == VARINT:
-        return read_varint(view, place)
+        return read_varint(view, offset)
     if kind == BYTES:
-        size, place = read_varint(view, place)
+        size, offset = read_varint(view, offset)
     elif kind in (FIXED64, FIXED32):
         size = 8 if kind == FIXED64 else 4
     else:
         raise ReadError(f"wire type {kind} is not read here")
-    if size > len(view) - place:
-        raise ReadError(f"a field of {size} bytes, of which {len(view) - place} are there")
-    return view[place : place + size], place + size
+    if size > len(view) - offset:
+        raise ReadError(f"a field of {size} bytes, of which {len(view) - offset} are there")
+    return view[offset : offset + size], offset + size
 
 
 def _packed(data: memoryview) -> list[int]:
-    found, place = [], 0
-    while place < len(data):
-        value, place = read_varint(data, place)
-        found.append(to_signed(value))
-    return found
+    numbers, offset = [], 0
+    while offset < len(data):
+        value, offset = read_varint(data, offset)
+        numbers.append(to_signed(value))
+    return numbers

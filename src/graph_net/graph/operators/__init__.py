@@ -15,6 +15,18 @@ from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 
+__all__ = [
+    "ENTER_AUTOCAST",
+    "EVERY",
+    "EXIT_AUTOCAST",
+    "PADDLE",
+    "Trait",
+    "base_name",
+    "names",
+    "parse",
+    "positions",
+    "table",
+]
 ENTER_AUTOCAST = "torch.amp.autocast_mode._enter_autocast"
 EXIT_AUTOCAST = "torch.amp.autocast_mode._exit_autocast"
 EVERY = 99

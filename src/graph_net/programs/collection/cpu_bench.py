@@ -66,7 +66,7 @@ class CpuBench:
 
     def count(self, task: CollectedTask, seed: int, most: int) -> int:
         """Return how many schedules a task has: fewer than ``most`` if its space is exhausted."""
-        drawn, complete = self._samples(task, seed).known(most)
+        drawn, complete = self._schedules(task, seed).known(most)
         return len(drawn) if complete else most
 
     def run(self, turns: Iterator[Turn], best: Mapping[str, float]) -> Generator[Event]:
@@ -79,14 +79,14 @@ class CpuBench:
     def _run(self, turns: Iterator[Turn]) -> Generator[Event]:
         loaded = False
         for turn in turns:
-            samples = self._samples(turn.task, turn.seed)
-            drawn, complete = samples.known(turn.end)
+            schedules = self._schedules(turn.task, turn.seed)
+            drawn, complete = schedules.known(turn.end)
             if complete and not turn.pending(drawn):
                 continue
             if turn.task.workload.space == "metaschedule" and not loaded:
                 preload_metaschedule()  # once, before forking the processes of turns
                 loaded = True
-            yield from self.measure(TurnProcess(turn, samples, self.jobs))
+            yield from self.measure(TurnProcess(turn, schedules, self.jobs))
 
     def measure(self, process: TurnProcess) -> Generator[Event]:
         """Start a turn's process and yield what it reports through the pipe, its only output."""
@@ -121,7 +121,7 @@ class CpuBench:
             for message, blob in inbox.feed(data):
                 yield _event(process, message, blob)
 
-    def _samples(self, task: CollectedTask, seed: int) -> DrawnSchedules:
+    def _schedules(self, task: CollectedTask, seed: int) -> DrawnSchedules:
         return schedules_of(self.work, task.workload.hash, seed)
 
 
@@ -146,7 +146,7 @@ def _event(process: TurnProcess, message: dict[str, Any], blob: bytes) -> Event:
     try:
         match message["event"]:
             case "samples":
-                process.samples.add(blob)
+                process.schedules.add(blob)
             case "failed":
                 return LostTurn(clean_text(str(message["why"]))[:1000], workload.hash)
             case "record":
@@ -162,8 +162,8 @@ def _event(process: TurnProcess, message: dict[str, Any], blob: bytes) -> Event:
 class TurnProcess:
     """The process of one turn: makes the space, draws missing schedules, runs the trials."""
 
-    def __init__(self, turn: Turn, samples: DrawnSchedules, jobs: int) -> None:
-        self.turn, self.samples, self.jobs = turn, samples, jobs
+    def __init__(self, turn: Turn, schedules: DrawnSchedules, jobs: int) -> None:
+        self.turn, self.schedules, self.jobs = turn, schedules, jobs
 
     @property
     def most_seconds(self) -> int:
@@ -175,7 +175,7 @@ class TurnProcess:
     @property
     def needs(self) -> Needs:
         """What the process reads: it owns the workers of its trials, and watches them in /proc."""
-        return Needs(reads=(Path("/proc"), self.samples.path.parent.absolute()))
+        return Needs(reads=(Path("/proc"), self.schedules.path.parent.absolute()))
 
     def live(self, folder: Path, writes: int) -> None:
         """Run the turn; only ``folder`` is writable."""
@@ -194,7 +194,7 @@ class TurnProcess:
 
     def trials(self, space: Space, writes: int) -> Sequence[Trial]:
         """Draw missing schedules and send them to the parent; return the trials to measure."""
-        drawn, lines = self.samples.draw(space, self.turn.end)
+        drawn, lines = self.schedules.draw(space, self.turn.end)
         tell_parent(writes, {"event": "samples"}, lines)
         space.ready()
         task = self.turn.task.named(space.target)

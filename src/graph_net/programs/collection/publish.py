@@ -14,7 +14,7 @@ from graph_net.programs.collection.collection_dir import CollectionMachine
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.formats import Damage, Place, ReadError
 from graph_net.programs.formats.collected import read_collected
-from graph_net.programs.store.columns import LAYOUT
+from graph_net.programs.store.columns import FORMAT_VERSION
 from graph_net.programs.store.program_store import Labels, ProgramStore
 from graph_net.programs.store.task_table import SCHEMA, write_rows
 from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
@@ -33,7 +33,7 @@ def store(
     File names contain the collection's name: a continued collection replaces only its own files.
     """
     output.mkdir(parents=True, exist_ok=True)
-    part = output / f"programs-{LAYOUT}-{machine.name}.parquet"
+    part = output / f"programs-{FORMAT_VERSION}-{machine.name}.parquet"
     programs = _programs(collection.journal.path, {task.workload.hash for task in tasks})
     added = ProgramStore(output).add_part(
         part, SOURCE, programs, Labels(device=machine.device.name)

@@ -1,1 +1,3 @@
 """The published data set of programs: splits, statistics, card and metadata."""
+
+__all__: list[str] = []

@@ -17,43 +17,53 @@ FILE = "README.md"
 TAGS = ("tensor-programs", "compilers", "auto-tuning", "cost-models", "tvm", "triton", "benchmark")
 
 
-def described(found: Sequence[Platform]) -> str:
+def described(platforms: Sequence[Platform]) -> str:
     """Return the data set in a sentence."""
     programs, tasks = (
-        sum(n) for n in zip(*((p.programs, len(p.tasks)) for p in found), strict=True)
+        sum(n) for n in zip(*((p.programs, len(p.tasks)) for p in platforms), strict=True)
     )
-    where = " and ".join(of.device for of in found)
+    where = " and ".join(platform.device for platform in platforms)
     return (
         f"{programs:,} measured programs of {tasks:,} tasks of networks on {where}, every run kept."
     )
 
 
-def card(found: Sequence[Platform]) -> str:
+def card(platforms: Sequence[Platform]) -> str:
     """Return the card: front matter for tools, then a page for people."""
     lines = ["---", "license: mit", "pretty_name: GraphNet programs"]
     lines += ["task_categories:", "- tabular-regression", "tags:", *(f"- {tag}" for tag in TAGS)]
     lines += [
         "size_categories:",
-        f"- {size_category(sum(of.programs for of in found))}",
+        f"- {size_category(sum(platform.programs for platform in platforms))}",
         "configs:",
     ]
-    lines += [line for of in found for table in of.files for line in _config(of, table, found[0])]
+    lines += [
+        line
+        for platform in platforms
+        for table in platform.files
+        for line in _config(platform, table, platforms[0])
+    ]
     lines += ["dataset_info:"]
-    lines += [line for of in found for table in of.files for line in _info(of, table)]
-    return "\n".join([*lines, "---"]) + "\n" + _text(found)
+    lines += [
+        line
+        for platform in platforms
+        for table in platform.files
+        for line in _info(platform, table)
+    ]
+    return "\n".join([*lines, "---"]) + "\n" + _text(platforms)
 
 
-def _config(of: Platform, table: str, first: Platform) -> list[str]:
-    default = ["  default: true"] if of is first and table == "programs" else []
-    path = f"{of.name}/{PATTERNS[table]}"
-    head = [f"- config_name: {of.name}_{table}", *default, "  data_files:"]
+def _config(platform: Platform, table: str, first: Platform) -> list[str]:
+    default = ["  default: true"] if platform is first and table == "programs" else []
+    path = f"{platform.name}/{PATTERNS[table]}"
+    head = [f"- config_name: {platform.name}_{table}", *default, "  data_files:"]
     return [*head, f"  - split: {table}", f"    path: {path}"]
 
 
-def _info(of: Platform, table: str) -> list[str]:
+def _info(platform: Platform, table: str) -> list[str]:
     """Return the types of dictionary-encoded columns, which the Hub's reader cannot infer."""
-    lines = [f"- config_name: {of.name}_{table}", "  features:"]
-    for field in of.schemas[table]:
+    lines = [f"- config_name: {platform.name}_{table}", "  features:"]
+    for field in platform.schemas[table]:
         kind = plain(field.type)
         what = f"sequence: {_word(kind.value_type)}" if pa.types.is_list(kind) else ""
         lines += [f"  - name: {field.name}", f"    {what or 'dtype: ' + _word(kind)}"]
@@ -64,18 +74,18 @@ def _word(kind: pa.DataType) -> str:
     return "float64" if pa.types.is_float64(kind) else str(kind)
 
 
-def _text(found: Sequence[Platform]) -> str:
-    names = [of.name for of in found]
-    held = "\n".join(f"- `{of.name}`: {_held(of)}" for of in found)
+def _text(platforms: Sequence[Platform]) -> str:
+    names = [platform.name for platform in platforms]
+    held = "\n".join(f"- `{platform.name}`: {_held(platform)}" for platform in platforms)
     rules = "\n".join(f"- `{rule}`: {text}" for rule, text in RULES.items())
     return f"""
 # Programs: measured schedules of the subgraphs of networks
 
-{described(found)}
+{described(platforms)}
 A *task* is a subgraph on a platform, a *program* one of its schedules; drawn and measured by
 `graph-net`, as TenSet did it in 2021.
 
-{markdown(found)}
+{markdown(platforms)}
 
 "Typical / best" is the time of a network's tasks with the median program of each, over that with
 the best; a task counts as often as the network calls it. Torch runs eagerly, operator by operator.
@@ -97,23 +107,23 @@ Held-out networks:
     graph-net query -r {names[0]} "SELECT task, kernel, min(cost) FROM programs GROUP BY ALL"
     graph-net programs show TASK -r {names[0]}
 
-{_reading(found)}
-{_columns(found)}
+{_reading(platforms)}
+{_columns(platforms)}
 `croissant.json` describes these files for tools that read Croissant. There are no personal data.
 Made by `graph-net programs card`.
 """  # noqa: S608 - a page, not a question
 
 
-def _held(of: Platform) -> str:
+def _held(platform: Platform) -> str:
     """Return the held-out networks of a platform, and what its split lacks."""
-    missing = lacking(of.tasks, of.split)
-    return (", ".join(of.split.held_out) or "none") + (f" ({missing})" if missing else "")
+    missing = lacking(platform.tasks, platform.split)
+    return (", ".join(platform.split.held_out) or "none") + (f" ({missing})" if missing else "")
 
 
-def _reading(found: Sequence[Platform]) -> str:
+def _reading(platforms: Sequence[Platform]) -> str:
     """Return how to read the files without GraphNet."""
-    plain = [of.name for of in found if not of.packed]
-    packed = [of.name for of in found if of.packed]
+    plain = [platform.name for platform in platforms if not platform.packed]
+    packed = [platform.name for platform in platforms if platform.packed]
     text = ""
     if plain:
         text += f"""Without GraphNet, any reader of Parquet reads the programs, one per row:
@@ -141,20 +151,20 @@ or learned from.
 
 def view(platform: str) -> str:
     """Return a DuckDB view of a platform's packed files, with the columns that queries use."""
-    given = ", ".join(name for name, how in COLUMNS.items() if name == how)
+    stored = ", ".join(name for name, how in COLUMNS.items() if name == how)
     computed = [
         f"{' '.join(how.split())} AS {name}" for name, how in COLUMNS.items() if name != how
     ]
-    columns = ",\n  ".join([given, *computed])
+    columns = ",\n  ".join([stored, *computed])
     return f"CREATE VIEW programs AS SELECT\n  {columns}\nFROM '{platform}/programs-*.parquet';"
 
 
-def _columns(found: Sequence[Platform]) -> str:
+def _columns(platforms: Sequence[Platform]) -> str:
     """Describe every column of the platforms, table by table."""
     present: dict[str, set[str]] = {}
-    for of in found:
-        for table, schema in of.schemas.items():
-            kind = "packed" if table == "programs" and of.packed else table
+    for platform in platforms:
+        for table, schema in platform.schemas.items():
+            kind = "packed" if table == "programs" and platform.packed else table
             present.setdefault(kind, set()).update(schema.names)
     parts = []
     for kind in (kind for kind in SCHEMAS if kind in present):

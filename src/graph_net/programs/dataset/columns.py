@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from graph_net.corpus.card import DESCRIPTIONS as OF_GRAPHS
 from graph_net.corpus.columns import SCHEMA as GRAPHS
 from graph_net.programs.store.columns import PACKED
-from graph_net.programs.store.plain_layout import PARAMETERS, PLAIN
-from graph_net.programs.store.program_store import layout_of
+from graph_net.programs.store.plain_format import PARAMETERS, PLAIN
+from graph_net.programs.store.program_store import format_of
 from graph_net.programs.store.task_table import SCHEMA as TASKS
 from graph_net.programs.store.workload_table import SCHEMA as WORKLOADS
 
@@ -40,7 +40,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "version": "of the format; empty where it has none",
         "target": "what was compiled for, as JSON",
         "device": "where it ran, by name",
-        "dtype": "of the computation, where the task says",
+        "dtype": "of the computation, where the task says; `tf32`: a float32 network whose "
+        "products run on tensor cores",
         "shape": "sizes of the computation, in the order of the kernel's name",
         **PARAMETERS,
         "schedule": "the configuration or the trace, as canonical JSON",
@@ -118,7 +119,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
 
 def kind_of(table: str, parts: Sequence[Path]) -> str:
     """Return the key of a table in SCHEMAS: programs are plain or packed."""
-    if table != "programs" or all(layout_of(part) is PLAIN for part in parts):
+    if table != "programs" or all(format_of(part) is PLAIN for part in parts):
         return table
     return "packed"
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from graph_net.programs.formats import ReadError
 from graph_net.programs.spaces import SpaceError
-from graph_net.programs.store.plain_layout import NOTED, OPTIONAL, PARAMETERS, PLAIN, SCHEMA
+from graph_net.programs.store.plain_format import NOTED, OPTIONAL, PARAMETERS, PLAIN, SCHEMA
 from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.store.task_table import SCHEMA as TASKS
 from graph_net.programs.store.task_table import TaskStore

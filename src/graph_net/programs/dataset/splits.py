@@ -19,6 +19,7 @@ from graph_net.programs.formats import ReadError
 from graph_net.programs.view.overview import TaskSummary
 from graph_net.results import RecordError
 from graph_net.results.codec import read_as
+from graph_net.store.atomic import write_text
 from graph_net.store.files import read_text
 
 SPLITS = "splits.json"
@@ -163,7 +164,7 @@ def lacking(tasks: Sequence[TaskSummary], split: Split) -> str:
 
 def save_splits(folder: Path, splits: DatasetSplits) -> None:
     """Write the splits beside the platforms."""
-    (folder / SPLITS).write_text(json.dumps(asdict(splits), indent=1) + "\n", "utf-8")
+    write_text(folder / SPLITS, json.dumps(asdict(splits), indent=1) + "\n")
 
 
 def load_splits(folder: Path) -> DatasetSplits:

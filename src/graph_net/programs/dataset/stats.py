@@ -82,7 +82,7 @@ class Platform:
     schemas: dict[str, pa.Schema]
     """The columns of each table."""
     packed: bool
-    """Whether programs are in the packed layout, which needs SQL to read."""
+    """Whether programs are in the packed format, which needs SQL to read."""
 
     @property
     def bytes(self) -> int:
@@ -97,9 +97,9 @@ class Platform:
 
 def count(folder: Path) -> list[Platform]:
     """Count every platform of a data set."""
-    found = [_counted(name, path) for name, path in platforms(folder).items()]
-    splits = make_splits({one.name: one.tasks for one in found})
-    return [replace(one, split=splits.by_network(one.name, one.tasks)) for one in found]
+    counted = [_counted(name, path) for name, path in platforms(folder).items()]
+    splits = make_splits({one.name: one.tasks for one in counted})
+    return [replace(one, split=splits.by_network(one.name, one.tasks)) for one in counted]
 
 
 def _counted(name: str, path: Path) -> Platform:
@@ -147,12 +147,12 @@ def _software(connection: Sql) -> Mapping[str, Any]:
 
 def _extras(connection: Sql, key: str) -> dict[str, Any]:
     """Return the value of a key for each task: from the task's first program that has the key."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for task, extra in connection.execute(_EXTRA, [f'"{key}":']).fetchall():
         tree = json.loads(extra)
         if isinstance(tree, dict) and key in tree:
-            found.setdefault(task, tree[key])
-    return found
+            values.setdefault(task, tree[key])
+    return values
 
 
 def _are_times(value: Any) -> bool:
@@ -161,22 +161,22 @@ def _are_times(value: Any) -> bool:
     return bool(times) and all(isinstance(t, int | float) and t > 0 for t in times)
 
 
-def markdown(found: Sequence[Platform]) -> str:
+def markdown(counted: Sequence[Platform]) -> str:
     """Return all tables: platforms side by side, architectures, failures."""
-    rows = [[what, *(tell(one) for one in found)] for what, tell in _ROWS.items()]
-    lines = _table(["", *(one.name for one in found)], rows)
+    rows = [[what, *(tell(one) for one in counted)] for what, tell in _ROWS.items()]
+    lines = _table(["", *(one.name for one in counted)], rows)
     heads = ["platform", "architecture", "networks", "tasks", "held out", "programs"]
-    rows = [row for one in found for row in _architectures(one)]
+    rows = [row for one in counted for row in _architectures(one)]
     lines += ["", *_table([*heads, "typical / best"], rows)]
-    rows = [[one.name, *_kind(kind, n)] for one in found for kind, n in one.failures.items()]
+    rows = [[one.name, *_kind(kind, n)] for one in counted for kind, n in one.failures.items()]
     if rows:
         lines += ["", *_table(["platform", "stage", "symptom", "failures"], rows)]
     return "\n".join(lines)
 
 
-def with_statistics(page: str, found: Sequence[Platform]) -> str:
+def with_statistics(page: str, counted: Sequence[Platform]) -> str:
     """Return a page with the text between its two marks regenerated."""
-    return replace_region(page, BEGIN, END, markdown(found))
+    return replace_region(page, BEGIN, END, markdown(counted))
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
@@ -189,16 +189,16 @@ def _kind(kind: str, number: int) -> list[str]:
     return [stage, symptom, f"{number:,}"]
 
 
-def _architectures(of: Platform) -> list[list[str]]:
-    held = set(of.split.test)
-    named = {network: _architecture(network) for network in of.networks}
+def _architectures(platform: Platform) -> list[list[str]]:
+    held = set(platform.split.test)
+    named = {network: _architecture(network) for network in platform.networks}
     rows = []
     for architecture in sorted(set(named.values())):
         networks = {network for network, name in named.items() if name == architecture}
-        tasks = [task for task in of.tasks if networks & task.weights.keys()]
+        tasks = [task for task in platform.tasks if networks & task.weights.keys()]
         cells = [len(networks), len(tasks), sum(task.task in held for task in tasks)]
         cells.append(sum(task.programs for task in tasks))
-        row = [of.name, architecture, *(f"{cell:,}" for cell in cells)]
+        row = [platform.name, architecture, *(f"{cell:,}" for cell in cells)]
         rows.append([*row, _times(geometric_mean([_gain(tasks, one) for one in networks]))])
     return rows
 
@@ -221,55 +221,65 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3g} ×"
 
 
-def _several(of: Platform) -> list[TaskSummary]:
+def _several(platform: Platform) -> list[TaskSummary]:
     """Return the tasks with more than one program; a task of few steps may have only one."""
-    return [task for task in of.tasks if task.programs > 1]
+    return [task for task in platform.tasks if task.programs > 1]
 
 
-def _over_best(of: Platform, what: Callable[[TaskSummary], float | None]) -> str:
-    ratios = [(what(task) or 0.0) / task.best for task in _several(of) if task.best]
+def _over_best(platform: Platform, what: Callable[[TaskSummary], float | None]) -> str:
+    ratios = [(what(task) or 0.0) / task.best for task in _several(platform) if task.best]
     return f"{_times(median(ratios))}, {_times(max(ratios))}" if ratios else ""
 
 
-def _each(of: Platform) -> str:
-    counts = sorted(task.programs for task in _several(of))
+def _each(platform: Platform) -> str:
+    counts = sorted(task.programs for task in _several(platform))
     return f"{counts[0]:,}, {median(counts):,.0f}, {counts[-1]:,}" if counts else ""
 
 
-def _torch(of: Platform) -> str:
-    ratios = [of.torch[t.task] / t.best for t in of.tasks if t.best and t.task in of.torch]
+def _torch(platform: Platform) -> str:
+    ratios = [
+        platform.torch[t.task] / t.best
+        for t in platform.tasks
+        if t.best and t.task in platform.torch
+    ]
     return f"{_times(geometric_mean(ratios))} ({len(ratios):,} tasks)" if ratios else "not measured"
 
 
-def _repeatability(of: Platform) -> str:
-    found = of.repeatability
-    if found is None:
+def _repeatability(platform: Platform) -> str:
+    noise = platform.repeatability
+    if noise is None:
         return "not measured"
-    return f"{found.median:.1%}, {found.ninth_decile:.1%} ({found.pairs:,} programs)"
+    return f"{noise.median:.1%}, {noise.ninth_decile:.1%} ({noise.pairs:,} programs)"
 
 
 _ROWS: dict[str, Callable[[Platform], str]] = {
-    "device": lambda of: of.device,
-    "space": lambda of: ", ".join(sorted({task.format for task in of.tasks})),
-    "measured with": lambda of: of.software or "not recorded",
-    "networks": lambda of: f"{len(of.networks):,}",
-    "networks held out": lambda of: f"{len(of.split.held_out):,}",
-    "tasks": lambda of: f"{len(of.tasks):,}",
-    "tasks held out": lambda of: f"{len(of.split.test):,}",
-    "distinct programs": lambda of: f"{of.programs:,}",
-    "that ran": lambda of: f"{of.ran:,} ({of.ran / of.programs:.1%})",
-    "tasks with several programs": lambda of: f"{len(_several(of)):,}",
+    "device": lambda platform: platform.device,
+    "space": lambda platform: ", ".join(sorted({task.format for task in platform.tasks})),
+    "measured with": lambda platform: platform.software or "not recorded",
+    "networks": lambda platform: f"{len(platform.networks):,}",
+    "networks held out": lambda platform: f"{len(platform.split.held_out):,}",
+    "tasks": lambda platform: f"{len(platform.tasks):,}",
+    "tasks held out": lambda platform: f"{len(platform.split.test):,}",
+    "distinct programs": lambda platform: f"{platform.programs:,}",
+    "that ran": lambda platform: f"{platform.ran:,} ({platform.ran / platform.programs:.1%})",
+    "tasks with several programs": lambda platform: f"{len(_several(platform)):,}",
     "programs of one of these (fewest, median, most)": _each,
-    "timed runs": lambda of: f"{of.runs:,}",
-    "runs of a program": lambda of: f"{of.fewest} to {of.most}",
-    "median over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.median),
-    "worst over best of one (median, largest)": lambda of: _over_best(of, lambda t: t.worst),
+    "timed runs": lambda platform: f"{platform.runs:,}",
+    "runs of a program": lambda platform: f"{platform.fewest} to {platform.most}",
+    "median over best of one (median, largest)": lambda platform: _over_best(
+        platform, lambda t: t.median
+    ),
+    "worst over best of one (median, largest)": lambda platform: _over_best(
+        platform, lambda t: t.worst
+    ),
     "torch over the best, geometric mean": _torch,
-    "noise within a measurement: deviation over mean of its runs, median": lambda of: (
-        f"{of.noise:.1%}"
+    "noise within a measurement: deviation over mean of its runs, median": lambda platform: (
+        f"{platform.noise:.1%}"
     ),
     "noise between two, turns apart: abs. log ratio of the means, median and 90 %": _repeatability,
-    "programs with a run over twice their median": lambda of: f"{of.jumpy / of.programs:.1%}",
-    "space on disk": lambda of: f"{of.bytes / 1e6:.2f} MB",
-    "bytes per program": lambda of: f"{of.bytes / of.programs:.1f}",
+    "programs with a run over twice their median": lambda platform: (
+        f"{platform.jumpy / platform.programs:.1%}"
+    ),
+    "space on disk": lambda platform: f"{platform.bytes / 1e6:.2f} MB",
+    "bytes per program": lambda platform: f"{platform.bytes / platform.programs:.1f}",
 }

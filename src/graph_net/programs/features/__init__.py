@@ -1,1 +1,3 @@
 """Programs and graphs as feature vectors for cost models."""
+
+__all__: list[str] = []

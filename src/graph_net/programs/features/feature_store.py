@@ -45,10 +45,10 @@ class FeatureStore:
 
     def known(self, kind: FeatureKind, retry: bool = False) -> HashSet:
         """Return the keys of all rows; with ``retry``, only of rows that have features."""
-        found = HashSet()
+        keys_seen = HashSet()
         for keys, reasons in self._keys(kind):
-            found.add(keys[reasons.is_null()] if retry else keys)
-        return found
+            keys_seen.add(keys[reasons.is_null()] if retry else keys)
+        return keys_seen
 
     def _keys(self, kind: FeatureKind) -> Iterator[tuple[Uint64s, pa.ChunkedArray]]:
         """Yield the keys of each part's rows, hashed to one number per row, and their reasons."""
@@ -83,8 +83,8 @@ class FeatureStore:
         """Count items without features by reason, excluding those that a later try computed."""
         failed: dict[int, str] = {}
         for keys, reasons in self._keys(kind):
-            found = zip(keys.tolist(), reasons.to_pylist(), strict=True)
-            failed |= {key: reason for key, reason in found if reason is not None}
+            pairs = zip(keys.tolist(), reasons.to_pylist(), strict=True)
+            failed |= {key: reason for key, reason in pairs if reason is not None}
         if failed:
             tried = np.fromiter(failed, np.uint64, len(failed))
             for keys, reasons in self._keys(kind):
@@ -125,33 +125,35 @@ class HashSet:
 
 def hashes(kind: FeatureKind, columns: Sequence[Any]) -> Uint64s:
     """Return one number for each row, combined from its keys, which are hashes."""
-    found = np.zeros(len(columns[0]), np.uint64)
+    combined = np.zeros(len(columns[0]), np.uint64)
     for name, column in zip(kind.keys, columns, strict=True):
         if name == "program":
-            found ^= np.asarray(column).astype(np.uint64, copy=False)
+            combined ^= np.asarray(column).astype(np.uint64, copy=False)
             continue
         whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         coded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
-        words = [_hash(word) for word in coded.dictionary.to_pylist()]
-        found ^= np.array(words, np.uint64)[np.asarray(coded.indices)]
-    return found
+        words = [_hash(text) for text in coded.dictionary.to_pylist()]
+        combined ^= np.array(words, np.uint64)[np.asarray(coded.indices)]
+    return combined
 
 
-def _hash(word: str) -> int:
-    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def _table(kind: FeatureKind, rows: Sequence[Row]) -> pa.Table:
     schema = kind.schema
-    made = [
-        pa.array([keys[place] for keys, _ in rows], schema.field(key).type)
-        for place, key in enumerate(kind.keys)
+    columns = [
+        pa.array([keys[position] for keys, _ in rows], schema.field(key).type)
+        for position, key in enumerate(kind.keys)
     ]
-    for place, column in enumerate(kind.columns):
-        arrays = [None if isinstance(found, Lost) else found[place] for _, found in rows]
-        made.append(_column(column, arrays))
-    reasons = [found.reason if isinstance(found, Lost) else None for _, found in rows]
-    return pa.Table.from_arrays([*made, pa.array(reasons, pa.string())], schema=schema)
+    for position, column in enumerate(kind.columns):
+        arrays = [
+            None if isinstance(features, Lost) else features[position] for _, features in rows
+        ]
+        columns.append(_column(column, arrays))
+    reasons = [features.reason if isinstance(features, Lost) else None for _, features in rows]
+    return pa.Table.from_arrays([*columns, pa.array(reasons, pa.string())], schema=schema)
 
 
 def _column(column: FeatureColumn, arrays: Sequence[NDArray[Any] | None]) -> pa.Array:

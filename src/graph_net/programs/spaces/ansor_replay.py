@@ -53,21 +53,21 @@ class AnsorStage:
         self.target: AnsorStage | None = None
         self.at: AnsorLoop | None = None
 
-    def loop(self, place: int) -> AnsorLoop:
+    def loop(self, index: int) -> AnsorLoop:
         """Return a loop, creating it if no step has named it yet."""
-        if type(place) is int and 0 <= place < len(self.loops):
-            return self.loops[place]
-        _check(place, MOST_LOOPS, "a loop")
-        while len(self.loops) <= place:
+        if type(index) is int and 0 <= index < len(self.loops):
+            return self.loops[index]
+        _check(index, MOST_LOOPS, "a loop")
+        while len(self.loops) <= index:
             self.loops.append(AnsorLoop(0, self.axes))
             self.axes += 1
-        return self.loops[place]
+        return self.loops[index]
 
-    def replace(self, place: int, loops: Sequence[AnsorLoop]) -> None:
+    def replace(self, index: int, loops: Sequence[AnsorLoop]) -> None:
         """Put several loops in the place of one."""
         if len(self.loops) + len(loops) > MOST_LOOPS:
             raise SpaceError(f"a stage of more than {MOST_LOOPS} loops")
-        self.loops[place : place + 1] = loops
+        self.loops[index : index + 1] = loops
 
 
 class Replay:
@@ -100,9 +100,9 @@ class Replay:
             self.count += 1
         return self.stages[number]
 
-    def _split(self, number: int, place: int, extent: Any, lengths: Any, inner: Any) -> None:
+    def _split(self, number: int, index: int, extent: Any, lengths: Any, inner: Any) -> None:
         stage = self.stage(number)
-        loop = stage.loop(place)
+        loop = stage.loop(index)
         sizes = [1 if length is None else length for length in lengths[:MOST_LOOPS]]
         for size in sizes:
             _check(size, MOST_EXTENT, "a length", 1)
@@ -110,26 +110,26 @@ class Replay:
         whole = loop.extent or _checked_extent(extent)
         self.cut[self.step] = (whole, loop.axis, sizes)
         stage.whole.setdefault(loop.axis, whole)
-        stage.replace(place, _cut(whole, loop.axis, sizes, bool(inner)))
+        stage.replace(index, _cut(whole, loop.axis, sizes, bool(inner)))
 
-    def _follow(self, number: int, place: int, source: Any, count: Any) -> None:
+    def _follow(self, number: int, index: int, source: Any, count: Any) -> None:
         stage = self.stage(number)
-        loop = stage.loop(place)
+        loop = stage.loop(index)
         whole, axis, sizes = self._source(source)
         _check(count, len(sizes), "a number of parts", 1)
         merged = [*sizes[: count - 1], prod(sizes[count - 1 :])]
         loop.axis = axis
-        stage.replace(place, _cut(loop.extent or whole, axis, merged, True))
+        stage.replace(index, _cut(loop.extent or whole, axis, merged, True))
 
-    def _follow_fused(self, number: int, place: int, sources: Any, level: Any, inner: Any) -> None:
+    def _follow_fused(self, number: int, index: int, sources: Any, level: Any, inner: Any) -> None:
         stage = self.stage(number)
-        loop = stage.loop(place)
+        loop = stage.loop(index)
         size = 1
         for source in sources:
             sizes = self._source(source)[2]
             _check(level, len(sizes) - 1, "a level")
             size = _checked_extent(size * sizes[level])
-        stage.replace(place, _cut(loop.extent, loop.axis, [size], bool(inner)))
+        stage.replace(index, _cut(loop.extent, loop.axis, [size], bool(inner)))
 
     def _source(self, step: Any) -> tuple[int, int, list[int]]:
         if type(step) is not int or step not in self.cut:
@@ -138,7 +138,7 @@ class Replay:
 
     def _fuse(self, number: int, places: Any) -> None:
         stage = self.stage(number)
-        loops = [stage.loop(place) for place in places]
+        loops = [stage.loop(index) for index in places]
         first = places[0] if places else 0
         if list(places) != list(range(first, first + len(loops))) or not loops:
             raise ValueError("loops are fused with their neighbours")
@@ -150,24 +150,24 @@ class Replay:
 
     def _reorder(self, number: int, order: Any) -> None:
         stage = self.stage(number)
-        loops = [stage.loop(place) for place in order]
+        loops = [stage.loop(index) for index in order]
         if len(set(order)) != len(order) or len(order) != len(stage.loops):
             raise ValueError("an order names every loop once")
         stage.loops = loops
 
-    def _annotate(self, number: int, place: int, binding: Any) -> None:
+    def _annotate(self, number: int, index: int, binding: Any) -> None:
         _check(binding, 64, "an annotation")
-        self.stage(number).loop(place).bound = binding
+        self.stage(number).loop(index).bound = binding
 
-    def _pragma(self, number: int, place: int, text: Any) -> None:
+    def _pragma(self, number: int, index: int, text: Any) -> None:
         tail = text.removeprefix(_UNROLL) if isinstance(text, str) else ""
         if tail != text and tail.isascii() and tail.isdigit() and len(tail) < 10:
             self.stage(number).unroll = int(tail)
 
-    def _compute_at(self, number: int, target: int, place: int) -> None:
+    def _compute_at(self, number: int, target: int, index: int) -> None:
         stage = self.stage(number)
         stage.target = self.stage(target)
-        stage.at = stage.target.loop(place)
+        stage.at = stage.target.loop(index)
 
     def _compute_root(self, number: int) -> None:
         stage = self.stage(number)
@@ -185,14 +185,14 @@ class Replay:
     def _cache_read(self, number: int, scope: Any, readers: Any) -> None:
         self._insert(number + 1, AnsorStage(self.stage(number).origin, str(scope)[:20]))
 
-    def _factor(self, number: int, place: int, _: Any) -> None:
+    def _factor(self, number: int, index: int, _: Any) -> None:
         self.factored = True
         self._insert(number, AnsorStage(self.stage(number).origin))
 
-    def _insert(self, place: int, stage: AnsorStage) -> None:
+    def _insert(self, index: int, stage: AnsorStage) -> None:
         if len(self.stages) >= MOST_STAGES:
             raise ValueError(f"more than {MOST_STAGES} stages")
-        self.stages.insert(place, stage)
+        self.stages.insert(index, stage)
 
 
 _ACTS: dict[str, Callable[..., None]] = {

@@ -1,4 +1,4 @@
-"""The packed layout of programs: few bytes per row, and lossless.
+"""The packed format of programs: few bytes per row, and lossless.
 
 A schedule is a template and the numbers that differ between the programs of a task; costs are the
 integers that were printed (``decimals``). Queries see ``COLUMNS``, which are computed from the
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from graph_net.programs.formats.columns import Coded, ProgramColumns
 from graph_net.programs.formats.text_numbers import GAP, fill_numbers
 from graph_net.programs.store.decimals import decimals
-from graph_net.programs.store.layout import Layout
+from graph_net.programs.store.part_format import PartFormat
 from graph_net.results import ConfigKind, digest
 from graph_net.results.program import KINDS
 
 Value = TypeVar("Value")
-LAYOUT = 2
+FORMAT_VERSION = 2
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SHARED = (
     "source format version task workload kernel target device_name details status stage symptom "
@@ -46,7 +46,7 @@ SCHEMA = pa.schema(
         pa.field("stamp_raw", pa.float64()),
         pa.field("numbers", pa.list_(pa.int32())),
     ],
-    metadata={b"graph_net.programs": str(LAYOUT).encode()},
+    metadata={b"graph_net.programs": str(FORMAT_VERSION).encode()},
 )
 ENCODINGS = {
     "line": "DELTA_BINARY_PACKED",
@@ -87,8 +87,8 @@ COLUMNS = {
     "cost": "coalesce(total / pow(10, unit) / repeats, list_avg(costs_raw))",
 }
 """The columns of queries, with the SQL that computes them. A cost is the mean of the repeats."""
-PACKED = Layout(
-    f"programs-{LAYOUT}-",
+PACKED = PartFormat(
+    f"programs-{FORMAT_VERSION}-",
     SCHEMA,
     frozenset({"fingerprint"}),
     COLUMNS,

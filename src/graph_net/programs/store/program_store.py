@@ -2,7 +2,7 @@
 
 A file is written aside, synced and renamed, so it is complete or absent. Its name is the hash of
 its source: the same source again is skipped, or replaced if its labels differ. Published programs
-(``programs.dataset.export``) have a layout of their own and are read the same way.
+(``programs.dataset.export``) have a format of their own and are read the same way.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from graph_net.programs.formats import Damage, Place, ReadError
 from graph_net.programs.formats.columns import ProgramColumns, block_of, size_of
 from graph_net.programs.store.columns import (
     ENCODINGS,
-    LAYOUT,
+    FORMAT_VERSION,
     PACKED,
     SCHEMA,
     SHARED,
     table_of,
 )
-from graph_net.programs.store.layout import Layout
-from graph_net.programs.store.plain_layout import PLAIN
+from graph_net.programs.store.part_format import PartFormat
+from graph_net.programs.store.plain_format import PLAIN
 from graph_net.results import (
     Device,
     Failure,
@@ -47,8 +47,8 @@ ROW_GROUP = 1 << 16
 GROUP_BYTES = 64 << 20
 LEVEL = 5
 EXAMPLES = 5
-LAYOUTS = {"packed_programs": PACKED, "plain_programs": PLAIN}
-"""The layouts, by the name of their table in a connection."""
+FORMATS = {"packed_programs": PACKED, "plain_programs": PLAIN}
+"""The formats, by the name of their table in a connection."""
 LABELS = b"graph_net.labels"
 Found = ProgramColumns | tuple[Place, Program | Damage]
 """What a reader yields: many programs as columns, one program, or a damage."""
@@ -79,30 +79,30 @@ class ProgramStore:
         self.path = Path(path)
 
     def parts(self) -> list[Path]:
-        """Return the Parquet files; raise if one has another layout or other columns."""
+        """Return the Parquet files; raise if one has another format or other columns."""
         every = list_regular(self.path, "programs-*.parquet")
         for part in every:
-            layout_of(part).present(part)
+            format_of(part).present(part)
         return every
 
-    def by_layout(self) -> dict[str, tuple[Layout, list[Path]]]:
-        """Return the files of each layout in use, by the name of its table."""
+    def by_format(self) -> dict[str, tuple[PartFormat, list[Path]]]:
+        """Return the files of each format in use, by the name of its table."""
         parts = self.parts()
         found = {
-            name: (layout, [part for part in parts if layout_of(part) is layout])
-            for name, layout in LAYOUTS.items()
+            name: (part_format, [part for part in parts if format_of(part) is part_format])
+            for name, part_format in FORMATS.items()
         }
         return {name: both for name, both in found.items() if both[1]}
 
     def checked(self) -> list[Path]:
         """Return all files if each row group fits in memory; raise ParquetError if not."""
-        for layout, parts in self.by_layout().values():
-            layout.check(parts)
+        for part_format, parts in self.by_format().values():
+            part_format.check(parts)
         return self.parts()
 
     def part(self, source: Path) -> Path:
         """Return the path of a source file's part, whether it exists or not."""
-        return self.path / f"programs-{LAYOUT}-{source_hash(source)}.parquet"
+        return self.path / f"programs-{FORMAT_VERSION}-{source_hash(source)}.parquet"
 
     def has(self, part: Path, labels: Labels) -> bool:
         """Return whether a part exists and was stored with the same labels."""
@@ -123,15 +123,15 @@ class ProgramStore:
         return added
 
     def create_view(self, connection: Sql, view: str = "programs") -> None:
-        """Create the table ``programs`` of a connection, over the parts of both layouts.
+        """Create the table ``programs`` of a connection, over the parts of both formats.
 
         Another name of the ``view`` must be a plain word.
         """
         questions = []
-        for name, (layout, parts) in self.by_layout().items():
-            source = layout.dataset(parts)
+        for name, (part_format, parts) in self.by_format().items():
+            source = part_format.dataset(parts)
             connection.register(f"{view}_{name}", source)
-            questions.append(layout.select(f"{view}_{name}", source.schema.names))
+            questions.append(part_format.select(f"{view}_{name}", source.schema.names))
         if not questions:
             connection.register(f"{view}_none", SCHEMA.empty_table())
             questions = [PACKED.select(f"{view}_none", SCHEMA.names)]
@@ -140,12 +140,12 @@ class ProgramStore:
     def programs(self) -> Iterator[tuple[int, Program]]:
         """Yield every program with its line, file by file, grouped by task."""
         for part in self.checked():
-            layout = layout_of(part)
-            exact = {**layout.columns, "measured": layout.instant}
+            part_format = format_of(part)
+            exact = {**part_format.columns, "measured": part_format.instant}
             columns = ", ".join(f"{how} AS {name}" for name, how in exact.items())
             with pq.ParquetFile(part) as file, Sql() as connection:
                 for group in range(file.num_row_groups):  # one at a time, to bound memory
-                    held = layout.read_group(file, group, layout.schema.names)
+                    held = part_format.read_group(file, group, part_format.schema.names)
                     connection.register("held", held)
                     found = connection.execute(f"SELECT {columns} FROM held")  # noqa: S608
                     names = [column[0] for column in found.description or ()]
@@ -153,17 +153,19 @@ class ProgramStore:
                         fields = dict(zip(names, row, strict=True))
                         if fields["schedule"] is None:
                             raise ReadError(f"{part} was ingested without schedules")
-                        if layout is PLAIN:
+                        if part_format is PLAIN:
                             fields["extra"] = _ordered(fields["extra"])
                         yield fields["line"], _program(fields)
 
 
-def layout_of(part: Path) -> Layout:
-    """Return the layout of a file by its name; raise ReadError if it is unknown."""
-    for layout in LAYOUTS.values():
-        if part.name.startswith(layout.prefix):
-            return layout
-    raise ReadError(f"{part} has a layout other than {LAYOUT}: delete it and ingest its file again")
+def format_of(part: Path) -> PartFormat:
+    """Return the format of a file by its name; raise ReadError if it is unknown."""
+    for part_format in FORMATS.values():
+        if part.name.startswith(part_format.prefix):
+            return part_format
+    raise ReadError(
+        f"{part} is not of version {FORMAT_VERSION}: delete it and ingest its file again"
+    )
 
 
 def _program(row: dict[str, Any]) -> Program:

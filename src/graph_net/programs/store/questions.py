@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from graph_net.programs.formats import ReadError
 from graph_net.programs.store.columns import COLUMNS
-from graph_net.programs.store.layout import Layout
-from graph_net.programs.store.program_store import ProgramStore, layout_of
+from graph_net.programs.store.part_format import PartFormat
+from graph_net.programs.store.program_store import ProgramStore, format_of
 from graph_net.store.sql import Sql, SqlError
 
 KS = (1, 5)
@@ -134,15 +134,15 @@ def batches(
         for part in store.checked()
         for number in range(pq.read_metadata(part).num_row_groups)
     ]
-    layouts = [layout for layout, _ in store.by_layout().values()]
+    formats = [part_format for part_format, _ in store.by_format().values()]
     held: list[pa.Table] = []
     with _connected() as connection:
         for turn, place in enumerate(draw.permutation(len(groups)).tolist(), 1):
             part, number = groups[place]
-            layout = layout_of(part)
-            found = _matching(connection, part, number, where, layout, columns)
-            if len(layouts) > 1:  # stored columns differ, computed ones do not
-                found = _texts_as_such(_decoded(connection, found, layout, columns))
+            part_format = format_of(part)
+            found = _matching(connection, part, number, where, part_format, columns)
+            if len(formats) > 1:  # stored columns differ, computed ones do not
+                found = _texts_as_such(_decoded(connection, found, part_format, columns))
             held += [found] if len(found) else []
             last = turn == len(groups)
             if len(held) <= MIXED and not last:
@@ -153,34 +153,39 @@ def batches(
             whole = len(rows) if last else len(rows) - len(rows) % size
             for start in range(0, whole, size):
                 batch = rows.slice(start, min(size, whole - start))
-                alone = len(layouts) == 1
-                yield _decoded(connection, batch, layout, columns) if alone else batch
+                alone = len(formats) == 1
+                yield _decoded(connection, batch, part_format, columns) if alone else batch
             held = [rows.slice(whole)]
 
 
 def _matching(
-    connection: Sql, part: Path, group: int, where: str, layout: Layout, columns: Sequence[str]
+    connection: Sql,
+    part: Path,
+    group: int,
+    where: str,
+    part_format: PartFormat,
+    columns: Sequence[str],
 ) -> pa.Table:
     """Return the stored columns of a row group's matching rows.
 
     Reads the columns of the condition first, and the others only if a row matches.
     """
     words = re.findall(r"\w+", where.lower())
-    asked = [name for name in layout.columns if name in words or name == "again"]
+    asked = [name for name in part_format.columns if name in words or name == "again"]
     with pq.ParquetFile(part, memory_map=True) as file:
-        table = layout.read_group(file, group, layout.stored(asked))
+        table = part_format.read_group(file, group, part_format.stored(asked))
         size = file.metadata.row_group(group).num_rows
         connection.register("held", table.append_column("row", pa.array(np.arange(size))))
-        seen = ", ".join(["row AS row_of_group", *_computed(layout, asked)])
+        seen = ", ".join(["row AS row_of_group", *_computed(part_format, asked)])
         rows = _answer(
             connection,
             f"SELECT row_of_group FROM (SELECT {seen} FROM held) "  # noqa: S608
             f"WHERE NOT again AND ({where}\n)",
         )
-        needed = layout.stored(columns)
+        needed = part_format.stored(columns)
         if not len(rows):
-            return pa.schema([layout.schema.field(name) for name in needed]).empty_table()
-        return layout.read_group(file, group, needed).take(rows.column(0))
+            return pa.schema([part_format.schema.field(name) for name in needed]).empty_table()
+        return part_format.read_group(file, group, needed).take(rows.column(0))
 
 
 def _shuffled(held: list[pa.Table], draw: np.random.Generator) -> pa.Table:
@@ -188,14 +193,16 @@ def _shuffled(held: list[pa.Table], draw: np.random.Generator) -> pa.Table:
     return rows.take(pa.array(draw.permutation(len(rows))))
 
 
-def _decoded(connection: Sql, rows: pa.Table, layout: Layout, columns: Sequence[str]) -> pa.Table:
+def _decoded(
+    connection: Sql, rows: pa.Table, part_format: PartFormat, columns: Sequence[str]
+) -> pa.Table:
     connection.register("held", rows)
-    computed = ", ".join(_computed(layout, columns))
+    computed = ", ".join(_computed(part_format, columns))
     return _answer(connection, f"SELECT {computed} FROM held")  # noqa: S608
 
 
 def _texts_as_such(table: pa.Table) -> pa.Table:
-    """Return the table without dictionary encoding, which only one of the layouts has."""
+    """Return the table without dictionary encoding, which only one of the formats has."""
     plain = [
         pa.field(field.name, field.type.value_type) if pa.types.is_dictionary(field.type) else field
         for field in table.schema
@@ -203,8 +210,8 @@ def _texts_as_such(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(plain))
 
 
-def _computed(layout: Layout, columns: Sequence[str]) -> list[str]:
-    return [f"{layout.columns[name]} AS {name}" for name in columns]
+def _computed(part_format: PartFormat, columns: Sequence[str]) -> list[str]:
+    return [f"{part_format.columns[name]} AS {name}" for name in columns]
 
 
 def _answer(connection: Sql, question: str) -> pa.Table:

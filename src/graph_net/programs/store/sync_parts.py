@@ -11,7 +11,7 @@ from shutil import copyfile
 
 import pyarrow.parquet as pq
 
-from graph_net.programs.store.plain_layout import PLAIN
+from graph_net.programs.store.plain_format import PLAIN
 from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.store.task_table import TaskStore
 from graph_net.programs.store.workload_table import WorkloadStore

@@ -87,15 +87,15 @@ class CudaBench:
     def pending(self, turns: Iterator[Turn]) -> Iterator[PendingProgram]:
         """Yield the programs of turns that are not measured yet, drawing them on demand."""
         drawn: defaultdict[str, list[str]] = defaultdict(list)
-        samples: dict[str, Iterator[str]] = {}
+        schedules: dict[str, Iterator[str]] = {}
         for turn in turns:
             workload = turn.task.workload
-            if workload.hash not in samples:
+            if workload.hash not in schedules:
                 space = TritonSpace(workload, self.target)
-                samples[workload.hash] = space.sample(turn.wanted.per_task, turn.seed)
+                schedules[workload.hash] = space.sample(turn.wanted.per_task, turn.seed)
                 self._tasks[workload.hash] = turn.task.named(self.target)
             known = drawn[workload.hash]
-            known += islice(samples[workload.hash], turn.end - len(known))
+            known += islice(schedules[workload.hash], turn.end - len(known))
             yield from turn.pending(known)
 
     def _measured(self, done: Finished[PendingProgram]) -> Program:

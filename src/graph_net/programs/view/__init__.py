@@ -1,1 +1,3 @@
 """Programs for people: overviews, listings, histograms."""
+
+__all__: list[str] = []

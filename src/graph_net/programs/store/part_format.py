@@ -1,7 +1,7 @@
-"""Layout: how a part stores programs, and how the columns of queries are computed from it.
+"""PartFormat: how a part stores programs, and how the columns of queries are computed from it.
 
-There are two. The packed layout (``columns``) takes few bytes for millions of programs and needs
-this package to read; the plain layout (``plain_layout``) is published. Queries see one table over
+There are two. The packed format (``columns``) takes few bytes for millions of programs and needs
+this package to read; the plain format (``plain_format``) is published. Queries see one table over
 the parts of both.
 """
 
@@ -21,7 +21,7 @@ from graph_net.store.parquet_guard import STORE, Guarded
 
 
 @dataclass(frozen=True)
-class Layout:
+class PartFormat:
     """One way to store programs."""
 
     prefix: str
@@ -37,7 +37,7 @@ class Layout:
     """Stored columns that queries see unchanged."""
 
     def present(self, part: Path) -> list[str]:
-        """Return the layout's columns in a part; raise RecordError if one is wrong or missing."""
+        """Return the format's columns in a part; raise RecordError if one is wrong or missing."""
         required = [name for name in self.schema.names if name not in self.optional]
         check_columns(part, self.schema, required)
         has = set(pq.read_schema(part).names)

@@ -1,6 +1,6 @@
-"""The plain layout of programs: columns that any Parquet reader can use.
+"""The plain format of programs: columns that any Parquet reader can use.
 
-One row is one measured program. Times and schedules, which the packed layout computes, are stored
+One row is one measured program. Times and schedules, which the packed format computes, are stored
 as they are. The fields of a configuration and a collector's notes, elsewhere JSON, are columns.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from graph_net.programs.store.columns import COLUMNS, KIND
-from graph_net.programs.store.layout import Layout
+from graph_net.programs.store.part_format import PartFormat
 
 PARAMETERS = {
     "block_m": "rows of the result that one kernel instance computes",
@@ -82,7 +82,7 @@ _COMPUTED = {
     "extra": _EXTRA,
     "kind": KIND,
 }
-PLAIN = Layout(
+PLAIN = PartFormat(
     "programs-plain",
     SCHEMA,
     OPTIONAL,
