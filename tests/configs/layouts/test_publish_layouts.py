@@ -141,7 +141,7 @@ def test_the_card_counts_what_is_there(published: Path) -> None:
 def test_without_their_graphs_trees_learn_from_hand_features(journal: Path) -> None:
     groups = by_graph(usable_programs(read_layouts(journal), TARGET))
     learned = learn_layouts([measured_layouts(group, None) for group in groups.values()])
-    assert learned.name == "LightGBM on 120 layouts of 2 graphs"
+    assert learned.name == "LightGBM, relative labels, on 120 layouts of 2 graphs"
     sites = find_sites(images_graph())
     kinds = "".join(site.kind[0] for site in sites)
     text = layout_text(draw_layouts(sites, 1, set(), [], 5)[0])

@@ -61,13 +61,13 @@ class CallSums:
     def total(self, factors: Floats) -> Floats:
         """Return the predicted time of each layout over the original's, less 1."""
         products = self.weight * factors[self.call]
-        return np.bincount(self.layout, products, minlength=len(self.graph))
+        return _sums(self.layout, products, len(self.graph))
 
     def by_leaf(self, leaf: Ints, leaves: int) -> Floats:
         """Return how much of each leaf a layout adds up to."""
         places = self.layout * leaves + leaf[self.call]
-        size = len(self.graph) * leaves
-        return np.bincount(places, self.weight, minlength=size).reshape(-1, leaves)
+        sums = _sums(places, self.weight, len(self.graph) * leaves)
+        return sums.reshape(-1, leaves)
 
     def center(self, values: Floats) -> Floats:
         """Subtract the mean of each graph."""
@@ -158,14 +158,13 @@ def fit_call_trees(
     values = []
     for number in range(rounds):
         error = weight * np.clip(predicted - wanted, -ROBUST * spread, ROBUST * spread)
-        slope = np.bincount(
-            sums.call, sums.weight * sums.center(error)[sums.layout], minlength=len(factors)
-        )
+        pull = sums.weight * sums.center(error)[sums.layout]
+        slope = _sums(sums.call, pull, len(factors))
         booster.update(fobj=lambda *_, slope=slope: (slope, curvature))
         if booster.current_iteration() <= number:  # too few calls to split
             break
-        leaf = booster.predict(
-            sums.features, pred_leaf=True, start_iteration=number, num_iteration=1
+        leaf = np.asarray(
+            booster.predict(sums.features, pred_leaf=True, start_iteration=number, num_iteration=1)
         )
         amounts = sums.center(sums.by_leaf(leaf.reshape(-1).astype(np.int64), LEAVES))
         values.append(RATE * _solve(amounts, weight, error))
@@ -176,10 +175,13 @@ def fit_call_trees(
 def _curvature(sums: CallSums, weight: Floats) -> Floats:
     """Return a bound of the second derivative by each call's factor."""
     size = np.abs(sums.weight)
-    total = np.bincount(sums.layout, size, minlength=len(sums.graph))
-    return np.bincount(
-        sums.call, size * (weight * total)[sums.layout], minlength=len(sums.features)
-    )
+    total = _sums(sums.layout, size, len(sums.graph))
+    return _sums(sums.call, size * (weight * total)[sums.layout], len(sums.features))
+
+
+def _sums(places: Ints, values: Floats, size: int) -> Floats:
+    """Return the sum of the values of each place."""
+    return np.asarray(np.bincount(places, values, minlength=size), np.float64)
 
 
 def _solve(amounts: Floats, weight: Floats, error: Floats) -> Floats:

@@ -59,7 +59,7 @@ class SummedCalls:
 
     def predict(self, layouts: GraphLayouts) -> Floats:
         """Return the time of each layout over the original's, less 1, up to a constant."""
-        return np.mean([member.predict(layouts) for member in self.members], axis=0)
+        return np.asarray(np.mean([one.predict(layouts) for one in self.members], axis=0))
 
 
 @dataclass
@@ -139,4 +139,4 @@ MODELS: Mapping[str, Fit] = {
 def fit_best(graphs: Sequence[GraphLayouts], seed: int = 0) -> LayoutModel:
     """Learn the best model that the data allows: without calls, trees on hand features."""
     has_calls = any(len(one.calls.count) for one in graphs)
-    return fit_blend(graphs, seed) if has_calls else fit_hand_trees(graphs, seed)
+    return fit_summed_calls(graphs, seed) if has_calls else fit_relative_trees(graphs, seed)

@@ -60,7 +60,7 @@ class LearnedLayouts:
     @property
     def name(self) -> str:
         """Name of the predictor, with what it was trained on."""
-        return f"{self.model.name} on {self.layouts:,} layouts of {self.graphs} graphs"
+        return f"{self.model.name}, on {self.layouts:,} layouts of {self.graphs} graphs"
 
     def scores(self, layouts: GraphLayouts) -> list[float]:
         """Return the model's number for each layout."""
