@@ -67,7 +67,7 @@ class _Recorder:
     def scores(self, layouts: GraphLayouts) -> list[float]:
         """Return the bytes of each layout."""
         self.given.append(layouts)
-        return layouts.moved.tolist()
+        return [float(size) for size in layouts.moved]
 
 
 def test_a_predictor_gets_the_calls_of_each_layout(tmp_path: Path) -> None:
