@@ -74,8 +74,9 @@ def layout(
 ) -> LayoutResult:
     """Search the layouts of a graph and prove the gain of the best on this machine.
 
-    Layouts are ranked without running them: by the bytes they move, or by trees learned from the
-    journal ``learn_from`` of a collection on this device. The few best are measured in rounds with
+    Layouts are ranked without running them: by the bytes they move, or by a model learned from
+    ``learn_from``, the journal of a collection on this device or a platform of the data set (a
+    folder), without this graph. The few best are measured in rounds with
     the original; the winner is timed anew against it. ``output`` (.json or .bin) is written where
     the gain is proven.
     """
@@ -125,9 +126,13 @@ def _lowered(graph: Graph) -> Graph:
 
 
 def _predictor(learn_from: str | Path | None, target: str, graph: str) -> LayoutPredictor:
-    from graph_net.configs.layouts.layout_predictor import BytesMoved, learn_trees
+    from graph_net.api.layout_examples import read_layout_examples
+    from graph_net.configs.layouts.layout_predictor import BytesMoved, learn_layouts
 
-    return BytesMoved() if learn_from is None else learn_trees(Path(learn_from), target, graph)
+    if learn_from is None:
+        return BytesMoved()
+    examples = read_layout_examples(Path(learn_from), target, graph)
+    return learn_layouts(examples, f"{learn_from}, on {target},")
 
 
 def write_layout(path: Path, result: LayoutResult) -> None:

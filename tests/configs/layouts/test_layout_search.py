@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import graph_net as gn
 from configs.layouts.layout_graphs import images_graph, sequence_graph
 from graph_net.api.layout import LayoutResult
+from graph_net.configs.layouts.call_features import call_rows
 from graph_net.configs.layouts.layout_arms import relative_error
-from graph_net.configs.layouts.layout_search import ProvenLayout, SearchOutcome, SearchSettings
-from graph_net.configs.layouts.sites import LayoutError
-from graph_net.graph import Graph, Node, Ref, from_json
+from graph_net.configs.layouts.layout_config import read_layout
+from graph_net.configs.layouts.layout_examples import GraphLayouts, merge_rows
+from graph_net.configs.layouts.layout_search import (
+    LayoutSearch,
+    ProvenLayout,
+    SearchOutcome,
+    SearchSettings,
+)
+from graph_net.configs.layouts.layout_workers import WorkerSettings
+from graph_net.configs.layouts.rewrite import LayoutRewriter
+from graph_net.configs.layouts.sites import LayoutError, find_sites
+from graph_net.graph import Graph, Node, Ref, from_json, to_bytes
 from graph_net.graph.execute import run
 from graph_net.graph.outputs import flat_outputs
+from graph_net.isolate import Sandbox
 from graph_net.results import Interval, Samples, Timing, Verdict
 
 QUICK = SearchSettings(pool=6, top=2, generations=1, repeats=3, seconds=0.1)
@@ -41,6 +53,47 @@ def test_a_search_measures_and_proves_and_the_graph_computes_the_same(tmp_path: 
         ):
             assert relative_error(output, expected) < 1e-5
     assert "layouts ranked by bytes moved" in str(found)
+
+
+class _Recorder:
+    """Ranks by bytes, and keeps what it was given."""
+
+    name = "recorder"
+    needs_calls = True
+
+    def __init__(self) -> None:
+        self.given: list[GraphLayouts] = []
+
+    def scores(self, layouts: GraphLayouts) -> list[float]:
+        """Return the bytes of each layout."""
+        self.given.append(layouts)
+        return [float(size) for size in layouts.moved]
+
+
+def test_a_predictor_gets_the_calls_of_each_layout(tmp_path: Path) -> None:
+    graph, predictor = images_graph(), _Recorder()
+    sites = find_sites(graph)
+    workers = WorkerSettings((to_bytes(graph),), "cpu", "eager", 1, tmp_path)
+    LayoutSearch(sites, workers, Sandbox(tmp_path), 1, QUICK, predictor).run()
+    (layouts,) = predictor.given
+    rewriter = LayoutRewriter(graph)
+    expected = merge_rows(
+        call_rows(rewriter.original.calls),
+        [call_rows(rewriter.calls(read_layout(one, sites))) for one in layouts.schedules],
+    )
+    assert np.array_equal(layouts.calls.rows, expected.rows)
+    assert np.array_equal(layouts.calls.count, expected.count)
+    assert len(layouts.calls.count)
+
+
+def test_a_search_needs_enough_layouts_to_learn_from(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has 0 layouts; 100 are learned from"):
+        gn.layout(images_graph(), learn_from=_empty(tmp_path / "layouts.jsonl"), threads=1)
+
+
+def _empty(path: Path) -> Path:
+    path.touch()
+    return path
 
 
 def test_a_proven_gain_is_told_with_its_interval() -> None:

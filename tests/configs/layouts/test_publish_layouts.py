@@ -11,15 +11,23 @@ import pyarrow.parquet as pq
 import pytest
 
 from configs.layouts.layout_graphs import images_graph, sequence_graph
+from graph_net.api.layout_examples import read_layout_examples
 from graph_net.api.publish_layouts import publish_layouts
 from graph_net.configs.config_graph import LayoutConfigs
 from graph_net.configs.layouts.draws import draw_layouts
-from graph_net.configs.layouts.hand_features import COLUMNS, feature_row
+from graph_net.configs.layouts.hand_features import COLUMNS
 from graph_net.configs.layouts.layout_config import layout_text
+from graph_net.configs.layouts.layout_examples import candidate_layouts
 from graph_net.configs.layouts.layout_journal import LayoutJournal
 from graph_net.configs.layouts.layout_npz import layout_slots, write_npz
-from graph_net.configs.layouts.layout_predictor import BytesMoved, learn_trees
+from graph_net.configs.layouts.layout_predictor import (
+    BytesMoved,
+    learn_layouts,
+    read_layouts,
+    usable_programs,
+)
 from graph_net.configs.layouts.layout_splits import side_of
+from graph_net.configs.layouts.measured_layouts import by_graph, measured_layouts
 from graph_net.configs.layouts.plan import LayoutsWanted, LayoutTask
 from graph_net.configs.layouts.sites import Setting, find_sites
 from graph_net.configs.read_npz import read_npz
@@ -130,19 +138,52 @@ def test_the_card_counts_what_is_there(published: Path) -> None:
     assert "audio 1, computer_vision 1" in card
 
 
-def test_trees_learn_what_makes_layouts_slow(journal: Path) -> None:
-    trees = learn_trees(journal, TARGET)
-    graph = images_graph()
-    sites = find_sites(graph)
+def test_without_their_graphs_trees_learn_from_hand_features(journal: Path) -> None:
+    groups = by_graph(usable_programs(read_layouts(journal), TARGET))
+    learned = learn_layouts([measured_layouts(group, None) for group in groups.values()])
+    assert learned.name == "LightGBM, relative labels, on 120 layouts of 2 graphs"
+    sites = find_sites(images_graph())
     kinds = "".join(site.kind[0] for site in sites)
     text = layout_text(draw_layouts(sites, 1, set(), [], 5)[0])
     copies = [{"explicit": [1, size]} for size in (100, 1_000_000)]
-    few, many = trees.scores([text, text], kinds, copies, 1e-3)
+    layouts = candidate_layouts([text, text], kinds, copies, 1e-3)
+    few, many = learned.scores(layouts)
     assert few < many
-    assert BytesMoved().scores([text, text], kinds, copies, 1e-3) == [100.0, 1_000_000.0]
-    assert len(feature_row(text, kinds, copies[0], 1e-3)) == len(COLUMNS)
+    assert BytesMoved().scores(layouts) == [100.0, 1_000_000.0]
+    assert layouts.hand.shape == (2, len(COLUMNS))
 
 
-def test_trees_need_enough_layouts_of_the_device(journal: Path) -> None:
-    with pytest.raises(ValueError, match="0 layouts on cuda: x; 100 are learned from"):
-        learn_trees(journal, "cuda: x")
+def test_a_model_needs_enough_layouts_of_the_device(journal: Path) -> None:
+    with pytest.raises(ValueError, match="this has 0 layouts; 100 are learned from"):
+        learn_layouts([], "this")
+    assert not usable_programs(read_layouts(journal), "cuda: x")
+
+
+def test_a_journal_and_what_was_published_of_it_are_the_same_examples(
+    journal: Path, published: Path
+) -> None:
+    pack = str(journal.parent / "pack")
+    first, second = (
+        read_layout_examples(path, TARGET, pack=pack, jobs=1)
+        for path in (journal, published / "cpu")
+    )
+    assert [one.name for one in first] == [one.name for one in second]
+    assert all(len(one) == 60 for one in first)
+    for one, other in zip(first, second, strict=True):
+        assert np.array_equal(one.labels, other.labels)
+        assert np.array_equal(one.calls.rows, other.calls.rows)
+        assert len(one.calls.count)
+    name = first[0].graph
+    assert all(one.graph != name for one in read_layout_examples(journal, "", name, pack, 1))
+
+
+def test_layouts_of_a_graph_that_is_not_in_the_pack_have_no_calls(
+    journal: Path, tmp_path: Path
+) -> None:
+    with PackWriter(tmp_path / "pack") as pack:
+        pack.add("test/images", images_graph())
+    found = read_layout_examples(journal, pack=str(tmp_path / "pack"), jobs=1)
+    assert {one.name: bool(len(one.calls.count)) for one in found} == {
+        "test/images": True,
+        "test/sequence": False,
+    }

@@ -16,11 +16,8 @@ from typing import Any
 
 from graph_net.configs.layouts.layout_journal import LayoutJournal
 from graph_net.configs.layouts.layout_workers import (
-    Rewritten,
     TurnItem,
     WorkerSettings,
-    parse_rewritten,
-    read_failure,
     rewriter,
     timer,
 )
@@ -30,6 +27,7 @@ from graph_net.configs.layouts.plan import (
     PendingLayout,
     pending_layouts,
 )
+from graph_net.configs.layouts.rewritten import Rewritten, parse_rewritten, read_failure
 from graph_net.configs.layouts.sites import Site
 from graph_net.isolate import Ending, Finished, Limits, Sandbox
 from graph_net.isolate.lane import Lane

@@ -1,27 +1,21 @@
-"""Predictors that rank layouts before they run: bytes moved, or trees trained on a collection."""
+"""Predictors that rank layouts before they run: bytes moved, or models trained on a collection."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any, Protocol
+from typing import Protocol
 
-from graph_net.configs.layouts.hand_features import feature_row, label_of, moved_bytes
 from graph_net.configs.layouts.layout_config import FORMAT
+from graph_net.configs.layouts.layout_examples import GraphLayouts
+from graph_net.configs.layouts.layout_models import LayoutModel, fit_best
 from graph_net.results import Program, RecordError, program_from_json
 from graph_net.store.journal import whole_lines
 
-Copies = Mapping[str, Sequence[int]]
-SETTINGS = {
-    "objective": "regression", "learning_rate": 0.05, "num_leaves": 31, "min_data_in_leaf": 20,
-    "verbose": -1, "num_threads": 1, "seed": 0, "deterministic": True,
-}  # fmt: skip
-ROUNDS = 300
 FEWEST = 100
-"""Least measured layouts that trees are trained on."""
+"""Least measured layouts that a model is trained on."""
 
 
 class LayoutPredictor(Protocol):
@@ -32,13 +26,13 @@ class LayoutPredictor(Protocol):
         """Name of the predictor."""
         ...
 
-    def scores(
-        self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies], seconds: float
-    ) -> list[float]:
-        """Return a number for each layout, lower if it should be faster.
+    @property
+    def needs_calls(self) -> bool:
+        """Whether it reads the calls of a layout, not only its copies and orders."""
+        ...
 
-        ``seconds`` is the time of the original.
-        """
+    def scores(self, layouts: GraphLayouts) -> list[float]:
+        """Return a number for each layout, lower if it should be faster."""
         ...
 
 
@@ -46,63 +40,56 @@ class BytesMoved:
     """The analytical cost: the bytes of all copies."""
 
     name = "bytes moved"
+    needs_calls = False
 
-    def scores(
-        self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies], seconds: float
-    ) -> list[float]:
+    def scores(self, layouts: GraphLayouts) -> list[float]:
         """Return the bytes of each layout."""
-        return [moved_bytes(one) for one in copies]
+        return [float(size) for size in layouts.moved]
 
 
 @dataclass
-class LearnedTrees:
-    """LightGBM on hand features: the log of a layout's time over the original's."""
+class LearnedLayouts:
+    """A model that was trained on measured layouts of other graphs."""
 
-    booster: Any
+    model: LayoutModel
     layouts: int
     graphs: int
+
+    needs_calls = True
 
     @property
     def name(self) -> str:
         """Name of the predictor, with what it was trained on."""
-        return f"LightGBM on {self.layouts:,} layouts of {self.graphs} graphs"
+        return f"{self.model.name}, on {self.layouts:,} layouts of {self.graphs} graphs"
 
-    def scores(
-        self, schedules: Sequence[str], kinds: str, copies: Sequence[Copies], seconds: float
-    ) -> list[float]:
-        """Return the predicted log-ratio of each layout."""
-        import numpy as np
-
-        pairs = zip(schedules, copies, strict=True)
-        rows = [feature_row(one, kinds, known, seconds) for one, known in pairs]
-        return [float(value) for value in self.booster.predict(np.array(rows))]
+    def scores(self, layouts: GraphLayouts) -> list[float]:
+        """Return the model's number for each layout."""
+        return [float(value) for value in self.model.predict(layouts)]
 
 
-def learn_trees(journal: Path, target: str = "", without: str = "") -> LearnedTrees:
-    """Train on a collection's journal: its layouts of one device, without one graph's.
+def learn_layouts(examples: Iterable[GraphLayouts], where: str = "") -> LearnedLayouts:
+    """Train the best model on measured layouts; raise ValueError if there are too few.
 
-    Raise ValueError if there are too few.
+    ``where`` is what they were read from, for the message.
     """
-    import lightgbm
-    import numpy as np
+    graphs = [one for one in examples if len(one)]
+    total = sum(map(len, graphs))
+    if total < FEWEST:
+        raise ValueError(f"{where or 'this'} has {total} layouts; {FEWEST} are learned from")
+    return LearnedLayouts(fit_best(graphs), total, len(graphs))
 
-    rows, labels, graphs = [], [], set()
-    for program in read_layouts(journal):
-        details = json.loads(program.task.details)
-        if program.failure or details["graph"] == without:
-            continue
-        if target and program.task.target != target:
-            continue
-        extra = json.loads(program.extra)
-        seconds = median(extra["control"])
-        rows.append(feature_row(program.schedule, details["kinds"], extra["copies"], seconds))
-        labels.append(label_of(program.costs, extra))
-        graphs.add(details["graph"])
-    if len(rows) < FEWEST:
-        where = f" on {target}" if target else ""
-        raise ValueError(f"{journal} has {len(rows)} layouts{where}; {FEWEST} are learned from")
-    data = lightgbm.Dataset(np.array(rows), np.array(labels))
-    return LearnedTrees(lightgbm.train(SETTINGS, data, ROUNDS), len(rows), len(graphs))
+
+def usable_programs(
+    programs: Iterable[Program], target: str = "", without: str = ""
+) -> Sequence[Program]:
+    """Return the layouts that ran on a device, without those of one graph."""
+    return [
+        program
+        for program in programs
+        if program.failure is None
+        and target in ("", program.task.target)
+        and json.loads(program.task.details)["graph"] != without
+    ]
 
 
 def read_layouts(journal: Path) -> Iterator[Program]:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 from statistics import median
 from typing import Any
 
 from graph_net.configs.layouts.draws import draw_layouts, uniform_layouts
-from graph_net.configs.layouts.layout_config import Layout, layout_text
+from graph_net.configs.layouts.layout_config import Layout, default_layout, layout_text
+from graph_net.configs.layouts.layout_examples import GraphLayouts, candidate_layouts
 from graph_net.configs.layouts.layout_predictor import BytesMoved, LayoutPredictor
 from graph_net.configs.layouts.layout_workers import (
-    Rewritten,
     TurnItem,
     WorkerSettings,
-    parse_rewritten,
     prover,
     rewriter,
     timer,
 )
+from graph_net.configs.layouts.rewritten import Rewritten, parse_rewritten
 from graph_net.configs.layouts.sites import LayoutError, Site
 from graph_net.graph import from_bytes
 from graph_net.graph.graph import Graph
@@ -95,6 +95,8 @@ class LayoutSearch:
     predictor: LayoutPredictor = field(default_factory=BytesMoved)
     seconds: float = 1.0
     """Latest measured seconds of the original."""
+    original: bytes = b""
+    """Rows of the original's calls, if the predictor needs them."""
 
     def run(self, advance: Callable[[], None] = lambda: None) -> SearchOutcome:
         """Return the outcome; ``advance`` is called after each of ``steps``."""
@@ -102,6 +104,10 @@ class LayoutSearch:
         ratios: dict[str, float] = {}
         layouts: dict[str, Layout] = {}
         self._measure([], known)
+        if self.predictor.needs_calls:
+            self.workers = replace(self.workers, with_calls=True)
+            unchanged = layout_text(default_layout(self.sites))
+            self.original = self._answers([unchanged])[unchanged].calls
         for generation in range(self.settings.generations):
             best = sorted(ratios, key=lambda one: ratios[one])
             drawn = self._draw(generation, [layouts[one] for one in best], set(layouts.values()))
@@ -128,14 +134,7 @@ class LayoutSearch:
 
     def _rewrite(self, schedules: list[str]) -> dict[str, Rewritten]:
         """Return the rewritten graphs of valid layouts; equal graphs once."""
-        lane: Lane[TurnItem] = Lane(
-            rewriter(self.workers), self.jobs, Limits(SECONDS, None), self.sandbox
-        )
-        pieces = [tuple(schedules[n : n + PIECE]) for n in range(0, len(schedules), PIECE)]
-        found: dict[str, Rewritten] = {}
-        for done in answers_of(lane, [TurnItem(0, piece) for piece in pieces]):
-            answers = parse_rewritten(done.answers, len(done.item.schedules))
-            found |= zip(done.item.schedules, answers, strict=True)
+        found = self._answers(schedules)
         seen = {self.workers.graphs[0]}
         kept = {}
         for schedule in schedules:
@@ -145,16 +144,35 @@ class LayoutSearch:
                 kept[schedule] = one
         return kept
 
+    def _answers(self, schedules: list[str]) -> dict[str, Rewritten]:
+        """Return what the rewriting processes answer for each layout."""
+        lane: Lane[TurnItem] = Lane(
+            rewriter(self.workers), self.jobs, Limits(SECONDS, None), self.sandbox
+        )
+        pieces = [tuple(schedules[n : n + PIECE]) for n in range(0, len(schedules), PIECE)]
+        found: dict[str, Rewritten] = {}
+        for done in answers_of(lane, [TurnItem(0, piece) for piece in pieces]):
+            answers = parse_rewritten(done.answers, len(done.item.schedules))
+            found |= zip(done.item.schedules, answers, strict=True)
+        return found
+
     def _choose(self, generation: int, rewritten: dict[str, Rewritten]) -> list[str]:
         """Return the layouts to measure: the best predicted; at first also the uniform ones."""
         schedules = list(rewritten)
-        kinds = "".join(site.kind[0] for site in self.sites)
-        copies: list[Any] = [rewritten[one].facts for one in schedules]
-        scores = self.predictor.scores(schedules, kinds, copies, self.seconds)
+        scores = self.predictor.scores(self._candidates(rewritten))
         ranked = [one for _, one in sorted(zip(scores, schedules, strict=True))]
         usual = [] if generation else [layout_text(one) for one in uniform_layouts(self.sites)]
         chosen = [one for one in usual if one in rewritten] + ranked[: self.settings.top]
         return list(dict.fromkeys(chosen))
+
+    def _candidates(self, rewritten: dict[str, Rewritten]) -> GraphLayouts:
+        """Return what is known of rewritten layouts, for the predictor."""
+        kinds = "".join(site.kind[0] for site in self.sites)
+        copies: list[Any] = [one.facts for one in rewritten.values()]
+        calls = [one.calls for one in rewritten.values()] if self.original else []
+        return candidate_layouts(
+            list(rewritten), kinds, copies, self.seconds, self.workers.device, self.original, calls
+        )
 
     def _measure(self, schedules: list[str], known: dict[str, Rewritten]) -> dict[str, float]:
         """Return the time of each layout over the original's, measured together."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from graph_net.configs.layouts.call_features import call_rows
 from graph_net.configs.layouts.copies import CopyKind
 from graph_net.configs.layouts.layout_config import read_layout
 from graph_net.configs.layouts.rewrite import LayoutRewriter, quiet
@@ -42,6 +42,8 @@ class WorkerSettings:
     workdir: Path = Path()
     most_seconds: float = math.inf
     """Longest original in seconds; a graph that takes longer is left out."""
+    with_calls: bool = False
+    """Whether rewriting also gives the features of every call."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +57,11 @@ class TurnItem:
     seed: int = 0
 
 
-@dataclass
-class Rewritten:
-    """The answer for one layout: the graph's bytes and what is known of it, or a failure."""
-
-    facts: dict[str, Json] = field(default_factory=dict)
-    graph: bytes = b""
-    failure: Failure | None = None
-    unusable: str = ""
-    """Why the graph has no layouts at all, if that was found while rewriting."""
-
-
 def rewriter(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterator[Any]]]:
-    """Return a maker of rewriters, which yield for each layout the facts, then the bytes."""
+    """Return a maker of rewriters, which yield for each layout the facts, then the bytes.
+
+    The bytes are those of the graph, then those of the rows of its calls if they are asked for.
+    """
 
     def make() -> Callable[[TurnItem], Iterator[Any]]:
         @lru_cache(maxsize=2)
@@ -98,6 +92,7 @@ def _rewrite(opened: LayoutRewriter, schedule: str, settings: WorkerSettings) ->
             str(kind): [copies.count(kind), copies.bytes(kind)] for kind in CopyKind
         }
         data = to_bytes(made.graph)
+        rows = call_rows(made.calls).tobytes() if settings.with_calls else b""
         if settings.compiler != "eager":
             _compile_ahead(opened, made.graph, settings)
     except LayoutError as error:
@@ -109,6 +104,8 @@ def _rewrite(opened: LayoutRewriter, schedule: str, settings: WorkerSettings) ->
         return
     yield {"facts": facts}
     yield data
+    if settings.with_calls:
+        yield rows
 
 
 def _compile_ahead(opened: LayoutRewriter, graph: Any, settings: WorkerSettings) -> None:
@@ -271,28 +268,3 @@ def _with_times(
         {"costs": list(seconds[one["arm"]]), "error": one["error"]} if "arm" in one else one
         for one in known
     ]
-
-
-def parse_rewritten(answers: Sequence[Any], count: int) -> list[Rewritten]:
-    """Return a process's answers for each layout; layouts it did not reach are failures."""
-    found: list[Rewritten] = []
-    for answer in answers:
-        if isinstance(answer, dict) and "unusable" in answer:
-            why = str(answer["unusable"])
-            gone = Failure(Stage.LOAD, Symptom.UNSUPPORTED, why)
-            return [Rewritten(failure=gone, unusable=why) for _ in range(count)]
-        if isinstance(answer, bytes):
-            found[-1].graph = answer
-        elif "failure" in answer:
-            found.append(Rewritten(failure=read_failure(answer["failure"])))
-        else:
-            found.append(Rewritten(dict(answer["facts"])))
-    lost = Failure(Stage.COMPILE, Symptom.INFRASTRUCTURE, "the rewriting process ended")
-    found += [Rewritten(failure=lost) for _ in range(count - len(found))]
-    return [one if one.graph or one.failure else Rewritten(failure=lost) for one in found]
-
-
-def read_failure(tree: Any) -> Failure:
-    """Return the failure that a process reported."""
-    tree = json.loads(json.dumps(tree))
-    return Failure(**{**tree, "stage": Stage(tree["stage"]), "symptom": Symptom(tree["symptom"])})

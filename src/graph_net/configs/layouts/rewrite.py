@@ -8,7 +8,7 @@ their strides, so the rewritten graph can replace the original.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 
-from graph_net.configs.layouts.copies import CopyCount, CopyWatcher, WatchMode, is_dense
+from graph_net.configs.layouts.calls import CallTable, LayoutCall, layout_key
+from graph_net.configs.layouts.copies import CopyCount, WatchMode, is_dense
 from graph_net.configs.layouts.layout_config import Layout, default_layout
 from graph_net.configs.layouts.orders import (
     Order,
@@ -30,14 +31,11 @@ from graph_net.configs.layouts.orders import (
 )
 from graph_net.configs.layouts.sites import LayoutError, Site, find_sites
 from graph_net.graph.effects import changed_values
-from graph_net.graph.execute import call_node, fake_inputs
+from graph_net.graph.execute import fake_inputs
 from graph_net.graph.graph import Graph, Input, Node, Role
-from graph_net.graph.runtime import SymbolTable, spec_of
 from graph_net.graph.spec import TensorSpec
 from graph_net.graph.values import Ref, TorchConstant, Value, map_refs, refs
 
-VIEWS = dict.fromkeys(("aten.view.default", "aten._unsafe_view.default"), "aten.reshape.default")
-"""Replacement of a view that strides do not allow."""
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
 """By rank, the memory format with channels most minor."""
 
@@ -47,7 +45,12 @@ class RewrittenGraph:
     """The graph under a layout; every node's spec has the strides of an actual run."""
 
     graph: Graph
-    copies: CopyCount
+    calls: tuple[LayoutCall, ...]
+
+    @property
+    def copies(self) -> CopyCount:
+        """The copies of all calls."""
+        return CopyCount(tuple(copy for call in self.calls for copy in call.copies))
 
 
 class LayoutRewriter:
@@ -63,12 +66,14 @@ class LayoutRewriter:
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.changed = changed_values(graph)
         self.by_node: Mapping[int, int] = {site.node: n for n, site in enumerate(self.sites)}
+        self.table = CallTable(graph, self.device)
+        self.given: dict[Input, Any] = {}
 
     @cached_property
     def original(self) -> RewrittenGraph:
         """The unchanged graph, and the copies that it makes."""
         walk = _Walk(self, default_layout(self.sites))
-        return RewrittenGraph(self.graph, walk.run(None).copies)
+        return RewrittenGraph(self.graph, walk.run(None).calls)
 
     @cached_property
     def output_strides(self) -> dict[str, tuple[int, ...]]:
@@ -83,14 +88,36 @@ class LayoutRewriter:
 
     def apply(self, layout: Layout) -> RewrittenGraph:
         """Return the graph under a layout; raise LayoutError if a call does not support it."""
+        self._check(layout)
+        if layout == default_layout(self.sites):
+            return self.original
+        return _Walk(self, layout).run(self.output_strides)
+
+    def calls(self, layout: Layout) -> tuple[LayoutCall, ...]:
+        """Return the calls of the graph under a layout, without building it.
+
+        Equal calls of several layouts are one object. Raise LayoutError as ``apply`` does.
+        """
+        self._check(layout)
+        walk = _Walk(self, layout)
+        walk.walk({} if layout == default_layout(self.sites) else self.output_strides)
+        return tuple(walk.calls)
+
+    def fakes(self, inputs: tuple[Input, ...]) -> list[Any]:
+        """Return the inputs as tensors without data, each made once if no call changes them."""
+        if not self.table.is_repeatable:
+            self.given.clear()
+        if missing := tuple(entry for entry in inputs if entry not in self.given):
+            made = fake_inputs(replace(self.graph, inputs=inputs), self.mode, self.device)
+            self.given |= {e: v for e, v in zip(inputs, made, strict=True) if e in missing}
+        return [self.given[entry] for entry in inputs]
+
+    def _check(self, layout: Layout) -> None:
         if len(layout) != len(self.sites):
             raise LayoutError(f"a layout of {len(layout)} nodes for {len(self.sites)} sites")
         for site, setting in zip(self.sites, layout, strict=True):
             if why := site.refusal(setting):
                 raise LayoutError(f"{self.graph.nodes[site.node].name}: {why}")
-        if layout == default_layout(self.sites):
-            return self.original
-        return _Walk(self, layout).run(self.output_strides)
 
 
 @dataclass
@@ -100,23 +127,28 @@ class _Walk:
     of: LayoutRewriter
     layout: Layout
     values: dict[str, Any] = field(default_factory=dict)
+    layouts: dict[str, Hashable] = field(default_factory=dict)
+    """Strides of each value."""
     nodes: list[Node] = field(default_factory=list)
+    calls: list[LayoutCall] = field(default_factory=list)
     renamed: dict[str, Ref] = field(default_factory=dict)
-    watcher: CopyWatcher = field(default_factory=CopyWatcher)
-    symbols: SymbolTable = field(default_factory=SymbolTable)
 
     def run(self, strides: Mapping[str, tuple[int, ...]] | None) -> RewrittenGraph:
         """Walk the graph; ``strides`` are required of the outputs, None allows any."""
+        inputs, output = self.walk(strides or {})
+        made = replace(self.of.graph, inputs=inputs, nodes=tuple(self.nodes), output=output)
+        return RewrittenGraph(made, tuple(self.calls))
+
+    def walk(self, strides: Mapping[str, tuple[int, ...]]) -> tuple[tuple[Input, ...], Value]:
+        """Make all calls; return the inputs and the output."""
         graph = self.of.graph
         inputs = self._inputs()
-        given = fake_inputs(replace(graph, inputs=inputs), self.of.mode, self.of.device)
-        self.values.update(zip((entry.name for entry in inputs), given, strict=True))
-        with torch.no_grad(), self.of.mode, WatchMode(self.watcher):
+        for entry, value in zip(inputs, self.of.fakes(inputs), strict=True):
+            self.values[entry.name], self.layouts[entry.name] = value, layout_key(value)
+        with torch.no_grad(), self.of.mode, WatchMode(self.of.table.watcher):
             for place, node in enumerate(graph.nodes):
                 self._node(place, node)
-            output = map_refs(graph.output, lambda ref: self._output(ref, strides or {}))
-        made = replace(graph, inputs=inputs, nodes=tuple(self.nodes), output=output)
-        return RewrittenGraph(made, CopyCount(tuple(self.watcher.copies)))
+            return inputs, map_refs(graph.output, lambda ref: self._output(ref, strides))
 
     def _inputs(self) -> tuple[Input, ...]:
         """Return the inputs; a parameter has the order that its first configured reader sets."""
@@ -141,7 +173,8 @@ class _Walk:
         return value.name if given else ""
 
     def _node(self, place: int, node: Node) -> None:
-        node = node.with_refs(lambda ref: self.renamed.get(ref.name, ref))
+        if self.renamed:
+            node = node.with_refs(lambda ref: self.renamed.get(ref.name, ref))
         number = self.of.by_node.get(place)
         if number is None:
             self._call(node)
@@ -159,16 +192,11 @@ class _Walk:
 
     def _call(self, node: Node, explicit: bool = False) -> None:
         """Run a call without data, and append it with the spec of its result."""
-        self.watcher.node, self.watcher.explicit = node.name, explicit
-        try:
-            value = call_node(node, self.values, self.of.device)
-        except Exception as error:
-            if node.target not in VIEWS or node.name in self.of.changed:
-                raise LayoutError(f"{node.name} ({node.target}) cannot take it: {error}") from error
-            self._call(replace(node, target=VIEWS[node.target]))
-            return
-        self.values[node.name] = value
-        self.nodes.append(replace(node, result=spec_of(value, self.symbols)))
+        is_fixed = node.name in self.of.changed
+        call = self.of.table.call(node, self.values, self.layouts, is_fixed, explicit)
+        self.values[node.name], self.layouts[node.name] = call.value, call.layout
+        self.nodes.append(replace(node, target=call.node.target, result=call.node.result))
+        self.calls.append(call)
 
     def _ordered(self, value: Value, order: Order, name: str) -> Ref:
         """Return a reference to a value in an order, copied if it has another."""

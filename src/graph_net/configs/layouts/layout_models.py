@@ -1,0 +1,142 @@
+"""Models that rank the layouts of unseen graphs, learned from measured layouts of others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from graph_net.configs.layouts.call_features import Floats
+from graph_net.configs.layouts.call_trees import CallTrees, fit_call_trees
+from graph_net.configs.layouts.layout_examples import GraphLayouts
+
+SETTINGS = {
+    "objective": "regression", "learning_rate": 0.05, "num_leaves": 31, "min_data_in_leaf": 20,
+    "verbose": -1, "num_threads": 1, "deterministic": True,
+}  # fmt: skip
+ROUNDS = 300
+MEMBERS, DRAWN = 6, 0.8
+"""Models of an ensemble, and the share of graphs that each learns from."""
+LEAST_SPREAD = 0.01
+
+
+class LayoutModel(Protocol):
+    """Ranks the layouts of a graph."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        ...
+
+    def predict(self, layouts: GraphLayouts) -> Floats:
+        """Return a number for each layout, lower if it should be faster."""
+        ...
+
+
+@dataclass
+class HandTrees:
+    """LightGBM on hand features."""
+
+    booster: Any
+    name: str
+
+    def predict(self, layouts: GraphLayouts) -> Floats:
+        """Return the predicted label of each layout."""
+        if not len(layouts):
+            return np.zeros(0)
+        return np.asarray(self.booster.predict(layouts.hand), np.float64)
+
+
+@dataclass
+class SummedCalls:
+    """Several models that add up the costs of calls, each learned from other graphs; their mean."""
+
+    members: Sequence[CallTrees]
+    name = "sums over calls"
+
+    def predict(self, layouts: GraphLayouts) -> Floats:
+        """Return the time of each layout over the original's, less 1, up to a constant."""
+        return np.asarray(np.mean([one.predict(layouts) for one in self.members], axis=0))
+
+
+@dataclass
+class Blend:
+    """The weighted mean of the ranks that models give to the layouts of a graph."""
+
+    models: Sequence[tuple[LayoutModel, float]]
+    name: str
+
+    def predict(self, layouts: GraphLayouts) -> Floats:
+        """Return the mean rank of each layout, from 0 to 1."""
+        total = np.zeros(len(layouts))
+        for model, weight in self.models:
+            total += weight * ranks_of(model.predict(layouts))
+        return total / sum(weight for _, weight in self.models)
+
+
+def ranks_of(values: Floats) -> Floats:
+    """Return the rank of each value, from 0 to 1; equal values share theirs."""
+    if not len(values):
+        return np.zeros(0)
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    middle = ends - (counts + 1) / 2
+    return np.asarray(middle[places.reshape(-1)] / max(1, len(values) - 1))
+
+
+def fit_hand_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> HandTrees:
+    """Learn the log of a layout's time over the original's: the baseline."""
+    return _trees(graphs, [one.labels for one in graphs], seed, "LightGBM")
+
+
+def fit_relative_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> HandTrees:
+    """Learn the same less its mean within the graph, over its spread there."""
+    wanted = [
+        (one.labels - one.labels.mean()) / max(one.labels.std(), LEAST_SPREAD) for one in graphs
+    ]
+    return _trees(graphs, wanted, seed, "LightGBM, relative labels")
+
+
+def _trees(
+    graphs: Sequence[GraphLayouts], labels: Sequence[Floats], seed: int, name: str
+) -> HandTrees:
+    import lightgbm
+
+    data = lightgbm.Dataset(np.concatenate([one.hand for one in graphs]), np.concatenate(labels))
+    return HandTrees(lightgbm.train({**SETTINGS, "seed": seed}, data, ROUNDS), name)
+
+
+def fit_summed_calls(graphs: Sequence[GraphLayouts], seed: int = 0) -> SummedCalls:
+    """Learn the cost of calls from graphs whose calls are known, some of the graphs at a time."""
+    known = [one for one in graphs if len(one.calls.count)]
+    members = []
+    for number in range(MEMBERS):
+        draw = random.Random(seed * MEMBERS + number)  # noqa: S311
+        drawn = draw.sample(known, max(1, int(DRAWN * len(known))))
+        members.append(fit_call_trees(drawn, seed * MEMBERS + number))
+    return SummedCalls(members)
+
+
+def fit_blend(graphs: Sequence[GraphLayouts], seed: int = 0) -> Blend:
+    """Learn sums over calls and relative trees; both rank."""
+    calls, hand = fit_summed_calls(graphs, seed), fit_relative_trees(graphs, seed)
+    return Blend([(calls, 2.0), (hand, 1.0)], "sums over calls and LightGBM")
+
+
+Fit = Callable[[Sequence[GraphLayouts], int], LayoutModel]
+MODELS: Mapping[str, Fit] = {
+    "LightGBM": fit_hand_trees,
+    "LightGBM, relative labels": fit_relative_trees,
+    "sums over calls": fit_summed_calls,
+    "sums over calls and LightGBM": fit_blend,
+}
+"""Models by name; the first is the baseline."""
+
+
+def fit_best(graphs: Sequence[GraphLayouts], seed: int = 0) -> LayoutModel:
+    """Learn the best model that the data allows: without calls, trees on hand features."""
+    has_calls = any(len(one.calls.count) for one in graphs)
+    return fit_summed_calls(graphs, seed) if has_calls else fit_relative_trees(graphs, seed)
