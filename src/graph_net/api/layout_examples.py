@@ -50,17 +50,17 @@ def read_layout_examples(
         graph_id, programs = item
         data = blobs.get(programs[0].task.kernel)
         graph = from_bytes(data) if data is not None else None
-        known = graph if graph is not None and graph.id == graph_id else None
-        return layouts_to_bytes(measured_layouts(programs, known))
+        opened = graph if graph is not None and graph.id == graph_id else None
+        return layouts_to_bytes(measured_layouts(programs, opened))
 
     pool = Pool(Limits(SECONDS, None), jobs or max(1, (os.cpu_count() or 2) - 1), ready=_load_torch)
-    found = {}
+    layouts = {}
     for done in pool.each(sorted(groups.items()), work):
         if done.death is None:
-            found[done.item[0]] = layouts_from_bytes(done.answer)
+            layouts[done.item[0]] = layouts_from_bytes(done.answer)
         else:  # the calls of this graph cannot be followed here
-            found[done.item[0]] = measured_layouts(done.item[1], None)
-    return [found[graph] for graph in sorted(found)]
+            layouts[done.item[0]] = measured_layouts(done.item[1], None)
+    return [layouts[graph] for graph in sorted(layouts)]
 
 
 def _load_torch() -> None:

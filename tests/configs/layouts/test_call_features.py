@@ -45,10 +45,10 @@ def test_a_call_that_was_made_before_is_the_same_as_a_new_one(graph: Graph) -> N
         assert again.graph == fresh.graph
         assert again.copies == fresh.copies
         assert np.array_equal(call_rows(used.calls(layout)), call_rows(fresh.calls))
-    made = len(used.table.known)
+    made = len(used.table.calls)
     for layout in layouts:
         used.apply(layout)
-    assert len(used.table.known) == made
+    assert len(used.table.calls) == made
 
 
 def test_equal_calls_of_two_layouts_are_one_object() -> None:

@@ -19,7 +19,7 @@ from graph_net.configs.layouts.layout_examples import (
     count_calls,
     merge_rows,
 )
-from graph_net.configs.layouts.layout_models import MODELS, Blend, fit_best, ranks_of
+from graph_net.configs.layouts.layout_models import MODELS, RankBlend, fit_best, ranks_of
 from graph_net.configs.layouts.measured_layouts import layouts_from_bytes, layouts_to_bytes
 from graph_net.configs.layouts.rewrite import LayoutRewriter
 from graph_net.graph import Graph
@@ -112,5 +112,5 @@ class _Fixed:
 
 def test_a_blend_is_the_weighted_mean_of_ranks(graphs: list[GraphLayouts]) -> None:
     three = replace(graphs[0], hand=graphs[0].hand[:3])
-    blend = Blend([(_Fixed(1.0, 5.0, 2.0), 2.0), (_Fixed(9.0, 0.0, 1.0), 1.0)], "two")
+    blend = RankBlend([(_Fixed(1.0, 5.0, 2.0), 2.0), (_Fixed(9.0, 0.0, 1.0), 1.0)], "two")
     assert blend.predict(three).tolist() == pytest.approx([1 / 3, 2 / 3, 1 / 2])

@@ -35,7 +35,7 @@ LAUNCH = 2e-6
 
 
 @dataclass(frozen=True)
-class Roofline:
+class CallRoofline:
     """Rates of a device, to weigh calls against each other; the trees correct them."""
 
     bytes: float
@@ -43,7 +43,7 @@ class Roofline:
     half_operations: float
 
 
-ROOFLINES = {"cuda": Roofline(3e12, 4e13, 4e14), "cpu": Roofline(2e10, 1e11, 1e11)}
+ROOFLINES = {"cuda": CallRoofline(3e12, 4e13, 4e14), "cpu": CallRoofline(2e10, 1e11, 1e11)}
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class CallTable:
     graph: Graph
     device: torch.device
     watcher: CopyWatcher = field(default_factory=CopyWatcher)
-    known: dict[Hashable, LayoutCall] = field(default_factory=dict)
+    calls: dict[Hashable, LayoutCall] = field(default_factory=dict)
     symbols: SymbolTable = field(default_factory=SymbolTable)
 
     def __post_init__(self) -> None:
@@ -72,12 +72,12 @@ class CallTable:
         """
         own = (node.args, node.kwargs) if explicit else ()
         key = (node.name, own, *(layouts[ref.name] for ref in node.refs))
-        found = self.known.get(key)
-        if found is None:
-            found = self._make(node, values, is_fixed, explicit)
+        call = self.calls.get(key)
+        if call is None:
+            call = self._make(node, values, is_fixed, explicit)
             if self.is_repeatable:
-                self.known[key] = found
-        return found
+                self.calls[key] = call
+        return call
 
     def _make(
         self, node: Node, values: Mapping[str, Any], is_fixed: bool, explicit: bool
@@ -91,12 +91,12 @@ class CallTable:
                 raise LayoutError(f"{node.name} ({node.target}) cannot take it: {error}") from error
             reshape = Node(node.name, VIEWS[node.target], node.args, node.kwargs, node.result)
             return self._make(reshape, values, is_fixed, explicit)
-        made = Node(node.name, node.target, node.args, node.kwargs, spec_of(value, self.symbols))
+        called = Node(node.name, node.target, node.args, node.kwargs, spec_of(value, self.symbols))
         specs = (spec_of(values[ref.name], self.symbols) for ref in node.refs)
         arguments = tuple(spec if isinstance(spec, TensorSpec) else None for spec in specs)
         copies = tuple(watcher.copies)
         is_view = not copies and _is_view(node, value, values)
-        return LayoutCall(made, arguments, copies, value, layout_key(value), is_view)
+        return LayoutCall(called, arguments, copies, value, layout_key(value), is_view)
 
 
 def _is_view(node: Node, value: Any, values: Mapping[str, Any]) -> bool:
@@ -104,8 +104,8 @@ def _is_view(node: Node, value: Any, values: Mapping[str, Any]) -> bool:
     if base_name(node.target).endswith("_"):
         return False
     read = {_storage(leaf) for ref in node.refs for leaf in flat_outputs(values[ref.name])}
-    made = {_storage(leaf) for leaf in flat_outputs(value)}
-    return made <= read | {None}
+    results = {_storage(leaf) for leaf in flat_outputs(value)}
+    return results <= read | {None}
 
 
 def _storage(value: Any) -> int | None:

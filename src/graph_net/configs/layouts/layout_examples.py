@@ -93,18 +93,18 @@ def count_calls(
 
 def merge_rows(original: Floats, layouts: Sequence[Floats]) -> CallCounts:
     """Return the counts of calls, given by their rows."""
-    known: dict[bytes, int] = {}
+    numbered: dict[bytes, int] = {}
     kept: list[Floats] = []
 
     def numbers(rows: Floats) -> list[int]:
-        found = []
+        chosen = []
         for row in rows:
             key = row.tobytes()
-            if key not in known:
-                known[key] = len(kept)
+            if key not in numbered:
+                numbered[key] = len(kept)
                 kept.append(row)
-            found.append(known[key])
-        return found
+            chosen.append(numbered[key])
+        return chosen
 
     first, others = numbers(original), [numbers(rows) for rows in layouts]
     return count_calls(np.array(kept).reshape(-1, len(COLUMNS) + len(WORK)), first, others)
@@ -124,11 +124,11 @@ def candidate_layouts(
     ``original`` and ``calls`` are the bytes of rows of calls, and may be missing.
     """
     pairs = zip(schedules, copies, strict=True)
-    hand = [feature_row(one, kinds, known, seconds) for one, known in pairs]
+    hand = [feature_row(one, kinds, counted, seconds) for one, counted in pairs]
     counts = merge_rows(_rows(original), [_rows(data) for data in calls]) if original else NO_CALLS
     return GraphLayouts(
         np.array(hand).reshape(len(hand), len(HAND)),
-        np.array([moved_bytes(known) for known in copies]),
+        np.array([moved_bytes(counted) for counted in copies]),
         np.full(len(hand), seconds),
         counts,
         device.partition(":")[0],

@@ -63,7 +63,7 @@ class SummedCalls:
 
 
 @dataclass
-class Blend:
+class RankBlend:
     """The weighted mean of the ranks that models give to the layouts of a graph."""
 
     models: Sequence[tuple[LayoutModel, float]]
@@ -111,19 +111,19 @@ def _trees(
 
 def fit_summed_calls(graphs: Sequence[GraphLayouts], seed: int = 0) -> SummedCalls:
     """Learn the cost of calls from graphs whose calls are known, some of the graphs at a time."""
-    known = [one for one in graphs if len(one.calls.count)]
+    with_calls = [one for one in graphs if len(one.calls.count)]
     members = []
     for number in range(MEMBERS):
         draw = random.Random(seed * MEMBERS + number)  # noqa: S311
-        drawn = draw.sample(known, max(1, int(DRAWN * len(known))))
+        drawn = draw.sample(with_calls, max(1, int(DRAWN * len(with_calls))))
         members.append(fit_call_trees(drawn, seed * MEMBERS + number))
     return SummedCalls(members)
 
 
-def fit_blend(graphs: Sequence[GraphLayouts], seed: int = 0) -> Blend:
+def fit_blend(graphs: Sequence[GraphLayouts], seed: int = 0) -> RankBlend:
     """Learn sums over calls and relative trees; both rank."""
     calls, hand = fit_summed_calls(graphs, seed), fit_relative_trees(graphs, seed)
-    return Blend([(calls, 2.0), (hand, 1.0)], "sums over calls and LightGBM")
+    return RankBlend([(calls, 2.0), (hand, 1.0)], "sums over calls and LightGBM")
 
 
 Fit = Callable[[Sequence[GraphLayouts], int], LayoutModel]

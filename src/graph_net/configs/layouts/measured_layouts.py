@@ -37,7 +37,7 @@ class CallNumbers:
     def __init__(self, graph: Graph) -> None:
         # On a GPU too: convolutions follow the same rule, and torch may be built without CUDA here.
         self.rewriter = LayoutRewriter(graph, "cpu")
-        self.known: dict[int, int] = {}
+        self.numbered: dict[int, int] = {}
         self.calls: list[LayoutCall] = []
 
     def of(self, schedule: str) -> list[int]:
@@ -49,22 +49,22 @@ class CallNumbers:
         ]
 
     def _number(self, call: LayoutCall) -> int:
-        if id(call) not in self.known:
+        if id(call) not in self.numbered:
             free = is_free(call)
-            self.known[id(call)] = -1 if free else len(self.calls)
+            self.numbered[id(call)] = -1 if free else len(self.calls)
             self.calls += [] if free else [call]
-        return self.known[id(call)]
+        return self.numbered[id(call)]
 
 
 def by_graph(programs: Iterable[Program]) -> dict[str, list[Program]]:
     """Return the layouts that ran by the id of their graph: those of the compiler with most."""
-    found: dict[tuple[str, str], list[Program]] = {}
+    groups: dict[tuple[str, str], list[Program]] = {}
     for program in programs:
         if program.failure is None:
             graph = str(json.loads(program.task.details)["graph"])
-            found.setdefault((graph, program.task.workload), []).append(program)
+            groups.setdefault((graph, program.task.workload), []).append(program)
     largest: dict[str, list[Program]] = {}
-    for (graph, _), group in sorted(found.items()):
+    for (graph, _), group in sorted(groups.items()):
         if len(group) > len(largest.get(graph, ())):
             largest[graph] = group
     return largest
@@ -106,12 +106,12 @@ def measured_layouts(programs: Sequence[Program], graph: Graph | None) -> GraphL
 def layouts_to_bytes(layouts: GraphLayouts) -> bytes:
     """Return layouts as the bytes of an npz, to leave a process."""
     arrays: dict[str, Any] = {}
-    for place in fields(layouts):
-        value = getattr(layouts, place.name)
+    for column in fields(layouts):
+        value = getattr(layouts, column.name)
         if isinstance(value, CallCounts):
             arrays |= {f"calls.{part.name}": getattr(value, part.name) for part in fields(value)}
         else:
-            arrays[place.name] = value if isinstance(value, np.ndarray) else json.dumps(value)
+            arrays[column.name] = value if isinstance(value, np.ndarray) else json.dumps(value)
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

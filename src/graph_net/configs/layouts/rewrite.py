@@ -108,8 +108,8 @@ class LayoutRewriter:
         if not self.table.is_repeatable:
             self.given.clear()
         if missing := tuple(entry for entry in inputs if entry not in self.given):
-            made = fake_inputs(replace(self.graph, inputs=inputs), self.mode, self.device)
-            self.given |= {e: v for e, v in zip(inputs, made, strict=True) if e in missing}
+            fakes = fake_inputs(replace(self.graph, inputs=inputs), self.mode, self.device)
+            self.given |= {e: v for e, v in zip(inputs, fakes, strict=True) if e in missing}
         return [self.given[entry] for entry in inputs]
 
     def _check(self, layout: Layout) -> None:

@@ -25,24 +25,24 @@ class Rewritten:
 
 def parse_rewritten(answers: Sequence[Any], count: int) -> list[Rewritten]:
     """Return a process's answers for each layout; layouts it did not reach are failures."""
-    found: list[Rewritten] = []
+    layouts: list[Rewritten] = []
     for answer in answers:
         if isinstance(answer, dict) and "unusable" in answer:
             why = str(answer["unusable"])
             gone = Failure(Stage.LOAD, Symptom.UNSUPPORTED, why)
             return [Rewritten(failure=gone, unusable=why) for _ in range(count)]
         if isinstance(answer, bytes):
-            if found[-1].graph:
-                found[-1].calls = answer
+            if layouts[-1].graph:
+                layouts[-1].calls = answer
             else:
-                found[-1].graph = answer
+                layouts[-1].graph = answer
         elif "failure" in answer:
-            found.append(Rewritten(failure=read_failure(answer["failure"])))
+            layouts.append(Rewritten(failure=read_failure(answer["failure"])))
         else:
-            found.append(Rewritten(dict(answer["facts"])))
+            layouts.append(Rewritten(dict(answer["facts"])))
     lost = Failure(Stage.COMPILE, Symptom.INFRASTRUCTURE, "the rewriting process ended")
-    found += [Rewritten(failure=lost) for _ in range(count - len(found))]
-    return [one if one.graph or one.failure else Rewritten(failure=lost) for one in found]
+    layouts += [Rewritten(failure=lost) for _ in range(count - len(layouts))]
+    return [one if one.graph or one.failure else Rewritten(failure=lost) for one in layouts]
 
 
 def read_failure(tree: Any) -> Failure:
