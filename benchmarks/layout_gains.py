@@ -2,29 +2,36 @@
 
     python -m benchmarks.layout_gains --learn-from build/layouts/layouts.jsonl -o docs/studies/cpu
 
-Graphs come from all categories in turn, as in a collection. Layouts are ranked by what was learned
-from a collection on this device without the graph itself, or by the bytes they move; the winner is
-timed anew against the original, with the original as control, and counts only if it is faster with
-99 % confidence. Results are kept in ``--work``: killed, the same command goes on.
+Graphs come from all categories in turn, as in a collection; with ``--learn-from`` they are graphs
+of the collection, and layouts are ranked by what was learned from the graphs of other families.
+Otherwise they are ranked by the bytes they move. The winner is timed anew against the original,
+with the original as control, and counts only if it is faster with 99 % confidence. Results are kept
+in ``--work``: killed, the same command goes on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graph_net.api.collect_layouts import WHERE, GraphChoice, choose_layout_graphs
 from graph_net.api.layout import layout
+from graph_net.api.layout_examples import read_layout_examples
+from graph_net.configs.layouts.layout_examples import GraphLayouts
+from graph_net.configs.layouts.layout_predictor import BytesMoved, LayoutPredictor, learn_layouts
 from graph_net.configs.layouts.plan import LayoutTask
 from graph_net.graph import from_bytes
 from graph_net.learn.studies.study import Line, StudyPicture, markdown_table
 from graph_net.learn.studies.study_page import StudyPage
+from graph_net.score.family import family_of
 from graph_net.store.journal import LineJournal, whole_lines
 
-GRAPHS = 24
+GRAPHS, FROM = 24, 200
+"""Graphs that are searched, and those of the corpus that a collection may have."""
 Row = dict[str, Any]
 TITLE = "What other layouts gain on graphs of the corpus"
 ABOUT = (
@@ -34,15 +41,32 @@ ABOUT = (
 )
 
 
-def search(task: LayoutTask, chosen: argparse.Namespace) -> Row:
+@dataclass(frozen=True)
+class Predictors:
+    """Predictors for graphs of a collection, each learned from the graphs of other families."""
+
+    examples: tuple[GraphLayouts, ...]
+    families: Mapping[str, str]
+    """Family of each graph of the corpus, by its name."""
+
+    def without(self, name: str) -> LayoutPredictor:
+        """Return what was learned without the family of a graph; bytes moved if from nothing."""
+        if not self.examples:
+            return BytesMoved()
+        family = self.families[name]
+        return learn_layouts([e for e in self.examples if self.families[e.name] != family])
+
+
+def search(task: LayoutTask, predictors: Predictors, chosen: argparse.Namespace) -> Row:
     """Return what a search found for one graph, or why there is no answer."""
     row: Row = {"name": task.subject.name, "category": task.subject.category}
     try:
         result = layout(
             from_bytes(task.graph),
             device=chosen.device,
-            learn_from=chosen.learn_from,
+            learn_from=predictors.without(task.subject.name),
             threads=chosen.threads,
+            jobs=1,
             progress=False,
         )
     except ValueError as error:
@@ -100,11 +124,19 @@ def main() -> None:
     for line in whole_lines(path) if path.exists() else ():
         row = json.loads(line)
         known[row["name"]] = row
-    tasks = choose_layout_graphs(GraphChoice(where=chosen.where, count=chosen.graphs))
+    most = chosen.graphs if chosen.learn_from is None else FROM
+    tasks = choose_layout_graphs(GraphChoice(where=chosen.where, count=most))
+    families = {
+        one.subject.name: family_of(one.subject.library, one.subject.model) for one in tasks
+    }
+    examples = read_layout_examples(chosen.learn_from) if chosen.learn_from else []
+    predictors = Predictors(tuple(one for one in examples if one.name in families), families)
+    collected = {one.name for one in predictors.examples} or set(families)
+    tasks = [task for task in tasks if task.subject.name in collected][: chosen.graphs]
     for task in tasks:
         name = task.subject.name
         if name not in known:
-            known[name] = search(task, chosen)
+            known[name] = search(task, predictors, chosen)
             print(known[name], flush=True)
             with LineJournal(path) as journal:
                 journal.append(json.dumps(known[name]).encode())

@@ -66,7 +66,7 @@ def layout(
     *,
     device: str = "cpu",
     output: str | Path | None = None,
-    learn_from: str | Path | None = None,
+    learn_from: str | Path | LayoutPredictor | None = None,
     settings: SearchSettings | None = None,
     jobs: int = 0,
     threads: int = 0,
@@ -76,9 +76,9 @@ def layout(
 
     Layouts are ranked without running them: by the bytes they move, or by a model learned from
     ``learn_from``, the journal of a collection on this device or a platform of the data set (a
-    folder), without this graph. The few best are measured in rounds with
-    the original; the winner is timed anew against it. ``output`` (.json or .bin) is written where
-    the gain is proven.
+    folder), without this graph; or by a predictor that was learned before. The few best are
+    measured in rounds with the original; the winner is timed anew against it. ``output`` (.json or
+    .bin) is written where the gain is proven.
     """
     from graph_net.configs.layouts.layout_collection import describe_confined, layout_sites
     from graph_net.configs.layouts.layout_search import LayoutSearch, SearchSettings
@@ -125,12 +125,16 @@ def _lowered(graph: Graph) -> Graph:
     return from_bytes(run_confined(lower))
 
 
-def _predictor(learn_from: str | Path | None, target: str, graph: str) -> LayoutPredictor:
+def _predictor(
+    learn_from: str | Path | LayoutPredictor | None, target: str, graph: str
+) -> LayoutPredictor:
     from graph_net.api.layout_examples import read_layout_examples
     from graph_net.configs.layouts.layout_predictor import BytesMoved, learn_layouts
 
     if learn_from is None:
         return BytesMoved()
+    if not isinstance(learn_from, str | Path):
+        return learn_from
     examples = read_layout_examples(Path(learn_from), target, graph)
     return learn_layouts(examples, f"{learn_from}, on {target},")
 
