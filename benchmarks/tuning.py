@@ -40,7 +40,7 @@ from graph_net.programs.view.overview import TaskSummary, tables
 from graph_net.search.history import SearchHistory
 from graph_net.search.models import make_proposer
 from graph_net.search.proposer import RandomProposer
-from graph_net.search.tvm.tuning_round import TuningRound, run_round
+from graph_net.search.tvm.tuning_round import EVOLUTION, TuningRound, run_round
 from graph_net.store.journal import LineJournal, whole_lines
 
 SEEDS = 3
@@ -141,7 +141,8 @@ def run_ours(
     history = journal.history("ours", task.workload.hash, seed)
     while len(history) < trials:
         count = min(BATCH, trials - len(history))
-        process = TuningRound(task, make_proposer("process", model, seed), history, count, 2, seed)
+        proposer = make_proposer("process", model, seed, evolution=EVOLUTION)
+        process = TuningRound(task, proposer, history, count, 2, seed)
         programs, problems = run_round(work, 2, process)
         if not programs:
             print(f"{task.workload.name}: {problems}", flush=True)

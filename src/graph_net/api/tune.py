@@ -151,5 +151,6 @@ def _model_of(model: str | Path | CostModel | None) -> CostModel | None:
 
 def _proposer(way: str, model: CostModel | None, seed: int) -> Proposer:
     from graph_net.search.models import make_proposer
+    from graph_net.search.tvm.tuning_round import EVOLUTION
 
-    return make_proposer(way, model, seed)
+    return make_proposer(way, model, seed, evolution=EVOLUTION)

@@ -21,12 +21,13 @@ from graph_net.learn.learning_set import Features, LearningSet
 from graph_net.learn.metrics import Floats, Ints
 from graph_net.search.improvement import ExpectedImprovement
 from graph_net.search.measurer import SearchError
-from graph_net.search.proposer import ModelProposer, Proposer, RandomProposer
+from graph_net.search.proposer import Evolution, ModelProposer, Proposer, RandomProposer
 
 FROM_SCRATCH = ("random", "scratch", "online")
 FROM_MODEL = ("pretrained", "residual", "process", "transfer", "in_context")
 WAYS = (*FROM_SCRATCH, *FROM_MODEL)
 EPSILON = 0.05
+DEFAULT_EVOLUTION = Evolution()
 FIRST = 8
 """Random programs before trees of this task alone are asked."""
 
@@ -46,25 +47,35 @@ class RememberedScores:
 
 
 def make_proposer(
-    way: str, model: CostModel | None = None, seed: int = 0, epsilon: float = EPSILON
+    way: str,
+    model: CostModel | None = None,
+    seed: int = 0,
+    epsilon: float = EPSILON,
+    evolution: Evolution = DEFAULT_EVOLUTION,
 ) -> Proposer:
-    """Return the proposer of a way by its name; ``model`` has learned from other tasks."""
+    """Return the proposer of a way by its name; ``model`` has learned from other tasks.
+
+    ``evolution`` is how a drawn space is explored before a batch is chosen.
+    """
     if way not in WAYS:
         raise SearchError(f"unknown way to search {way!r}; available: {', '.join(WAYS)}")
     if way == "random":
         return RandomProposer()
     if way == "scratch":
-        return ModelProposer(ExpectedImprovement(seed=seed), epsilon=0.0)
+        return ModelProposer(ExpectedImprovement(seed=seed), epsilon=0.0, evolution=evolution)
     if way == "online":
-        return ModelProposer(TaskTrees(seed), epsilon=epsilon, first=FIRST)
+        trees = TaskTrees(seed)
+        return ModelProposer(trees, epsilon=epsilon, first=FIRST, evolution=evolution)
     if model is None:
         raise SearchError(f"a search {way!r} starts from a model that has learned: give one")
     first = RememberedScores(model)
     if way == "transfer":
-        return ModelProposer(ExpectedImprovement(first, design=4, seed=seed), epsilon=0.0)
+        improvement = ExpectedImprovement(first, design=4, seed=seed)
+        return ModelProposer(improvement, epsilon=0.0, evolution=evolution)
     if way == "pretrained":
-        return ModelProposer(first, epsilon=0.0)
-    return ModelProposer(_verifier(way, first), draft=first, epsilon=epsilon)
+        return ModelProposer(first, epsilon=0.0, evolution=evolution)
+    verify = _verifier(way, first)
+    return ModelProposer(verify, draft=first, epsilon=epsilon, evolution=evolution)
 
 
 def _verifier(way: str, first: RememberedScores) -> Adapts:

@@ -14,8 +14,12 @@ from typing import Protocol
 import numpy as np
 
 from graph_net.learn.adapting import Adapts
+from graph_net.learn.trees import pool_rows
 from graph_net.search.history import SearchHistory
 from graph_net.search.search_space import Chance, ListedSpace, SearchSpace
+
+SPREAD = 16
+"""Candidates, as a multiple of a batch, among which unlike programs are sought."""
 
 
 class Proposer(Protocol):
@@ -56,6 +60,8 @@ class Evolution:
     parents: int = 12
     fastest: int = 8
     """Measured programs that the first generation mutates."""
+    unlike: float = 0.0
+    """Part of the features in which the programs of a batch should differ."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +88,11 @@ class ModelProposer:
         lucky = sum(chance.random() < self.epsilon for _ in range(count))
         chosen = space.draw(lucky, chance, history)
         pool = self._pool(space, history, chance)
-        ranked = (text for text in pool if text not in history and text not in chosen)
-        return [
-            *(text for text, _ in zip(ranked, range(count - len(chosen)), strict=False)),
-            *chosen,
-        ]
+        ranked = [text for text in pool if text not in history and text not in chosen]
+        wanted = count - len(chosen)
+        if (unlike := self.evolution.unlike) and not isinstance(space, ListedSpace):
+            ranked = spread(space, history, ranked[: SPREAD * count], unlike, wanted)
+        return [*ranked[:wanted], *chosen]
 
     def rank(self, space: SearchSpace, history: SearchHistory, asked: Sequence[str]) -> list[str]:
         """Return programs by the score of ``verify``, the best first."""
@@ -118,6 +124,30 @@ class ModelProposer:
             pool = dict.fromkeys(kept)
             parents = kept[: size.parents]
         return list(pool)
+
+
+def spread(
+    space: SearchSpace, history: SearchHistory, ranked: Sequence[str], unlike: float, count: int
+) -> list[str]:
+    """Return programs with those first that are unlike the better ones before them.
+
+    Evolution fills a pool with variants of its best program: if that is not as fast as the model
+    believes, a batch of them teaches little.
+    """
+    if not ranked:
+        return []
+    data, _, texts = space.describe(history, ranked)
+    rows = pool_rows(data)
+    varying = rows[:, rows.std(axis=0) > 0]
+    places = {text: place for place, text in enumerate(texts)}
+    first: list[str] = []
+    for text in ranked:
+        mine = varying[places[text]]
+        if len(first) < count and all(
+            (mine != varying[places[other]]).mean() >= unlike for other in first
+        ):
+            first.append(text)
+    return [*first, *(text for text in ranked if text not in first)]
 
 
 def ranked_by(
