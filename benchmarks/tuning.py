@@ -22,16 +22,13 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import fmean, geometric_mean, median
+from statistics import fmean
 from typing import Any
 
-import numpy as np
-
+from benchmarks.tuning_report import Row, needed, network_curve, page
 from graph_net.compilers.tvm_ready import load_intrinsics
 from graph_net.learn.model_registry import load_model
 from graph_net.learn.record_folders import read_tasks
-from graph_net.learn.studies.study import StudyPicture, markdown_table
-from graph_net.learn.studies.study_page import StudyPage
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.dataset.splits import SplitRule, load_splits
 from graph_net.programs.spaces import Workload
@@ -49,18 +46,6 @@ ARMS = ("ours", "default")
 DATA = Path("dataset/programs/cpu")
 NETWORKS = ("tenset/resnet50-1x224", "tenset/bert_tiny-1x128")
 """The two whole networks; the data set holds both out."""
-TITLE = "A pre-trained model against MetaSchedule's default"
-ABOUT = (
-    "Both search on this CPU, in the same forked and placed trials. The default is MetaSchedule's "
-    "evolutionary search from scratch with its XGBoost model, which here learns after every 16 "
-    "programs (by itself: after every 64). Ours starts from a blend that has not seen these "
-    "networks, corrected by a local Gaussian process. The goal is the default's best; the ratio "
-    "is its measurements when it first reached it over ours (–: ours did not reach it, and counts "
-    "as one measurement more than it made). The last columns are the best of both over what each "
-    "had."
-)
-POINTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Measurements at which curves are drawn."""
 
 
 class Journal:
@@ -208,70 +193,6 @@ def search_task(
     run_ours(work, journal, task, model, seed, trials[0])
     run_default(work, journal, task, seed, trials[1])
     return [journal.history(arm, task.workload.hash, seed) for arm in ARMS]
-
-
-def needed(curves: Sequence[Sequence[float]]) -> list[int]:
-    """Return after how many measurements each arm has reached the default's best."""
-    goal = curves[1][-1]
-    return [
-        next((n for n, seconds in enumerate(curve, 1) if seconds <= goal), len(curve) + 1)
-        for curve in curves
-    ]
-
-
-def network_curve(histories: Sequence[SearchHistory], weights: Sequence[float]) -> list[float]:
-    """Return the seconds of a network after each number of measurements of every task."""
-    most = max(map(len, histories))
-    curves = [[*one.curve, *[one.curve[-1]] * (most - len(one))] for one in histories]
-    return [
-        sum(weight * curve[n] for weight, curve in zip(weights, curves, strict=True))
-        for n in range(most)
-    ]
-
-
-Row = tuple[str, int, list[list[float]]]
-"""What was tuned, the seed, and the curve of each arm in seconds."""
-
-
-def page(rows: Sequence[Row], name: str, option: str, output: Path) -> str:
-    """Write the page and the picture; return the table."""
-    cells, ratios = [], []
-    for title, seed, curves in rows:
-        ours, default = needed(curves)
-        ratios.append(default / ours)
-        best = min(curve[-1] for curve in curves)
-        parts = [best / curves[0][min(n, len(curves[0])) - 1] for n in (1, 8)]
-        parts += [best / curves[0][-1], best / curves[1][-1]]
-        count = f"{ours}" if ours <= len(curves[0]) else "–"
-        numbers = [f"{part:.3f}" for part in parts]
-        cells.append([title, str(seed), f"{default}", count, f"{ratios[-1]:.1f}", *numbers])
-    heads = ["tuned", "seed", "default's best after", "ours as fast after", "ratio"]
-    heads += ["ours after 1", "after 8", "at the end", "default at the end"]
-    table = markdown_table(heads, cells)
-    draw = np.random.default_rng(0)
-    drawn = np.log(ratios)[draw.integers(0, len(ratios), (10_000, len(ratios)))].mean(axis=1)
-    low, high = np.exp(np.quantile(drawn, [0.025, 0.975]))
-    table += (
-        f"\n\nGeometric mean of the ratios {geometric_mean(ratios):.1f} ({low:.1f} … {high:.1f}, "
-        f"95 % over rows), median {median(ratios):.1f}.\n"
-    )
-    picture = StudyPicture(list(lines(rows)), "measurements of a task", "best of both / found")
-    command = f"python -m benchmarks.tuning --model build/cpu-blend{option} -o {output}"
-    StudyPage(TITLE, ABOUT, command, picture, table).write(output, name)
-    return table
-
-
-def lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[tuple[float, float, float]]]]:
-    """Yield the mean of best / found of each arm, by the number of measurements."""
-    for number, arm in enumerate(ARMS):
-        points = []
-        for n in POINTS:
-            parts = [
-                min(curve[-1] for curve in curves) / curves[number][min(n, len(curves[number])) - 1]
-                for _, _, curves in rows
-            ]
-            points.append((float(n), fmean(parts), 0.0))
-        yield ("pre-trained model" if arm == "ours" else "MetaSchedule's default"), points
 
 
 def main() -> None:
