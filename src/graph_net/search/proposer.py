@@ -139,12 +139,12 @@ def spread(
     data, _, texts = space.describe(history, ranked)
     rows = pool_rows(data)
     varying = rows[:, rows.std(axis=0) > 0]
-    places = {text: place for place, text in enumerate(texts)}
+    indices = {text: index for index, text in enumerate(texts)}
     first: list[str] = []
     for text in ranked:
-        mine = varying[places[text]]
+        mine = varying[indices[text]]
         if len(first) < count and all(
-            (mine != varying[places[other]]).mean() >= unlike for other in first
+            (mine != varying[indices[other]]).mean() >= unlike for other in first
         ):
             first.append(text)
     return [*first, *(text for text in ranked if text not in first)]
