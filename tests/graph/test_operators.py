@@ -45,6 +45,7 @@ RULES = {
     "capture/initial_by_role.py": "a rule per argument of an operator: the values to draw for it",
     "capture/initialisers.py": "a function per operator that writes a parameter",
     "compilers/export.py": "two overloads that read a tensor's value on the host",
+    "configs/layouts/call_work.py": "a kind per operator, which columns of the layout model count",
     "configs/layouts/copies.py": "overloads, which a dispatcher sees, and positions in their calls",
     "graph/kernel_rules.py": "a function per operator that checks its sizes",
     "learn/operator_kind.py": "a position in the calls of two operators",
