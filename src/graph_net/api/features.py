@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from graph_net.isolate import WorkPool
     from graph_net.programs.features.feature_store import FeatureStore
 
-KINDS = ("primitives", "per_store", "graph")
+THROUGH_TVM = ("per_store", "machine_code")
+KINDS = ("primitives", *THROUGH_TVM, "graph")
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,15 @@ def make_features(
 ) -> Iterator[FeatureCounts]:
     """Compute features that ``output`` does not hold yet; yield each kind when it is done.
 
-    ``primitives`` come from the schedules alone, ``per_store`` replays them with TVM, ``graph``
-    takes the graphs of the pack ``graphs``. With a ``cluster`` its nodes compute the last two; the
-    first is a pass over files that are here.
+    ``primitives`` come from the schedules alone, ``per_store`` replays them with TVM,
+    ``machine_code`` compiles them for the CPU of their target, ``graph`` takes the graphs of the
+    pack ``graphs``. With a ``cluster`` its nodes compute all but the first, which is a pass over
+    files that are here.
     """
     from graph_net.cluster.connection import pools
     from graph_net.isolate import Limits, Sandbox
     from graph_net.programs.features.feature_store import FeatureStore
-    from graph_net.programs.features.per_store import warm_up
+    from graph_net.programs.features.tvm_features import warm_up
     from graph_net.programs.formats import ReadError
     from graph_net.store.records import RecordStore
 
@@ -69,9 +71,10 @@ def make_features(
             limits = Limits.of(seconds, 16.0)
             if "primitives" in kinds:
                 yield from _make_primitives(records, store, retry, display)
-            if "per_store" in kinds:
-                pool = make_pool(limits, most, Sandbox(), warm_up)
-                yield _make_per_store(records, store, pool, retry, display)
+            for kind in THROUGH_TVM:
+                if kind in kinds:
+                    pool = make_pool(limits, most, Sandbox(), warm_up)
+                    yield _make_through_tvm(kind, records, store, pool, retry, display)
             if "graph" in kinds and graphs is not None:
                 pool = make_pool(limits, most)
                 yield _make_graphs(graphs, store, pool, retry, display)
@@ -95,16 +98,17 @@ def _make_primitives(
         display.tell(f"{others:,} programs have no primitives: another format, or no schedule kept")
 
 
-def _make_per_store(
-    records: Path, store: FeatureStore, pool: WorkPool, retry: bool, display: Display
+def _make_through_tvm(
+    name: str, records: Path, store: FeatureStore, pool: WorkPool, retry: bool, display: Display
 ) -> FeatureCounts:
+    from graph_net.programs.features.feature_kinds import KINDS
     from graph_net.programs.features.pipeline import Making
 
-    making = Making(records, store, retry)
-    missing = making.missing_stores()
+    making, kind = Making(records, store, retry), KINDS[name]
+    missing = making.missing(kind)
     total = sum(len(programs) for programs in missing.values())
-    _exhaust(display, "per_store, programs", total, making.per_store(missing, pool))
-    return _count(store, "per_store")
+    _exhaust(display, f"{name}, programs", total, making.through_tvm(kind, missing, pool))
+    return _count(store, name)
 
 
 def _make_graphs(

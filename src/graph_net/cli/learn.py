@@ -14,8 +14,8 @@ from graph_net.cli.evaluate import CACHE_HELP, DATA_HELP, SPLIT_HELP, print_eval
 
 MODEL_HELP = "A cost model, with options in brackets: lightgbm[rounds=300]."
 FEATURES_HELP = (
-    "triton, ansor_gpu, tiles, primitives, per_store, per_store+primitives, of graphs hand, "
-    "settings, hand+settings, or auto: what fits the tasks."
+    "triton, ansor_gpu, tiles, tiles+code, primitives, per_store, per_store+primitives, of graphs "
+    "hand, settings, hand+settings, or auto: what fits the tasks."
 )
 
 

@@ -37,7 +37,8 @@ def make_features(
     """Compute features that are not stored yet, as Parquet; a stopped run resumes.
 
     Primitives come from the schedules alone; per_store replays them with TVM and needs their
-    workloads; graph takes the graphs of a pack.
+    workloads; machine_code compiles them, without running, for the CPU of their target; graph
+    takes the graphs of a pack.
     """
     from graph_net.api import features as api
     from graph_net.programs.formats import ReadError

@@ -3,6 +3,7 @@
     triton                  one row: the numbers of TritonSpace.encode
     ansor_gpu               one row: how an Ansor program fills a GPU whose limits are known
     tiles                   one row: the loops that a MetaSchedule program makes on a CPU
+    tiles+code              one row: the same, and what LLVM makes of it, compiled and not run
     primitives              a row per primitive of a schedule (MetaSchedule or Ansor), no padding
     per_store               a row per store to a buffer, computed by TVM and kept in a feature store
     per_store+primitives    both in one matrix: columns ``store.…`` and ``step.…``, one ``is_store``
@@ -29,9 +30,9 @@ from graph_net.programs.triton.space import TritonSpace, workload_of
 from graph_net.programs.view.overview import TaskSummary
 
 AUTO, TRITON, PRIMITIVES, ANSOR_GPU = "auto", "triton", "primitives", "ansor_gpu"
-TILES = "tiles"
+TILES, CODE = "tiles", "tiles+code"
 PER_STORE, BOTH = "per_store", "per_store+primitives"
-KINDS = (AUTO, TRITON, ANSOR_GPU, TILES, PRIMITIVES, PER_STORE, BOTH)
+KINDS = (AUTO, TRITON, ANSOR_GPU, TILES, CODE, PRIMITIVES, PER_STORE, BOTH)
 STORE, STEP, IS_STORE = "store.", "step.", "is_store"
 METASCHEDULE, ANSOR = "metaschedule", "ansor"
 MOST_CORES = 4096
@@ -73,7 +74,7 @@ def _fitting(found: str, tasks: Iterable[TaskSummary]) -> tuple[str, ...]:
         return (TRITON,)
     if found == METASCHEDULE:
         on_cpu = all(cores_of(task.target) for task in tasks)
-        return (*([TILES] if on_cpu else []), PRIMITIVES, PER_STORE, BOTH)
+        return (*([TILES, CODE] if on_cpu else []), PRIMITIVES, PER_STORE, BOTH)
     if found != ANSOR:
         return ()
     devices = {task.device for task in tasks}
@@ -106,6 +107,11 @@ def encoder_of(kind: str, found: str) -> ScheduleEncoder:
 def store_columns() -> tuple[str, ...]:
     """Return names for the numbers of a store, by their place."""
     return tuple(f"{STORE}{place:03}" for place in range(STORE_WIDTH))
+
+
+def beside(left: Features, right: Features) -> Features:
+    """Return the columns of two kinds that have one row each, side by side."""
+    return np.concatenate([left, right], axis=1)
 
 
 def join_rows(stores: Features, steps: Features) -> Features:

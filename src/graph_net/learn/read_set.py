@@ -25,10 +25,13 @@ from graph_net.learn.operator_kind import task_kinds
 from graph_net.learn.program_features import (
     AUTO,
     BOTH,
+    CODE,
     IS_STORE,
     PER_STORE,
     PRIMITIVES,
+    TILES,
     Rows,
+    beside,
     choose_kind,
     encoder_of,
     join_rows,
@@ -36,8 +39,10 @@ from graph_net.learn.program_features import (
 )
 from graph_net.learn.ranked_tasks import RepeatedCosts
 from graph_net.learn.record_folders import platform_of, read_tasks, record_folders
-from graph_net.learn.store_features import read_store_rows
+from graph_net.learn.tvm_rows import read_tvm_rows
 from graph_net.programs.dataset.splits import graph_key
+from graph_net.programs.features import code_features, feature_kinds
+from graph_net.programs.features.feature_kinds import FeatureKind
 from graph_net.programs.view.overview import TaskSummary, tables
 
 PER_TASK = 4096
@@ -104,19 +109,34 @@ def _rows(
     path: Path, chosen: ChosenPrograms, kind: str, task_format: str, cache: Path | None, tell: Tell
 ) -> tuple[tuple[str, ...], Rows]:
     """Return the names of columns, and the rows of each chosen program."""
-    if kind not in (PER_STORE, BOTH):
-        encoder = encoder_of(kind, task_format)
-        return encoder.columns, _encoded(path, chosen, encoder.encode)
-    stores = read_store_rows(path, chosen.tasks, chosen.find, chosen.program.size, cache, tell)
+
+    def through_tvm(wanted: FeatureKind) -> Rows:
+        return read_tvm_rows(
+            wanted, path, chosen.tasks, chosen.find, chosen.program.size, cache, tell
+        )
+
     if kind == PER_STORE:
-        return store_columns(), stores
-    encoder = encoder_of(PRIMITIVES, task_format)
-    steps = _encoded(path, chosen, encoder.encode)
-    joined: Rows = [
-        None if one is None or other is None else join_rows(one, other)
-        for one, other in zip(stores, steps, strict=True)
+        return store_columns(), through_tvm(feature_kinds.PER_STORE)
+    if kind == CODE:
+        encoder = encoder_of(TILES, task_format)
+        code = through_tvm(feature_kinds.MACHINE_CODE)
+        tiles = _encoded(path, chosen, encoder.encode)
+        return (*encoder.columns, *code_features.COLUMNS), _joined(tiles, code, beside)
+    if kind == BOTH:
+        encoder = encoder_of(PRIMITIVES, task_format)
+        stores = through_tvm(feature_kinds.PER_STORE)
+        steps = _encoded(path, chosen, encoder.encode)
+        return (IS_STORE, *store_columns(), *encoder.columns), _joined(stores, steps, join_rows)
+    encoder = encoder_of(kind, task_format)
+    return encoder.columns, _encoded(path, chosen, encoder.encode)
+
+
+def _joined(left: Rows, right: Rows, join: Callable[[Features, Features], Features]) -> Rows:
+    """Return the rows of both, of programs that have both."""
+    return [
+        None if one is None or other is None else join(one, other)
+        for one, other in zip(left, right, strict=True)
     ]
-    return (IS_STORE, *store_columns(), *encoder.columns), joined
 
 
 def _encoded(

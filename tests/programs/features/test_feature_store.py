@@ -186,11 +186,11 @@ def test_stores_join_by_task_and_program(tmp_path: Path) -> None:
     records = stored(tmp_path / "records", [
         program(trace(2), 1.0), program(trace(4), 2.0), program(trace(2), 3.0, workload="2"),
     ])  # fmt: skip
-    missing = Making(records, store := FeatureStore(tmp_path / "features")).missing_stores()
+    missing = Making(records, store := FeatureStore(tmp_path / "features")).missing(PER_STORE)
     assert sorted(len(programs) for programs in missing.values()) == [1, 2]
     for count, (task, programs) in enumerate(missing.items(), 1):
         store.add(PER_STORE, [((task, number), _stores(count, count)) for number in programs])
-    assert Making(records, store).missing_stores() == {}
+    assert Making(records, store).missing(PER_STORE) == {}
     measured = programs_by_key(records, PER_STORE, "cost > 1.5")
     found = list(training_batches(store, PER_STORE, measured, rows=1))
     assert sorted(float(batch.cost[0]) for batch in found) == [2.0, 3.0]

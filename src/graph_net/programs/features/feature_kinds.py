@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from graph_net.programs.features import graph_features, per_store
+from graph_net.programs.features import code_features, graph_features, per_store
 from graph_net.programs.spaces import ansor_gpu, ansor_steps, primitives
 
 HALF, SINGLE, WHOLE = pa.float16(), pa.float32(), pa.int32()
@@ -95,6 +95,12 @@ PER_STORE = FeatureKind(
     ("task", "program"),
     _values(HALF, per_store.WIDTH, ragged=True),
 )
+MACHINE_CODE = FeatureKind(
+    "machine_code",
+    code_features.VERSION,
+    ("task", "program"),
+    _values(HALF, len(code_features.COLUMNS)),
+)
 GRAPH = FeatureKind(
     "graph",
     graph_features.VERSION,
@@ -106,5 +112,14 @@ GRAPH = FeatureKind(
     ),
 )
 KINDS = {
-    kind.name: kind for kind in (METASCHEDULE, ANSOR_CPU, ANSOR_GPU, ANSOR_DEVICE, PER_STORE, GRAPH)
+    kind.name: kind
+    for kind in (
+        METASCHEDULE,
+        ANSOR_CPU,
+        ANSOR_GPU,
+        ANSOR_DEVICE,
+        PER_STORE,
+        MACHINE_CODE,
+        GRAPH,
+    )
 }

@@ -50,6 +50,11 @@ class FeatureStore:
             keys_seen.add(keys[reasons.is_null()] if retry else keys)
         return keys_seen
 
+    def keys(self, kind: FeatureKind) -> Uint64s:
+        """Return the keys of all rows."""
+        parts = [keys for keys, _ in self._keys(kind)]
+        return np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
     def _keys(self, kind: FeatureKind) -> Iterator[tuple[Uint64s, pa.ChunkedArray]]:
         """Yield the keys of each part's rows, hashed to one number per row, and their reasons."""
         for part in self.parts(kind):

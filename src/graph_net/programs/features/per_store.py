@@ -7,16 +7,10 @@ and takes a hundred times as long as ``programs.spaces.primitives``. Nothing is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graph_net.compilers.tvm_ready import load_intrinsics
-from graph_net.isolate import Batch, Limits, Pool, WorkPool
-from graph_net.programs.features.failures import Lost, found_or_lost
 from graph_net.programs.spaces import Workload
 
 WIDTH = 164
@@ -33,60 +27,6 @@ GROUPS = {
 """Column range of each group: first, and one past the last."""
 MOST_STORES = 64
 """Most stores of a program; one with more gets no features, as a model could not hold it."""
-BATCH = 64
-"""Programs per process; making the space of a task costs about as much as ten programs."""
-
-POOL = Pool(Limits.of(20, 16.0))
-"""Default limits of one program and one process."""
-
-
-@dataclass(frozen=True)
-class TaskSchedules:
-    """The schedules of one task, with its workload and target."""
-
-    task: str
-    workload: Workload
-    target: str
-    schedules: tuple[str, ...]
-
-
-def extract(
-    subjects: Iterable[TaskSchedules], pool: WorkPool | None = None
-) -> Iterator[tuple[str, str, NDArray[np.float32] | Lost]]:
-    """Yield (task, schedule, stores × 164) for each program, with the reason if it has no features.
-
-    Workers are forked from a process that loads TVM once.
-    """
-    pool = pool or POOL
-    if pool.forks_here:
-        warm_up()
-    for done in pool.batches(_batches(subjects)):
-        yield *done.item, found_or_lost(done, _array)
-
-
-def warm_up() -> None:
-    """Import what every worker needs before forking."""
-
-    import graph_net.programs.spaces.metaschedule  # noqa: F401
-
-    load_intrinsics()
-
-
-def _array(answer: bytes) -> NDArray[np.float32]:
-    return np.frombuffer(answer, np.float32).reshape(-1, WIDTH)
-
-
-def _batches(subjects: Iterable[TaskSchedules]) -> Iterator[Batch[tuple[str, str]]]:
-    for subject in subjects:
-        prepare = partial(_prepared, subject)
-        for start in range(0, len(subject.schedules), BATCH):
-            some = subject.schedules[start : start + BATCH]
-            yield Batch(prepare, tuple((subject.task, schedule) for schedule in some))
-
-
-def _prepared(subject: TaskSchedules) -> Callable[[tuple[str, str]], bytes]:
-    work = extractor(subject.workload, subject.target)
-    return lambda item: work(item[1])
 
 
 def extractor(workload: Workload, target: str) -> Callable[[str], bytes]:

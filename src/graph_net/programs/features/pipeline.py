@@ -16,8 +16,8 @@ from graph_net.programs.features.failures import Lost
 from graph_net.programs.features.feature_kinds import FeatureKind
 from graph_net.programs.features.feature_store import FeatureStore
 from graph_net.programs.features.part_writer import FeaturePartWriter
-from graph_net.programs.features.per_store import TaskSchedules, extract
 from graph_net.programs.features.training_batches import programs_by_key
+from graph_net.programs.features.tvm_features import TaskSchedules, extract
 from graph_net.programs.spaces import SpaceError, Workload
 from graph_net.programs.spaces.ansor_steps import CPU_LENGTH, GPU_LENGTH, encode_steps
 from graph_net.programs.spaces.primitives import TraceEncoder
@@ -59,26 +59,35 @@ class Making:
                     parts.add(((key,), features))
                 yield len(rows)
 
-    def missing_stores(self) -> dict[str, list[int]]:
-        """Return the programs without per-store features, by task."""
+    def missing(
+        self, kind: FeatureKind, shipped: FeatureStore | None = None
+    ) -> dict[str, list[int]]:
+        """Return the programs without features of a kind that takes TVM, by task.
+
+        ``shipped`` is another store whose features need not be computed.
+        """
         programs = programs_by_key(
-            self.records, kinds.PER_STORE, "format = 'metaschedule' AND schedule IS NOT NULL"
+            self.records, kind, "format = 'metaschedule' AND schedule IS NOT NULL"
         )
-        known = self.store.known(kinds.PER_STORE, self.retry)
+        known = self.store.known(kind, self.retry)
+        if shipped is not None:
+            known.add(shipped.keys(kind))
         _, first = np.unique(programs.key, return_index=True)
         first = first[~known.has(programs.key[first])]
-        found: dict[str, list[int]] = {}
-        for place, program in zip(
+        missing: dict[str, list[int]] = {}
+        for task, program in zip(
             programs.task[first].tolist(), programs.program[first].tolist(), strict=True
         ):
-            found.setdefault(programs.tasks[place], []).append(program)
-        return {task: found[task] for task in sorted(found)}
+            missing.setdefault(programs.tasks[task], []).append(program)
+        return {task: missing[task] for task in sorted(missing)}
 
-    def per_store(self, missing: dict[str, list[int]], pool: WorkPool) -> Iterator[Lost | None]:
+    def through_tvm(
+        self, kind: FeatureKind, missing: dict[str, list[int]], pool: WorkPool
+    ) -> Iterator[Lost | None]:
         """Compute features through TVM; yield None per program, or the reason for failing."""
         numbers: dict[tuple[str, str], int] = {}
-        with FeaturePartWriter(self.store, kinds.PER_STORE) as parts:
-            for task, schedule, found in extract(self._subjects(missing, numbers), pool):
+        with FeaturePartWriter(self.store, kind) as parts:
+            for task, schedule, found in extract(kind, self._subjects(missing, numbers), pool):
                 number = numbers.pop((task, schedule))
                 lost = found if isinstance(found, Lost) else None
                 parts.add(((task, number), found if isinstance(found, Lost) else [found]))

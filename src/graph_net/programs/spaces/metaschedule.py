@@ -201,6 +201,14 @@ class MetaScheduleSpace(Space):
         """Return the decisions as calls of TVM's schedule."""
         return str(self.schedule(schedule).trace.simplified(True))
 
+    def assembly(self, schedule: str) -> str:
+        """Return the machine code that LLVM makes for the target, as text; nothing is run."""
+        from tvm.s_tir.meta_schedule.builder.local_builder import default_build
+
+        with silent():
+            library = default_build(self.schedule(schedule).mod, self._target, None)
+        return str(library.inspect_source("asm"))
+
     def build(self, schedule: str) -> Built:
         """Compile for this processor, in this process."""
         from tvm.s_tir.meta_schedule.arg_info import ArgInfo
