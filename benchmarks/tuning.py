@@ -1,8 +1,10 @@
 """Tuning on this CPU: a pre-trained model in our search against MetaSchedule's default.
 
-    graph-net learn cpu --model blend --split network -o build/cpu-blend
-    python -m benchmarks.tuning --model build/cpu-blend -o docs/studies/cpu
-    python -m benchmarks.tuning --model build/cpu-blend --networks -o docs/studies/cpu
+    graph-net learn cpu --model blend -o build/cpu-blend
+    graph-net learn cpu --model blend --features tiles+code -o build/cpu-code
+    python -m benchmarks.tuning --model build/cpu-code --draft build/cpu-blend -o docs/studies/cpu
+    python -m benchmarks.tuning --model build/cpu-code --draft build/cpu-blend --networks \
+        -o docs/studies/cpu
 
 Tasks are of networks that ``cpu`` holds out, so the model has not seen them; with ``--networks``
 they are all tasks of two whole networks. Both arms build and time programs in the same forked,
@@ -23,10 +25,10 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from benchmarks.tuning_report import Row, needed, network_curve, page
 from graph_net.compilers.tvm_ready import load_intrinsics
+from graph_net.learn.cost_model import CostModel
 from graph_net.learn.model_registry import load_model
 from graph_net.learn.record_folders import read_tasks
 from graph_net.programs.collection.task import CollectedTask
@@ -42,8 +44,10 @@ from graph_net.store.journal import LineJournal, whole_lines
 
 SEEDS = 3
 BATCH, DEFAULT_BATCH = 8, 16
-ARMS = ("ours", "default")
+OURS, COMPILED, DEFAULT = "ours", "compiled", "default"
 DATA = Path("dataset/programs/cpu")
+Models = tuple[CostModel, CostModel | None]
+"""What ranks candidates, and what tells which of them it sees."""
 NETWORKS = ("tenset/resnet50-1x224", "tenset/bert_tiny-1x128")
 """The two whole networks; the data set holds both out."""
 
@@ -120,13 +124,14 @@ def measure(
 
 
 def run_ours(
-    work: Path, journal: Journal, task: CollectedTask, model: Any, seed: int, trials: int
+    work: Path, journal: Journal, task: CollectedTask, models: Models, seed: int, trials: int
 ) -> None:
     """Search with the pre-trained model, corrected by a local process."""
-    history = journal.history("ours", task.workload.hash, seed)
+    arm = arm_of(models)
+    history = journal.history(arm, task.workload.hash, seed)
     while len(history) < trials:
         count = min(BATCH, trials - len(history))
-        proposer = make_proposer("process", model, seed, evolution=EVOLUTION)
+        proposer = make_proposer("process", models[0], seed, evolution=EVOLUTION, draft=models[1])
         process = TuningRound(task, proposer, history, count, 2, seed)
         programs, problems = run_round(work, 2, process)
         if not programs:
@@ -135,7 +140,7 @@ def run_ours(
         for program in programs:
             seconds = fmean(program.costs) if program.costs else math.inf
             history.add(program.schedule, seconds)
-            journal.add("ours", task.workload.hash, seed, program.schedule, seconds)
+            journal.add(arm, task.workload.hash, seed, program.schedule, seconds)
 
 
 def run_default(work: Path, journal: Journal, task: CollectedTask, seed: int, trials: int) -> None:
@@ -149,7 +154,7 @@ def run_default(work: Path, journal: Journal, task: CollectedTask, seed: int, tr
 
     load_intrinsics()
     name = task.workload.hash
-    known, spent = journal.history("default", name, seed), 0
+    known, spent = journal.history(DEFAULT, name, seed), 0
     if len(known) >= trials:
         return
     space = MetaScheduleSpace(task.workload)
@@ -170,7 +175,7 @@ def run_default(work: Path, journal: Journal, task: CollectedTask, seed: int, tr
         fresh = list(dict.fromkeys(text for text in texts if text not in known))
         for schedule, seconds in measure(work, task, fresh, seed) if fresh else ():
             known.add(schedule, seconds)
-            journal.add("default", name, seed, schedule, seconds)
+            journal.add(DEFAULT, name, seed, schedule, seconds)
         times = [known.seconds(text) if text in known else math.inf for text in texts]
         results = [
             RunnerResult([one], None) if math.isfinite(one) else RunnerResult(None, "failed")
@@ -187,18 +192,29 @@ def run_default(work: Path, journal: Journal, task: CollectedTask, seed: int, tr
 
 
 def search_task(
-    work: Path, journal: Journal, task: CollectedTask, model: Any, seed: int, trials: Sequence[int]
+    work: Path,
+    journal: Journal,
+    task: CollectedTask,
+    models: Models,
+    seed: int,
+    trials: Sequence[int],
 ) -> list[SearchHistory]:
     """Search in both arms as far as that was not done before; return what was measured."""
-    run_ours(work, journal, task, model, seed, trials[0])
+    run_ours(work, journal, task, models, seed, trials[0])
     run_default(work, journal, task, seed, trials[1])
-    return [journal.history(arm, task.workload.hash, seed) for arm in ARMS]
+    return [journal.history(arm, task.workload.hash, seed) for arm in (arm_of(models), DEFAULT)]
+
+
+def arm_of(models: Models) -> str:
+    """Return the name under which measurements with these models are kept."""
+    return OURS if models[1] is None else COMPILED
 
 
 def main() -> None:
     """Measure what is missing, and print the ratio of each task and their mean."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--draft", type=Path, help="A model of tiles, if --model compiles.")
     parser.add_argument("--trials", type=int, nargs=2, default=(32, 64), help="ours, default's")
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=SEEDS)
@@ -207,11 +223,12 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("build/studies"))
     chosen = parser.parse_args()
     chosen.work.mkdir(parents=True, exist_ok=True)
-    model, journal = load_model(chosen.model), Journal(chosen.work / "measurements.jsonl")
+    models = (load_model(chosen.model), load_model(chosen.draft) if chosen.draft else None)
+    journal = Journal(chosen.work / "measurements.jsonl")
     rows: list[Row] = []
 
     def tuned(task: CollectedTask, seed: int) -> list[SearchHistory]:
-        both = search_task(chosen.work, journal, task, model, seed, chosen.trials)
+        both = search_task(chosen.work, journal, task, models, seed, chosen.trials)
         ours, default = needed([one.curve for one in both])
         print(f"{task.workload.name} seed {seed}: {default} / {ours}", flush=True)
         return both
@@ -227,9 +244,11 @@ def main() -> None:
         else:
             for task in held_out_tasks(chosen.tasks):
                 both = tuned(task, seed)
-                rows.append((task.workload.name, seed, [list(one.curve) for one in both]))
-    name, option = ("tuning_networks", " --networks") if chosen.networks else ("tuning_tasks", "")
-    print(page(rows, name, option, chosen.output))
+                title = f"{task.workload.name} ({task.workload.hash[:4]})"
+                rows.append((title, seed, [list(one.curve) for one in both]))
+    options = f"--model {chosen.model}" + (f" --draft {chosen.draft}" if chosen.draft else "")
+    name = "tuning_networks" if chosen.networks else "tuning_tasks"
+    print(page(rows, name, options + " --networks" * chosen.networks, chosen.output))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from graph_net.learn import read_set as module
 from graph_net.learn.learning_set import LearnError
 from graph_net.learn.program_features import (
     BOTH,
+    CODE,
     ENCODERS,
     IS_STORE,
     join_rows,
@@ -18,8 +19,9 @@ from graph_net.learn.program_features import (
 )
 from graph_net.learn.read_set import read_set
 from graph_net.programs.dataset.export import publish
+from graph_net.programs.features import code_features
 from graph_net.programs.formats import Format, ReadError
-from graph_net.programs.spaces import ansor_steps, primitives
+from graph_net.programs.spaces import ansor_steps, loop_tiles, primitives
 from graph_net.programs.store.ingest import add_file
 from graph_net.programs.store.program_store import Labels
 from graph_net.programs.triton import H200, TritonSpace
@@ -234,6 +236,24 @@ def test_stores_and_primitives_of_real_schedules_are_joined(tmp_path: Path) -> N
     assert len(both.data) == len(stores.data) == len(traces.data)
     assert len(both.data.rows) == len(stores.data.rows) + len(traces.data.rows)
     assert both.data.rows[:, 0].sum() == len(stores.data.rows)
+
+
+def test_a_data_set_may_hold_features_of_machine_code_itself(tmp_path: Path) -> None:
+    pytest.importorskip("tvm")
+    from learn.some_schedules import real_records
+
+    folder, told = real_records(tmp_path / "records"), list[str]()
+    first = read_set(folder, CODE, cache=tmp_path / "cache", tell=told.append)
+    assert any("computing machine_code of" in line for line in told)
+    assert first.data.columns == (*loop_tiles.COLUMNS, *code_features.COLUMNS)
+    assert first.data.is_tabular
+    for part in (tmp_path / "cache").iterdir():
+        part.rename(folder / part.name)
+    told.clear()
+    again = read_set(folder, CODE, tell=told.append)
+    assert not any("computing" in line for line in told)
+    assert np.array_equal(again.data.rows, first.data.rows)
+    assert np.array_equal(again.data.rows[:, : len(loop_tiles.COLUMNS)], read_set(folder).data.rows)
 
 
 @pytest.mark.parametrize(("device", "kind"), [("Tesla V100-SXM2", "ansor_gpu"), ("", "primitives")])

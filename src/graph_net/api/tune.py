@@ -63,6 +63,7 @@ def tune(
     *,
     trials: int = 200,
     model: str | Path | CostModel | None = None,
+    draft: str | Path | CostModel | None = None,
     way: str = "",
     work: str | Path = "build/tune",
     batch: int = 8,
@@ -73,8 +74,10 @@ def tune(
     """Search for fast programs of a graph's tasks with at most ``trials`` measurements.
 
     ``model`` is a cost model that has learned from other tasks (a folder of ``graph-net learn``);
-    without one the search learns from its own measurements alone. ``way`` names how it searches
-    (``graph_net.search.models``). Every measurement is in ``work``: killed, the same call goes on.
+    without one the search learns from its own measurements alone. A model of compiled programs
+    (features ``tiles+code``) needs a ``draft``, a model of ``tiles`` that tells which candidates
+    are compiled. ``way`` names how it searches (``graph_net.search.models``). Every measurement is
+    in ``work``: killed, the same call goes on.
     """
     from graph_net.search.measurer import SearchError
     from graph_net.search.tvm.final import measure_finally
@@ -86,7 +89,8 @@ def tune(
         raise SearchError(f"{compiler!r} is not tuned here; available: {', '.join(COMPILERS)}")
     display, cores = display_of(progress), len(os.sched_getaffinity(0))
     name, opened = named_graph(graph)
-    learned = _model_of(model)
+    learned, cheap = _model_of(model), _model_of(draft)
+    _check_models(learned, cheap)
     folder = Path(work) / graph_key(opened, cores)
     with hold_lock(folder):
         with display.waiting("finding tasks"):
@@ -95,7 +99,7 @@ def tune(
         session = TuningSession(
             folder,
             functions,
-            [_proposer(chosen, learned, seed) for _ in functions],
+            [_proposer(chosen, learned, cheap, seed) for _ in functions],
             trials,
             batch,
             jobs or cores,
@@ -149,8 +153,23 @@ def _model_of(model: str | Path | CostModel | None) -> CostModel | None:
     return load_model(Path(model)) if isinstance(model, str | Path) else model
 
 
-def _proposer(way: str, model: CostModel | None, seed: int) -> Proposer:
+def _check_models(model: CostModel | None, draft: CostModel | None) -> None:
+    """Raise SearchError unless the models take the features that a search gives them."""
+    from graph_net.programs.features.code_features import COLUMNS
+    from graph_net.search.measurer import SearchError
+
+    compiles = model is not None and model.learned().columns[-1] == COLUMNS[-1]
+    if compiles and draft is None:
+        raise SearchError(
+            "this model takes compiled programs (tiles+code): give a draft, a model of tiles that "
+            "tells which candidates are worth compiling"
+        )
+    if draft is not None and not compiles:
+        raise SearchError("a draft goes with a model of compiled programs (tiles+code)")
+
+
+def _proposer(way: str, model: CostModel | None, draft: CostModel | None, seed: int) -> Proposer:
     from graph_net.search.models import make_proposer
     from graph_net.search.tvm.tuning_round import EVOLUTION
 
-    return make_proposer(way, model, seed, evolution=EVOLUTION)
+    return make_proposer(way, model, seed, evolution=EVOLUTION, draft=draft)

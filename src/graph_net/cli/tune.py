@@ -20,6 +20,12 @@ def tune_graph(
         Path | None,
         typer.Option(help="A cost model to start from: a folder that `graph-net learn` wrote."),
     ] = None,
+    draft: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a --model of tiles+code: a model of tiles, which tells what is compiled."
+        ),
+    ] = None,
     way: Annotated[
         str,
         typer.Option(
@@ -44,8 +50,8 @@ def tune_graph(
     from graph_net.api.tune import tune
 
     tuned = tune(
-        graph, compiler, trials=trials, model=model, way=way, work=work, batch=batch, jobs=jobs,
-        seed=seed,
+        graph, compiler, trials=trials, model=model, draft=draft, way=way, work=work,
+        batch=batch, jobs=jobs, seed=seed,
     )  # fmt: skip
     if json:
         typer.echo(jsonlib.dumps(tuned.as_json(), indent=1))

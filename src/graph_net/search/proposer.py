@@ -16,7 +16,8 @@ import numpy as np
 from graph_net.learn.adapting import Adapts
 from graph_net.learn.trees import pool_rows
 from graph_net.search.history import SearchHistory
-from graph_net.search.search_space import Chance, ListedSpace, SearchSpace
+from graph_net.search.measurer import SearchError
+from graph_net.search.search_space import Chance, DrawnSpace, ListedSpace, SearchSpace
 
 SPREAD = 16
 """Candidates, as a multiple of a batch, among which unlike programs are sought."""
@@ -73,6 +74,8 @@ class ModelProposer:
     """A cheaper model; without it ``verify`` scores all candidates."""
     drafted: int = 256
     """Candidates of the draft that are verified."""
+    in_detail: bool = False
+    """Whether ``verify`` takes the detailed features of a drawn space."""
     epsilon: float = 0.05
     """The part of measurements that is random."""
     first: int = 0
@@ -96,6 +99,10 @@ class ModelProposer:
 
     def rank(self, space: SearchSpace, history: SearchHistory, asked: Sequence[str]) -> list[str]:
         """Return programs by the score of ``verify``, the best first."""
+        if self.in_detail:
+            if not isinstance(space, DrawnSpace) or space.detailed is None:
+                raise SearchError("this space has no detailed features for the model that verifies")
+            space = space.detailed
         return ranked_by(self.verify, space, history, asked)
 
     def _pool(self, space: SearchSpace, history: SearchHistory, chance: Chance) -> list[str]:
@@ -108,7 +115,7 @@ class ModelProposer:
         if self.draft is None:
             return pool
         fresh = [text for text in pool if text not in history][: self.drafted]
-        return ranked_by(self.verify, space, history, fresh)
+        return self.rank(space, history, fresh)
 
     def _evolve(
         self, draft: Adapts, space: SearchSpace, history: SearchHistory, chance: Chance

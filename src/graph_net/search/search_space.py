@@ -99,7 +99,10 @@ class ListedSpace:
 
 
 class DrawnSpace:
-    """A space whose programs are drawn and mutated; without a space, it only encodes programs."""
+    """A space whose programs are drawn and mutated; without a space, it only encodes programs.
+
+    ``detailed`` has the same programs with features that cost more, for a model that verifies.
+    """
 
     def __init__(
         self,
@@ -108,9 +111,10 @@ class DrawnSpace:
         encode: Callable[[Sequence[str]], Sequence[Features]],
         task: LearningTask,
         mutations: int = 32,
+        detailed: DrawnSpace | None = None,
     ) -> None:
         self.space, self.columns, self.encode, self.task = space, tuple(columns), encode, task
-        self.mutations = mutations
+        self.mutations, self.detailed = mutations, detailed
         self._rows: dict[str, Features] = {}
 
     def draw(self, count: int, chance: Chance, known: SearchHistory) -> list[str]:

@@ -11,6 +11,9 @@ from torch import nn
 import graph_net as gn
 from graph_net.compilers.compiler import CompilerError
 from graph_net.compilers.registry import create
+from graph_net.learn.cost_model import CostModel
+from graph_net.learn.model_registry import model_from_text
+from graph_net.learn.read_set import read_set
 from graph_net.programs.spaces import tvm_gauge
 from graph_net.programs.spaces.metaschedule import cores
 from graph_net.search.measurer import SearchError
@@ -85,6 +88,39 @@ def test_without_a_database_the_configuration_is_as_it_was() -> None:
 def test_a_graph_needs_a_trial_for_each_task(graph: gn.Graph, tmp_path: Path) -> None:
     with pytest.raises(SearchError, match="fewer than"):
         gn.tune(graph, trials=1, work=tmp_path, progress=False)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[CostModel, CostModel]:
+    """A model of loops, and one of loops and machine code, learned from three programs."""
+    from learn.some_schedules import real_records
+
+    records = real_records(tmp_path_factory.mktemp("records"))
+    cheap, good = (model_from_text("lightgbm[rounds=5,threads=1,least_in_leaf=1]") for _ in "ab")
+    cheap.fit(read_set(records, "tiles").data)
+    good.fit(read_set(records, "tiles+code").data)
+    return cheap, good
+
+
+def test_a_model_of_compiled_programs_ranks_what_a_cheaper_one_drafts(
+    graph: gn.Graph, models: tuple[CostModel, CostModel], tmp_path: Path
+) -> None:
+    draft, model = models
+    tuned = gn.tune(
+        graph, trials=4, batch=2, model=model, draft=draft, work=tmp_path, progress=False
+    )
+    assert tuned.trials == 4
+    assert not tuned.problems
+
+
+def test_a_model_of_compiled_programs_and_a_draft_go_together(
+    graph: gn.Graph, models: tuple[CostModel, CostModel], tmp_path: Path
+) -> None:
+    draft, model = models
+    with pytest.raises(SearchError, match="give a draft"):
+        gn.tune(graph, model=model, work=tmp_path, progress=False)
+    with pytest.raises(SearchError, match="goes with a model of compiled programs"):
+        gn.tune(graph, model=draft, draft=draft, work=tmp_path, progress=False)
 
 
 def test_other_compilers_are_not_tuned(graph: gn.Graph) -> None:

@@ -10,15 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graph_net.isolate import Needs
 from graph_net.learn.learning_set import Features, LearningTask
-from graph_net.learn.program_features import cores_of
+from graph_net.learn.program_features import beside, cores_of
 from graph_net.programs.collection.cpu_bench import CpuBench, TurnProcess
 from graph_net.programs.collection.plan import PendingProgram, Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.collection.trial import Trial
-from graph_net.programs.spaces import Space
+from graph_net.programs.features import code_features
+from graph_net.programs.features.machine_code import CodeError
+from graph_net.programs.spaces import Space, SpaceError
 from graph_net.programs.spaces.loop_tiles import COLUMNS, LoopTileEncoder
+from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
 from graph_net.results import Program
 from graph_net.search.history import SearchHistory
 from graph_net.search.proposer import Evolution, Proposer
@@ -93,13 +99,33 @@ def searched_space(space: Space, task: CollectedTask) -> DrawnSpace:
 
 
 def described_space(task: LearningTask, cores: int, space: Space | None = None) -> DrawnSpace:
-    """Return the programs of a task, described by the loops they make on so many cores."""
+    """Return the programs of a task, described by the loops they make on so many cores.
+
+    In detail they are described by their machine code too.
+    """
     encoder = LoopTileEncoder(cores)
 
     def encode(schedules: Sequence[str]) -> list[Features]:
         return list(encoder.encode(schedules)[:, None])
 
-    return DrawnSpace(space, COLUMNS, encode, task, MUTATIONS)
+    def encode_compiled(schedules: Sequence[str]) -> list[Features]:
+        assert isinstance(space, MetaScheduleSpace)
+        code = (compiled_row(space, schedule, cores)[None] for schedule in schedules)
+        return [beside(*rows) for rows in zip(encode(schedules), code, strict=True)]
+
+    detailed = None
+    if isinstance(space, MetaScheduleSpace):
+        names = (*COLUMNS, *code_features.COLUMNS)
+        detailed = DrawnSpace(space, names, encode_compiled, task, MUTATIONS)
+    return DrawnSpace(space, COLUMNS, encode, task, MUTATIONS, detailed)
+
+
+def compiled_row(space: MetaScheduleSpace, schedule: str, cores: int) -> NDArray[np.float32]:
+    """Return the features of a program's machine code; zeros if it cannot be compiled."""
+    try:
+        return code_features.describe_code(space.assembly(schedule), cores)
+    except (CodeError, SpaceError, RuntimeError, ValueError):
+        return np.zeros(len(code_features.COLUMNS), np.float32)
 
 
 def run_round(work: Path, jobs: int, process: TuningRound) -> tuple[list[Program], list[str]]:
