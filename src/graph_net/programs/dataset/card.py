@@ -71,7 +71,8 @@ def _info(platform: Platform, table: str) -> list[str]:
 
 
 def _word(kind: pa.DataType) -> str:
-    return "float64" if pa.types.is_float64(kind) else str(kind)
+    names = {pa.float64(): "float64", pa.float16(): "float16"}
+    return names.get(kind, str(kind))
 
 
 def _text(platforms: Sequence[Platform]) -> str:

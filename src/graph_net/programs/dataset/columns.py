@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from graph_net.corpus.card import DESCRIPTIONS as OF_GRAPHS
 from graph_net.corpus.columns import SCHEMA as GRAPHS
+from graph_net.programs.features.feature_kinds import MACHINE_CODE
 from graph_net.programs.store.columns import PACKED
 from graph_net.programs.store.plain_format import PARAMETERS, PLAIN
 from graph_net.programs.store.program_store import format_of
@@ -22,6 +23,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "tasks": TASKS,
     "workloads": WORKLOADS,
     "subgraphs": GRAPHS,
+    "code": MACHINE_CODE.schema,
 }
 """The columns of each table; a platform's programs are plain, or packed if not published."""
 ABOUT = {
@@ -30,6 +32,7 @@ ABOUT = {
     "tasks": "How often a network calls a workload.",
     "workloads": "What a workload computes, as its space writes it.",
     "subgraphs": "The subgraph that a task computes, as a graph of GraphNet's.",
+    "code": "What LLVM makes of each program, compiled for its target and not run.",
 }
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "programs": {
@@ -114,6 +117,13 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "module": "the computation: TVM's module, packed; a kernel's sizes as JSON for Triton",
     },
     "subgraphs": {**OF_GRAPHS, "name": "kernel and workload: the key of a subgraph"},
+    "code": {
+        "task": "the task of the program",
+        "program": "hash of its schedule: joins the column `program` of the programs",
+        "values": "its numbers, in the order of `graph_net.programs.features.code_features.COLUMNS`"
+        " (docs/features.md)",
+        "reason": "why there are none",
+    },
 }
 
 
@@ -135,4 +145,6 @@ def plain(kind: pa.DataType) -> pa.DataType:
     """Return the type of a column's values, whatever its encoding."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(kind.value_type)
     return kind

@@ -5,12 +5,14 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
+from graph_net.programs.features.feature_kinds import MACHINE_CODE
 from graph_net.programs.formats import ReadError
 from graph_net.store.files import read_bytes
 
 PATTERNS = {
     **{name: f"{name}-*.parquet" for name in ("programs", "tasks", "workloads")},
     "subgraphs": "subgraphs/part-*.parquet",
+    "code": f"{MACHINE_CODE.prefix}*.parquet",
 }
 """The files of each table of a platform; subgraphs, if a space has any, are a pack."""
 
