@@ -36,7 +36,7 @@ from graph_net.learn.cost_model import CostModel
 from graph_net.learn.learning_set import LearningSet, LearningTask
 from graph_net.learn.metrics import TaskCosts
 from graph_net.learn.trees import LightGbm, XgBoost
-from graph_net.programs.features.per_store import extractor
+from graph_net.programs.features import compiled_code, per_store
 from graph_net.programs.spaces.decisions import DecisionChange, DecisionEncoder
 from graph_net.programs.spaces.loop_tiles import LoopTileEncoder
 from graph_net.programs.spaces.magnitudes import Floats
@@ -50,6 +50,8 @@ from graph_net.programs.triton.layers import conv
 LEAST_RATIO, LEAST_RATE = 10, 4000
 TRACES, CONFIGS = 512, 4096
 """Programs that are described at once."""
+COMPILED = 32
+"""Programs that are compiled."""
 PROCESSES = 2
 MODELS: tuple[type[CostModel], ...] = (XgBoost, LightGbm)
 Describe = Callable[[slice], Floats]
@@ -75,7 +77,16 @@ class Mutations:
 
     @cached_property
     def _stores(self) -> Callable[[str], bytes]:
-        return extractor(self.space.workload, "")
+        return per_store.extractor(self.space.workload, "")
+
+    @cached_property
+    def _code(self) -> Callable[[str], bytes]:
+        return compiled_code.extractor(self.space.workload, "")
+
+    def by_code(self, wanted: slice) -> Floats:
+        """Describe as many programs by their machine code, which TVM compiles them for."""
+        texts = (self.parents[n % len(self.parents)] for n in range(wanted.start, wanted.stop))
+        return np.stack([np.frombuffer(self._code(text), np.float32) for text in texts])
 
     def by_stores(self, wanted: slice) -> Floats:
         """Describe as many programs by their stores, which TVM replays them for."""
@@ -245,6 +256,7 @@ def main() -> int:
     made = drawn_mutations(given.parents, given.candidates)
     few = min(128, given.candidates)
     ways = {
+        "machine code, compiled by TVM": Way(made.by_code, COMPILED, TRACES, is_scored=False),
         "stores, by TVM": Way(made.by_stores, few, TRACES, is_scored=False),
         "replayed by TVM, text": Way(made.through_tvm, few, TRACES),
         "text": Way(made.from_text, given.candidates, TRACES),

@@ -114,8 +114,10 @@ class ModelProposer:
             pool = self._evolve(draft, space, history, chance)
         if self.draft is None:
             return pool
-        fresh = [text for text in pool if text not in history][: self.drafted]
-        return self.rank(space, history, fresh)
+        fresh = [text for text in pool if text not in history]
+        if self.in_detail:
+            fresh = spread(space, history, fresh, self.evolution.unlike, self.drafted)
+        return self.rank(space, history, fresh[: self.drafted])
 
     def _evolve(
         self, draft: Adapts, space: SearchSpace, history: SearchHistory, chance: Chance
