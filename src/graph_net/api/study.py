@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from graph_net.display.display import Display, display_of
 if TYPE_CHECKING:
     from graph_net.cluster.connection import Cluster
     from graph_net.learn.studies.run import StudyOutcome
-    from graph_net.learn.studies.study import StudyData
+    from graph_net.learn.studies.study import Study, StudyData
 
 
 def study(
@@ -20,6 +21,7 @@ def study(
     spaces: str | Path | None = None,
     split: str = "network",
     features: str = "auto",
+    models: Sequence[str] = (),
     seeds: int = 3,
     jobs: int = 0,
     work: str | Path = "build/studies",
@@ -31,8 +33,8 @@ def study(
 ) -> StudyOutcome:
     """Do the trainings of a study that ``work`` does not hold yet; write its page to ``output``.
 
-    ``spaces`` are programs of tasks of which every program was measured. With a ``cluster`` its
-    nodes do the trainings.
+    ``spaces`` are programs of tasks of which every program was measured. ``models`` are those that
+    ``architectures`` compares, instead of all. With a ``cluster`` its nodes do the trainings.
     """
     from graph_net.cluster.connection import pools
     from graph_net.learn.learning_set import LearnError
@@ -40,7 +42,7 @@ def study(
 
     if name not in STUDIES:
         raise LearnError(f"unknown study {name!r}; available: {', '.join(STUDIES)}")
-    display, chosen = display_of(progress), STUDIES[name]()
+    display, chosen = display_of(progress), _with_models(STUDIES[name](), models)
     sets, digest = _read(data, spaces, split, features, cache, display)
     journal = StudyJournal(Path(work) / f"{name}.jsonl", f"{digest} {split} {features}")
     numbers = range(seeds)
@@ -59,6 +61,22 @@ def study(
         page = write_page(chosen, outcome, Path(output), command, _about(sets, seeds))
         display.tell(f"{page}: the table, and the picture beside it")
     return outcome
+
+
+def _with_models(study: Study, models: Sequence[str]) -> Study:
+    """Return a study of these models, with the one that they are held against; () for its own."""
+    from graph_net.learn.learning_set import LearnError
+    from graph_net.learn.model_registry import model_from_text
+    from graph_net.learn.studies.architectures import BASELINE, Architectures
+
+    if not models:
+        return study
+    if not isinstance(study, Architectures):
+        raise LearnError(f"the study {study.name} has models of its own: give none")
+    for model in models:
+        model_from_text(model)
+    study.models = tuple(dict.fromkeys([BASELINE, *models]))
+    return study
 
 
 def _read(

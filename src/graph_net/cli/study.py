@@ -28,6 +28,10 @@ def run_study(
     ] = "",
     split: Annotated[str, typer.Option(help=SPLIT_HELP)] = "network",
     features: Annotated[str, typer.Option(help=FEATURES_HELP)] = "auto",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Of architectures, only this model beside the baseline; repeatable."),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each kind.", min=1, max=100)] = 3,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Trainings at once; 0: cores.")] = 0,
     work: Annotated[
@@ -48,8 +52,8 @@ def run_study(
     from graph_net.api.study import study
 
     outcome = study(
-        name, data, spaces=spaces or None, split=split, features=features, seeds=seeds, jobs=jobs,
-        work=work, output=output, cache=cache,
+        name, data, spaces=spaces or None, split=split, features=features, models=model or (),
+        seeds=seeds, jobs=jobs, work=work, output=output, cache=cache,
         command=shlex.join(["graph-net", *sys.argv[1:]]), cluster=ray,
     )  # fmt: skip
     err.print(f"{len(outcome.cells)} trainings, {len(outcome.failures)} failed")
