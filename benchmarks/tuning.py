@@ -215,7 +215,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--draft", type=Path, help="A model of tiles, if --model compiles.")
-    parser.add_argument("--trials", type=int, nargs=2, default=(32, 64), help="ours, default's")
+    parser.add_argument("--trials", type=int, nargs=2, default=(16, 64), help="ours, default's")
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--networks", action="store_true", help="Tune the two whole networks.")
