@@ -15,6 +15,8 @@ from graph_net.programs.dataset.card import FILE, card
 from graph_net.programs.dataset.dataset import digest, files, platforms
 from graph_net.programs.dataset.splits import load_splits, make_splits
 from graph_net.programs.dataset.stats import BEGIN, END, Platform, count, markdown
+from graph_net.programs.features.feature_kinds import MACHINE_CODE
+from graph_net.programs.features.feature_store import FeatureStore
 from graph_net.programs.triton import H200, TritonSpace, workload_of
 from graph_net.results import canonical
 
@@ -53,6 +55,17 @@ def test_programs_are_plain_columns(counted: list[Platform]) -> None:
     for of in counted:
         rows = pq.read_table(PLACE / of.name / PLAIN, columns=["costs", "again"]).to_pylist()
         assert sum(bool(row["costs"]) and not row["again"] for row in rows) == of.ran
+
+
+def test_the_machine_code_of_all_but_a_few_cpu_programs_is_there() -> None:
+    columns = ["task", "program"]
+    programs = pq.read_table(PLACE / "cpu" / PLAIN, columns=columns).to_pylist()
+    store = FeatureStore(PLACE / "cpu")
+    (part,) = store.parts(MACHINE_CODE)
+    described = pq.read_table(part, columns=columns).to_pylist()
+    keys = [{(row["task"], row["program"]) for row in rows} for rows in (programs, described)]
+    assert keys[0] == keys[1]
+    assert store.lost(MACHINE_CODE).total() < 20
 
 
 def test_the_tasks_of_the_h200_are_those_of_the_corpus(counted: list[Platform]) -> None:
