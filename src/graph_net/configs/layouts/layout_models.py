@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,6 +63,18 @@ class SummedCalls:
 
 
 @dataclass
+class DrawnTrees:
+    """The mean of several models on hand features, each learned from other graphs."""
+
+    members: Sequence[HandTrees]
+    name = "LightGBM, relative labels, drawn graphs"
+
+    def predict(self, layouts: GraphLayouts) -> Floats:
+        """Return the mean of the predicted labels of each layout."""
+        return np.asarray(np.mean([one.predict(layouts) for one in self.members], axis=0))
+
+
+@dataclass
 class RankBlend:
     """The weighted mean of the ranks that models give to the layouts of a graph."""
 
@@ -112,18 +124,31 @@ def _trees(
 def fit_summed_calls(graphs: Sequence[GraphLayouts], seed: int = 0) -> SummedCalls:
     """Learn the cost of calls from graphs whose calls are known, some of the graphs at a time."""
     with_calls = [one for one in graphs if len(one.calls.count)]
-    members = []
-    for number in range(MEMBERS):
-        draw = random.Random(seed * MEMBERS + number)  # noqa: S311
-        drawn = draw.sample(with_calls, max(1, int(DRAWN * len(with_calls))))
-        members.append(fit_call_trees(drawn, seed * MEMBERS + number))
-    return SummedCalls(members)
+    return SummedCalls(
+        [fit_call_trees(drawn, number) for number, drawn in draw_graphs(with_calls, seed)]
+    )
+
+
+def fit_drawn_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> DrawnTrees:
+    """Learn relative labels from some of the graphs at a time."""
+    return DrawnTrees(
+        [fit_relative_trees(drawn, number) for number, drawn in draw_graphs(graphs, seed)]
+    )
+
+
+def draw_graphs(
+    graphs: Sequence[GraphLayouts], seed: int
+) -> Iterator[tuple[int, list[GraphLayouts]]]:
+    """Yield the seed of each member of an ensemble, and the graphs that it learns from."""
+    for number in range(seed * MEMBERS, (seed + 1) * MEMBERS):
+        draw = random.Random(number)  # noqa: S311
+        yield number, draw.sample(list(graphs), max(1, int(DRAWN * len(graphs))))
 
 
 def fit_blend(graphs: Sequence[GraphLayouts], seed: int = 0) -> RankBlend:
     """Learn sums over calls and relative trees; both rank."""
-    calls, hand = fit_summed_calls(graphs, seed), fit_relative_trees(graphs, seed)
-    return RankBlend([(calls, 2.0), (hand, 1.0)], "sums over calls and LightGBM")
+    calls, hand = fit_summed_calls(graphs, seed), fit_drawn_trees(graphs, seed)
+    return RankBlend([(calls, 1.0), (hand, 1.0)], "sums over calls and LightGBM")
 
 
 Fit = Callable[[Sequence[GraphLayouts], int], LayoutModel]
@@ -139,4 +164,4 @@ MODELS: Mapping[str, Fit] = {
 def fit_best(graphs: Sequence[GraphLayouts], seed: int = 0) -> LayoutModel:
     """Learn the best model that the data allows: without calls, trees on hand features."""
     has_calls = any(len(one.calls.count) for one in graphs)
-    return fit_summed_calls(graphs, seed) if has_calls else fit_relative_trees(graphs, seed)
+    return fit_blend(graphs, seed) if has_calls else fit_relative_trees(graphs, seed)
