@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, nargs=2, default=(16, 64), help="ours, default's")
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--networks", action="store_true", help="Tune the two whole networks.")
+    parser.add_argument("--networks", nargs="*", help="Tune whole networks; alone: the two.")
     parser.add_argument("--work", type=Path, default=Path("build/tuning"))
     parser.add_argument("-o", "--output", type=Path, default=Path("build/studies"))
     chosen = parser.parse_args()
@@ -234,8 +234,8 @@ def main() -> None:
         return both
 
     for seed in range(chosen.seeds):
-        if chosen.networks:
-            for network in NETWORKS:
+        if chosen.networks is not None:
+            for network in chosen.networks or NETWORKS:
                 tasks = network_tasks(network)
                 found = [tuned(task, seed) for task in tasks]
                 weights = [float(task.weights[network]) for task in tasks]
@@ -247,8 +247,10 @@ def main() -> None:
                 title = f"{task.workload.name} ({task.workload.hash[:4]})"
                 rows.append((title, seed, [list(one.curve) for one in both]))
     options = f"--model {chosen.model}" + (f" --draft {chosen.draft}" if chosen.draft else "")
-    name = "tuning_networks" if chosen.networks else "tuning_tasks"
-    print(page(rows, name, options + " --networks" * chosen.networks, chosen.output))
+    name = "tuning_tasks"
+    if chosen.networks is not None:
+        name, options = "tuning_networks", " ".join([options, "--networks", *chosen.networks])
+    print(page(rows, name, options, chosen.output))
 
 
 if __name__ == "__main__":
