@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import traceback
+from contextlib import suppress
+from typing import NoReturn
 
 import typer
 
@@ -15,6 +18,8 @@ from graph_net.isolate.sandbox import SWITCH
 from graph_net.printable import printable
 
 INTERRUPTED = 130
+UNWRITTEN = 120
+"""Python's own exit code if what was printed could not be written."""
 ANSWERS = frozenset({"bisect", "compare", "repro", "verify"})
 """Verbs whose exit code 1 is an answer; their errors exit with 2."""
 
@@ -88,5 +93,28 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2 if verb in ANSWERS else 1)
 
 
+def run() -> NoReturn:
+    """Be the command: ``main``, and then an end in which no library's threads take part.
+
+    Arrow and DuckDB have threads that may still run while C++ destroys what they use: rarely, a
+    process whose work is done would abort, and its exit code be wrong.
+    """
+    code = 0
+    try:
+        main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        if isinstance(stop.code, str):
+            sys.stderr.write(f"{stop.code}\n")
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(ValueError):  # closed
+            try:
+                stream.flush()
+            except OSError:
+                code = code or UNWRITTEN
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    main()
+    run()
