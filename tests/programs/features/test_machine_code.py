@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from graph_net.programs.features import compiled_code
 from graph_net.programs.features.code_features import (
     COLUMNS,
     WIDTHS,
@@ -18,6 +21,7 @@ from graph_net.programs.features.machine_code import (
     CodeFunction,
     read_functions,
 )
+from graph_net.programs.spaces import Workload
 
 SHARED = """
 .L__tvm_parallel_lambda:
@@ -100,9 +104,36 @@ def test_functions_of_the_runtime_are_left_out() -> None:
 
 def test_code_of_another_processor_and_too_much_code_are_told() -> None:
     with pytest.raises(CodeError, match="another processor"):
-        describe_code("main:\n\tfmla\tv0.4s, v1.4s, v2.4s\n", 1)
+        describe_code("\t.type\tmain,%function\nmain:\n\tfmla\tv0.4s, v1.4s, v2.4s\n", 1)
     with pytest.raises(CodeError, match="more than 200,000 instructions"):
         read_functions("main:\n" + "\tincq\t%rax\n" * (MOST_INSTRUCTIONS + 1))
+
+
+def test_loops_that_run_too_often_are_told() -> None:
+    depth = 60
+    opened = "".join(
+        f"\txorl\t%eax, %eax\n.LBB0_{n}:\n\tvaddps\t%zmm0, %zmm1, %zmm1\n" for n in range(depth)
+    )
+    closed = "".join(
+        f"\tincq\t%rax\n\tcmpq\t$1000000000, %rax\n\tjne\t.LBB0_{n}\n"
+        for n in reversed(range(depth))
+    )
+    with pytest.raises(CodeError, match="too often"):
+        describe_code(f"main:\n{opened}{closed}", 1)
+
+
+WORDS = ["vfmadd231ps", "vmovups", "cmpq", "testb", "incq", "addq", "leaq", "jne", "jmp", "idivl",
+         "callq", "retq", "%rax", "%zmm1", "$1", "$-8", "8(%rsp)", "(", ",", ", ", "\t", "\n",
+         "\n\t", ".LBB0_1", ".LBB0_1:", "main:", ".L__tvm_parallel_lambda:", "#", " "]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=60).map("".join))
+def test_any_text_has_finite_numbers_or_is_refused(text: str) -> None:
+    try:
+        row = describe_code(f"main:\n\tincq\t%rax\n{text}", 2)
+    except CodeError:
+        return
+    assert np.isfinite(row.astype(np.float16)).all()
 
 
 @pytest.mark.parametrize(
@@ -147,20 +178,44 @@ def test_a_sum_in_memory_waits_longer_than_one_in_a_register() -> None:
     assert count_block(blocks[1])["chain_cycles"] == 7 + 4 + 1
 
 
-def test_products_of_compiled_programs_are_as_many_as_the_task_has() -> None:
-    pytest.importorskip("tvm")
+def product_workload() -> Workload:
+    """Return a product of matrices of 64 × 32 and 32 × 64."""
     from tvm import IRModule, te
 
-    from graph_net.programs.spaces.metaschedule import MetaScheduleSpace, workload_of
+    from graph_net.programs.spaces.metaschedule import workload_of
 
     left, right = te.placeholder((64, 32), name="left"), te.placeholder((32, 64), name="right")
     over = te.reduce_axis((0, 32), name="k")
     product = te.compute(
         (64, 64), lambda i, j: te.sum(left[i, over] * right[over, j], axis=over), name="product"
     )
-    module = IRModule({"main": te.create_prim_func([left, right, product])})
+    return workload_of(IRModule({"main": te.create_prim_func([left, right, product])}), "matmul")
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ('{"kind":"cuda","arch":"sm_80"}', "of kind cuda"),
+        ('{"kind":"llvm","mtriple":"aarch64-linux-gnu","num-cores":2}', "another processor"),
+    ],
+    ids=["cuda", "aarch64"],
+)
+def test_targets_whose_code_is_not_read_are_told(target: str, why: str) -> None:
+    pytest.importorskip("tvm")
+    from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
+
+    workload = product_workload()
+    (schedule,) = MetaScheduleSpace(workload).sample(1, 1)
+    with pytest.raises(ValueError, match=why):
+        compiled_code.extractor(workload, target)(schedule)
+
+
+def test_products_of_compiled_programs_are_as_many_as_the_task_has() -> None:
+    pytest.importorskip("tvm")
+    from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
+
     target = '{"kind":"llvm","mcpu":"x86-64-v4","num-cores":2}'
-    space = MetaScheduleSpace(workload_of(module, "matmul"), target)
+    space = MetaScheduleSpace(product_workload(), target)
     ratios = []
     for schedule in space.sample(12, 3):
         assembly = space.assembly(schedule)

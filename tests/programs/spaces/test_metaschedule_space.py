@@ -13,9 +13,10 @@ from graph_net.capture import capture
 from graph_net.compilers.tvm_ready import load_intrinsics
 from graph_net.graph import Graph
 from graph_net.programs.spaces import SpaceError, Workload, space_of
-from graph_net.programs.spaces.metaschedule import MetaScheduleSpace, TvmProgram
+from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
 from graph_net.programs.spaces.relax import FoundTask, tasks_of
 from graph_net.programs.spaces.traces import before_postproc, parse_trace
+from graph_net.programs.spaces.tvm_program import TvmProgram
 from graph_net.rewrite.carve import carve
 from graph_net.testing.space import check_space
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from graph_net.configs.layouts.call_features import Floats
-from graph_net.configs.layouts.call_trees import CallTrees, fit_call_trees
+from graph_net.configs.layouts.call_trees import fit_call_trees
 from graph_net.configs.layouts.layout_examples import GraphLayouts
 
 SETTINGS = {
@@ -50,27 +50,19 @@ class HandTrees:
         return np.asarray(self.booster.predict(layouts.hand), np.float64)
 
 
-@dataclass
-class SummedCalls:
-    """Several models that add up the costs of calls, each learned from other graphs; their mean."""
-
-    members: Sequence[CallTrees]
-    name = "sums over calls"
-
-    def predict(self, layouts: GraphLayouts) -> Floats:
-        """Return the time of each layout over the original's, less 1, up to a constant."""
-        return np.asarray(np.mean([one.predict(layouts) for one in self.members], axis=0))
+class _Predicts(Protocol):
+    def predict(self, layouts: GraphLayouts) -> Floats: ...
 
 
 @dataclass
-class DrawnTrees:
-    """The mean of several models on hand features, each learned from other graphs."""
+class MeanOfMembers:
+    """The mean of several models, each learned from other graphs."""
 
-    members: Sequence[HandTrees]
-    name = "LightGBM, relative labels, drawn graphs"
+    members: Sequence[_Predicts]
+    name: str
 
     def predict(self, layouts: GraphLayouts) -> Floats:
-        """Return the mean of the predicted labels of each layout."""
+        """Return the mean of what the members predict for each layout."""
         return np.asarray(np.mean([one.predict(layouts) for one in self.members], axis=0))
 
 
@@ -121,19 +113,17 @@ def _trees(
     return HandTrees(lightgbm.train({**SETTINGS, "seed": seed}, data, ROUNDS), name)
 
 
-def fit_summed_calls(graphs: Sequence[GraphLayouts], seed: int = 0) -> SummedCalls:
+def fit_summed_calls(graphs: Sequence[GraphLayouts], seed: int = 0) -> MeanOfMembers:
     """Learn the cost of calls from graphs whose calls are known, some of the graphs at a time."""
     with_calls = [one for one in graphs if len(one.calls.count)]
-    return SummedCalls(
-        [fit_call_trees(drawn, number) for number, drawn in draw_graphs(with_calls, seed)]
-    )
+    members = [fit_call_trees(drawn, number) for number, drawn in draw_graphs(with_calls, seed)]
+    return MeanOfMembers(members, "sums over calls")
 
 
-def fit_drawn_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> DrawnTrees:
+def fit_drawn_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> MeanOfMembers:
     """Learn relative labels from some of the graphs at a time."""
-    return DrawnTrees(
-        [fit_relative_trees(drawn, number) for number, drawn in draw_graphs(graphs, seed)]
-    )
+    members = [fit_relative_trees(drawn, number) for number, drawn in draw_graphs(graphs, seed)]
+    return MeanOfMembers(members, "LightGBM, relative labels, drawn graphs")
 
 
 def draw_graphs(

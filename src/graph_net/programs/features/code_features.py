@@ -9,6 +9,7 @@ other.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,8 @@ PASSES = 3
 """Iterations of a loop until chains of results have their pace."""
 ROLES = 1 << 16
 """Instructions whose roles are remembered."""
+_REGISTER = re.compile(r"^\t[a-z]\w*\t.*%", re.MULTILINE)
+"""An instruction on a register, in AT&T syntax."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ COLUMNS = (
 
 def describe_code(assembly: str, cores: int) -> NDArray[np.float32]:
     """Return one row of numbers for the code of a program that runs on some cores."""
-    if "%" not in assembly:
+    if not _REGISTER.search(assembly):
         raise CodeError("no registers of x86-64: this code is of another processor")
     functions = read_functions(assembly)
     blocks = [block for function in functions for block in function.run_blocks(cores)]
@@ -142,7 +145,10 @@ def describe_code(assembly: str, cores: int) -> NDArray[np.float32]:
         float(sum(loop.trips is None for loop in loops)),
         _log(max(sizes, default=0)),
     ]
-    return np.array(values, np.float32)
+    row = np.array(values, np.float32)
+    if not (np.abs(row) <= np.finfo(np.float16).max).all():  # NaN too
+        raise CodeError("loops that run too often for the numbers to be stored")
+    return row
 
 
 def _log(value: float) -> float:

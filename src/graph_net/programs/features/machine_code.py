@@ -75,7 +75,7 @@ class CodeFunction:
         has_divided = False
         for instruction in self.blocks[0].instructions:
             has_divided = has_divided or instruction.name.startswith("idiv")
-            if has_divided and instruction.name.startswith("cmp"):
+            if has_divided and instruction.name.startswith("cmp") and instruction.operands:
                 return max(1, _constant(instruction.operands[0]) or 1)
         return 1
 
@@ -124,7 +124,7 @@ class CodeFunction:
         """Return how often a loop runs, told by the counter that its last jump asks about."""
         body = [item for block in self.blocks[first : last + 1] for item in block.instructions]
         jump, asked = body[-1].name, _asked(body)
-        if asked is None or jump == "jmp" or not asked.operands:
+        if asked is None or jump == "jmp":
             return None
         counter = _name(asked.operands[-1])
         if asked.name.startswith("test"):
@@ -201,7 +201,10 @@ def _blocks(lines: Sequence[str]) -> Iterator[CodeBlock]:
             continue
         name, _, rest = line[1:].partition("\t")
         text = rest.split("#", 1)[0].strip()
-        body.append(Instruction(name, tuple(_OPERANDS.split(text)) if text else ()))
+        operands = tuple(_OPERANDS.split(text)) if text else ()
+        if not name or not all(operands) or (name[0] == "j" and not operands):
+            raise CodeError(f"not an instruction: {line.strip()[:80]!r}")
+        body.append(Instruction(name, operands))
         if name[0] == "j":
             yield CodeBlock(label, tuple(body))
             label, body = "", []
@@ -223,7 +226,8 @@ def _name(operand: str) -> str:
 
 def _asked(body: Sequence[Instruction]) -> Instruction | None:
     """Return the instruction that set the flags that the last jump asks about."""
-    return next((item for item in body[-2::-1] if item.name.startswith(_FLAGS)), None)
+    setting = (item for item in body[-2::-1] if item.name.startswith(_FLAGS))
+    return next((item for item in setting if item.operands), None)
 
 
 def _step_of(body: Sequence[Instruction], asked: Instruction, counter: str) -> int:

@@ -11,7 +11,6 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graph_net.isolate import Needs
 from graph_net.learn.learning_set import Features, LearningTask
@@ -21,8 +20,8 @@ from graph_net.programs.collection.plan import PendingProgram, Turn, Wanted
 from graph_net.programs.collection.task import CollectedTask
 from graph_net.programs.collection.trial import Trial
 from graph_net.programs.features import code_features
-from graph_net.programs.features.machine_code import CodeError
-from graph_net.programs.spaces import Space, SpaceError
+from graph_net.programs.features.compiled_code import describe_compiled
+from graph_net.programs.spaces import Space
 from graph_net.programs.spaces.loop_tiles import COLUMNS, LoopTileEncoder
 from graph_net.programs.spaces.metaschedule import MetaScheduleSpace
 from graph_net.results import Program
@@ -108,23 +107,23 @@ def described_space(task: LearningTask, cores: int, space: Space | None = None) 
     def encode(schedules: Sequence[str]) -> list[Features]:
         return list(encoder.encode(schedules)[:, None])
 
+    if not isinstance(space, MetaScheduleSpace):
+        return DrawnSpace(space, COLUMNS, encode, task, MUTATIONS)
+
     def encode_compiled(schedules: Sequence[str]) -> list[Features]:
-        assert isinstance(space, MetaScheduleSpace)
-        code = (compiled_row(space, schedule, cores)[None] for schedule in schedules)
+        code = (compiled_row(space, schedule)[None] for schedule in schedules)
         return [beside(*rows) for rows in zip(encode(schedules), code, strict=True)]
 
-    detailed = None
-    if isinstance(space, MetaScheduleSpace):
-        names = (*COLUMNS, *code_features.COLUMNS)
-        detailed = DrawnSpace(space, names, encode_compiled, task, MUTATIONS)
+    names = (*COLUMNS, *code_features.COLUMNS)
+    detailed = DrawnSpace(space, names, encode_compiled, task, MUTATIONS)
     return DrawnSpace(space, COLUMNS, encode, task, MUTATIONS, detailed)
 
 
-def compiled_row(space: MetaScheduleSpace, schedule: str, cores: int) -> NDArray[np.float32]:
-    """Return the features of a program's machine code; zeros if it cannot be compiled."""
+def compiled_row(space: MetaScheduleSpace, schedule: str) -> Features:
+    """Return the features of a program's machine code; zeros if it cannot be compiled or read."""
     try:
-        return code_features.describe_code(space.assembly(schedule), cores)
-    except (CodeError, SpaceError, RuntimeError, ValueError):
+        return describe_compiled(space, schedule)
+    except (RuntimeError, ValueError):
         return np.zeros(len(code_features.COLUMNS), np.float32)
 
 
