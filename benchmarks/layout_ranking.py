@@ -52,12 +52,12 @@ def slowdown(labels: Floats, scores: Floats, k: int) -> float:
     return float(times[chosen].min() / times.min() - 1)
 
 
-def judge(graphs: Sequence[GraphLayouts], seeds: int) -> tuple[Scores, dict[str, float]]:
+def judge(graphs: Sequence[GraphLayouts], seeds: Sequence[int]) -> tuple[Scores, dict[str, float]]:
     """Return the scores of every model, and the seconds of a training."""
     scores: Scores = defaultdict(lambda: defaultdict(list))
     seconds: dict[str, float] = defaultdict(float)
     families = sorted({family(graph) for graph in graphs})
-    for seed in range(seeds):
+    for seed in seeds:
         draw = random.Random(seed)  # noqa: S311
         fold = {name: draw.randrange(FOLDS) for name in families}
         for number in range(FOLDS):
@@ -70,7 +70,7 @@ def judge(graphs: Sequence[GraphLayouts], seeds: int) -> tuple[Scores, dict[str,
             for name, fit in MODELS.items():
                 begin = time.process_time()
                 model = fit(train, seed)
-                seconds[name] += (time.process_time() - begin) / seeds / FOLDS
+                seconds[name] += (time.process_time() - begin) / len(seeds) / FOLDS
                 for graph in tested:
                     scores[name][graph.graph].append(_figures(graph, model.predict(graph)))
     return scores, seconds
@@ -88,6 +88,7 @@ def main() -> None:
     parser.add_argument("--other", type=Path)
     parser.add_argument("--pack", default="", help="the pack of its graphs; else the corpus")
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
     graphs = [
         graph
@@ -96,7 +97,7 @@ def main() -> None:
     ]
     if options.other:
         print_agreement(graphs, read_layout_examples(options.other, pack=options.pack))
-    scores, seconds = judge(graphs, options.seeds)
+    scores, seconds = judge(graphs, range(options.first, options.first + options.seeds))
     total, families = sum(map(len, graphs)), len({family(graph) for graph in graphs})
     print(f"{total:,} layouts of {len(graphs)} graphs of {families} families")
     slow = "".join(f"{f'slow@{k}':>9}" for k in KS)

@@ -247,6 +247,7 @@ def main() -> None:
                 title = f"{task.workload.name} ({task.workload.hash[:4]})"
                 rows.append((title, seed, [list(one.curve) for one in both]))
     options = f"--model {chosen.model}" + (f" --draft {chosen.draft}" if chosen.draft else "")
+    options += " --trials " + " ".join(map(str, chosen.trials))
     name = "tuning_tasks"
     if chosen.networks is not None:
         name, options = "tuning_networks", " ".join([options, "--networks", *chosen.networks])

@@ -65,11 +65,11 @@ def page(rows: Sequence[Row], name: str, options: str, output: Path) -> str:
     heads = ["tuned", "seed", "default's best after", "ours as fast after", "ratio"]
     heads += ["ours after 1", "after 8", "at the end", "default at the end"]
     table = markdown_table(heads, cells)
-    low, high = interval([title for title, _, _ in rows], ratios)
-    table += (
-        f"\n\nGeometric mean of the ratios {geometric_mean(ratios):.1f} ({low:.1f} … {high:.1f}, "
-        f"95 % over what was tuned), median {median(ratios):.1f}."
-    )
+    table += f"\n\nGeometric mean of the ratios {geometric_mean(ratios):.1f}"
+    if len({title for title, _, _ in rows}) > 1:
+        low, high = interval([title for title, _, _ in rows], ratios)
+        table += f" ({low:.1f} … {high:.1f}, 95 % over what was tuned)"
+    table += f", median {median(ratios):.1f}."
     ours, default = mean_curve(rows, 0), mean_curve(rows, 1)
     after = next((n for n, part in enumerate(ours, 1) if part >= default[-1]), len(ours))
     table += (
