@@ -22,7 +22,7 @@ ABOUT = (
     "default's best; the ratio is its measurements when it first reached it over ours (–: ours did "
     "not reach it, and counts as one measurement more than it made). The last columns are the best "
     "of both over what each had. The width of the evolution and how unlike the programs of a batch "
-    "are were chosen on 20 held-out tasks, these ten among them, with seed 0."
+    "are were chosen on 20 held-out tasks, some of these among them, with seed 0."
 )
 POINTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Measurements at which curves are drawn."""
