@@ -8,7 +8,7 @@ from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData,
 from graph_net.results import Json
 
 
-class Doubling(Study):
+class Doubling(Study[StudyData]):
     """A study whose trainings are a multiplication."""
 
     name, title, about = "doubling", "Doubling", "Twice a seed."

@@ -237,7 +237,7 @@ def by_ingesting(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
     return str(caught.value)
 
 
-class BadStudy(Study):
+class BadStudy(Study[StudyData]):
     """One training, which is the death of its process."""
 
     name = title = about = "bad"

@@ -46,7 +46,7 @@ def data() -> StudyData:
     return StudyData(measured(0), measured(1), measured(2, 3, 200))
 
 
-class Sums(Study):
+class Sums(Study[StudyData]):
     """A study that costs nothing."""
 
     name = title = about = "sums"

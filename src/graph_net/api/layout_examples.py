@@ -25,13 +25,19 @@ def read_measured(path: Path) -> Iterator[Program]:
 
 
 def read_layout_examples(
-    path: Path, target: str = "", without: str = "", pack: str = "", jobs: int = 0
+    path: Path,
+    target: str = "",
+    without: str = "",
+    pack: str = "",
+    jobs: int = 0,
+    compiler: str = "",
 ) -> list[GraphLayouts]:
     """Return the measured layouts of each graph, ordered by graph id, with the calls they make.
 
     Layouts are rewritten without data in confined processes. Graphs come from ``pack`` (empty: the
     shipped corpus); the layouts of a graph that is not there have no calls. ``target`` is the
-    device to read, empty for all; ``without`` is the id of a graph to leave out.
+    device to read, empty for all; ``without`` is the id of a graph to leave out;
+    ``compiler`` what layouts went through, empty for the one that a graph has most layouts of.
     """
     from graph_net.configs.layouts.layout_predictor import usable_programs
     from graph_net.configs.layouts.measured_layouts import (
@@ -43,7 +49,7 @@ def read_layout_examples(
     from graph_net.graph import from_bytes
     from graph_net.isolate import Limits, Pool
 
-    groups = by_graph(usable_programs(read_measured(path), target, without))
+    groups = by_graph(usable_programs(read_measured(path), target, without, compiler))
     blobs = dict(read_pack(pack).blobs({group[0].task.kernel for group in groups.values()}))
 
     def work(item: tuple[str, list[Program]]) -> bytes:

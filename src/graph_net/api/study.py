@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graph_net.display.display import Display, display_of
 
@@ -33,19 +33,36 @@ def study(
 ) -> StudyOutcome:
     """Do the trainings of a study that ``work`` does not hold yet; write its page to ``output``.
 
-    ``spaces`` are programs of tasks of which every program was measured. ``models`` are those that
-    ``architectures`` compares, instead of all. With a ``cluster`` its nodes do the trainings.
+    ``spaces`` are programs of tasks of which every program was measured, or layouts of other graphs
+    to judge on. ``models`` are those that ``architectures`` compares, instead of all. With a
+    ``cluster`` its nodes do the trainings.
     """
+    from graph_net.api.study_layouts import about_layouts, read_study_layouts
     from graph_net.cluster.connection import pools
     from graph_net.learn.learning_set import LearnError
-    from graph_net.learn.studies.run import STUDIES, StudyJournal, run_study, write_page
+    from graph_net.learn.studies.run import (
+        LAYOUT_STUDIES,
+        STUDIES,
+        StudyJournal,
+        run_study,
+        write_page,
+    )
 
-    if name not in STUDIES:
-        raise LearnError(f"unknown study {name!r}; available: {', '.join(STUDIES)}")
-    display, chosen = display_of(progress), _with_models(STUDIES[name](), models)
-    sets, digest = _read(data, spaces, split, features, cache, display)
-    journal = StudyJournal(Path(work) / f"{name}.jsonl", f"{digest} {split} {features}")
-    numbers = range(seeds)
+    if name not in STUDIES and name not in LAYOUT_STUDIES:
+        names = ", ".join([*STUDIES, *LAYOUT_STUDIES])
+        raise LearnError(f"unknown study {name!r}; available: {names}")
+    display, numbers = display_of(progress), range(seeds)
+    chosen: Study[Any]
+    sets: Any
+    if name in LAYOUT_STUDIES:
+        chosen = _with_models(LAYOUT_STUDIES[name](), models)
+        sets, digest = read_study_layouts(name, Path(data), Path(spaces) if spaces else None)
+        about = about_layouts(sets, seeds)
+    else:
+        chosen = _with_models(STUDIES[name](), models)
+        sets, digest = _read(data, spaces, split, features, cache, display)
+        digest, about = f"{digest} {split} {features}", _about(sets, seeds)
+    journal = StudyJournal(Path(work) / f"{name}.jsonl", digest)
     wanted = chosen.cells(sets, numbers)
     missing = sum(journal.key(settings) not in journal.done for settings in wanted)
     with (
@@ -58,12 +75,12 @@ def study(
     for why in outcome.failures:
         display.tell(f"failed: {why}")
     if output is not None:
-        page = write_page(chosen, outcome, Path(output), command, _about(sets, seeds))
+        page = write_page(chosen, outcome, Path(output), command, about)
         display.tell(f"{page}: the table, and the picture beside it")
     return outcome
 
 
-def _with_models(study: Study, models: Sequence[str]) -> Study:
+def _with_models(study: Study[Any], models: Sequence[str]) -> Study[Any]:
     """Return a study of these models, with the one that they are held against; () for its own."""
     from graph_net.learn.learning_set import LearnError
     from graph_net.learn.model_registry import model_from_text

@@ -14,7 +14,10 @@ from graph_net.cli.common import err
 from graph_net.cli.evaluate import CACHE_HELP, DATA_HELP, SPLIT_HELP
 from graph_net.cli.learn import FEATURES_HELP
 
-NAME_HELP = "architectures, metrics, size, transfer, residual, few_shot or layouts."
+NAME_HELP = (
+    "architectures, metrics, size, transfer, residual, few_shot, layouts, layout_balance, "
+    "layout_analytical, layout_unseen or layout_compilers."
+)
 
 
 def run_study(
@@ -24,7 +27,11 @@ def run_study(
         Path, typer.Option("--output", "-o", help="Where its page and its picture are written.")
     ] = Path("build/studies"),
     spaces: Annotated[
-        str, typer.Option(help="Tasks of which every program was measured: for metrics.")
+        str,
+        typer.Option(
+            help="Tasks of which every program was measured, for metrics; for layout_unseen the "
+            "layouts to judge on."
+        ),
     ] = "",
     split: Annotated[str, typer.Option(help=SPLIT_HELP)] = "network",
     features: Annotated[str, typer.Option(help=FEATURES_HELP)] = "auto",
@@ -46,8 +53,11 @@ def run_study(
     size: more tasks, or more programs of each. transfer: what another platform's programs tell.
     residual: a local model on top of a pre-trained one. few_shot: how many programs of a new task
     must be measured. layouts: which model ranks layouts of TpuGraphs' files, with which loss and
-    join (--split within_task or files). Trainings run in processes of their own; one that dies is
-    named and costs itself alone. Killed, the same command goes on.
+    join (--split within_task or files). Of a platform of layouts or a journal: layout_balance, what
+    few families with most of the layouts cost; layout_analytical, an analytical cost and a
+    correction; layout_unseen, how other graphs are ranked; layout_compilers, eager's ranking
+    against Inductor's. Trainings run in processes of their own; one that dies is named and costs
+    itself alone. Killed, the same command goes on.
     """
     from graph_net.api.study import study
 

@@ -8,38 +8,17 @@ import numpy as np
 import pytest
 
 from configs.layouts.layout_graphs import images_graph, sequence_graph
-from graph_net.configs.layouts.call_features import COLUMNS, WORK, Floats, call_rows
-from graph_net.configs.layouts.call_trees import fit_call_trees, roofline_seconds, sum_calls
-from graph_net.configs.layouts.draws import draw_layouts
-from graph_net.configs.layouts.hand_features import COLUMNS as HAND
-from graph_net.configs.layouts.layout_config import default_layout
+from configs.layouts.some_layouts import layouts_of
+from graph_net.configs.layouts.call_features import COLUMNS, WORK, Floats
+from graph_net.configs.layouts.call_trees import fit_call_trees, sum_calls
 from graph_net.configs.layouts.layout_examples import (
     NO_CALLS,
     GraphLayouts,
     count_calls,
-    merge_rows,
 )
 from graph_net.configs.layouts.layout_models import MODELS, RankBlend, fit_best, ranks_of
 from graph_net.configs.layouts.measured_layouts import layouts_from_bytes, layouts_to_bytes
-from graph_net.configs.layouts.rewrite import LayoutRewriter
-from graph_net.graph import Graph
 from graph_net.learn.rank_metrics import kendall_tau
-
-EXPLICIT = COLUMNS.index("is_explicit")
-
-
-def layouts_of(graph: Graph, seed: int, count: int = 60) -> GraphLayouts:
-    """Return layouts whose explicit copies cost five times their roofline, other calls once."""
-    rewriter = LayoutRewriter(graph)
-    drawn = draw_layouts(rewriter.sites, count, set(), [], seed)
-    usual = call_rows(rewriter.calls(default_layout(rewriter.sites)))
-    calls = merge_rows(usual, [call_rows(rewriter.calls(layout)) for layout in drawn])
-    hand = np.random.default_rng(seed).random((count, len(HAND)))
-    known = GraphLayouts(hand, np.zeros(count), np.full(count, 1e-4), calls, "cpu", graph=graph.id)
-    factors = 1 + 4 * calls.features[:, EXPLICIT]
-    seconds = calls.count * (roofline_seconds(known) * factors)[calls.call]
-    times = 1 + np.bincount(calls.layout, seconds, minlength=count) / 1e-4
-    return replace(known, labels=np.log(times), schedules=("",) * count)
 
 
 @pytest.fixture(scope="module")

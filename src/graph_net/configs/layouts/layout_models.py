@@ -93,20 +93,24 @@ def ranks_of(values: Floats) -> Floats:
 
 def fit_hand_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> HandTrees:
     """Learn the log of a layout's time over the original's: the baseline."""
-    return _trees(graphs, [one.labels for one in graphs], seed, "LightGBM")
+    return fit_trees(graphs, [one.labels for one in graphs], seed, "LightGBM")
 
 
 def fit_relative_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> HandTrees:
     """Learn the same less its mean within the graph, over its spread there."""
-    wanted = [
-        (one.labels - one.labels.mean()) / max(one.labels.std(), LEAST_SPREAD) for one in graphs
-    ]
-    return _trees(graphs, wanted, seed, "LightGBM, relative labels")
+    wanted = [relative(one.labels) for one in graphs]
+    return fit_trees(graphs, wanted, seed, "LightGBM, relative labels")
 
 
-def _trees(
+def relative(values: Floats) -> Floats:
+    """Return numbers of a graph's layouts less their mean, over their spread."""
+    return np.asarray((values - values.mean()) / max(values.std(), LEAST_SPREAD))
+
+
+def fit_trees(
     graphs: Sequence[GraphLayouts], labels: Sequence[Floats], seed: int, name: str
 ) -> HandTrees:
+    """Learn labels of layouts from hand features."""
     import lightgbm
 
     data = lightgbm.Dataset(np.concatenate([one.hand for one in graphs]), np.concatenate(labels))

@@ -80,16 +80,17 @@ def learn_layouts(examples: Iterable[GraphLayouts], where: str = "") -> LearnedL
 
 
 def usable_programs(
-    programs: Iterable[Program], target: str = "", without: str = ""
+    programs: Iterable[Program], target: str = "", without: str = "", compiler: str = ""
 ) -> Sequence[Program]:
-    """Return the layouts that ran on a device, without those of one graph."""
-    return [
-        program
-        for program in programs
-        if program.failure is None
-        and target in ("", program.task.target)
-        and json.loads(program.task.details)["graph"] != without
-    ]
+    """Return the layouts that ran on a device through a compiler, without those of one graph."""
+
+    def is_usable(program: Program) -> bool:
+        if program.failure is not None or target not in ("", program.task.target):
+            return False
+        details = json.loads(program.task.details)
+        return details["graph"] != without and compiler in ("", details["compiler"])
+
+    return [program for program in programs if is_usable(program)]
 
 
 def read_layouts(journal: Path) -> Iterator[Program]:

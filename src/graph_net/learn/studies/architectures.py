@@ -49,7 +49,7 @@ SHOWN = {
 }
 
 
-class Architectures(Study):
+class Architectures(Study[StudyData]):
     """Models × losses."""
 
     name = "architectures"

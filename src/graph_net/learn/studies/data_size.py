@@ -27,7 +27,7 @@ PROGRAMS = (8, 16, 32, 64, 128)
 SCORES = ("best/picked at 1", "best/picked at 5", "pairwise accuracy")
 
 
-class DataSize(Study):
+class DataSize(Study[StudyData]):
     """Tasks × programs of a task."""
 
     name = "size"

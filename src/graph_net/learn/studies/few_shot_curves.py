@@ -62,7 +62,7 @@ def adapting_model(way: str, data: StudyData, seed: int) -> Adapts:
     return WAYS[way](model, seed)
 
 
-class FewShotCurves(Study):
+class FewShotCurves(Study[StudyData]):
     """Quality by number of programs measured in the new task."""
 
     name = "few_shot"
@@ -112,7 +112,7 @@ class FewShotCurves(Study):
         return StudyPicture(lines, "programs measured in the new task", "best / reached, greedy")
 
 
-class LocalResidual(Study):
+class LocalResidual(Study[StudyData]):
     """What the first trials of a task add to a model trained on other tasks."""
 
     name = "residual"

@@ -35,7 +35,7 @@ NETWORKS = (
 SHOWN = {TAU: "τ", "slowdown@1": "slowdown@1", "slowdown@10": "@10", SECONDS: "seconds"}
 
 
-class LayoutModels(Study):
+class LayoutModels(Study[StudyData]):
     """Models × losses × joins, on layouts."""
 
     name = "layouts"

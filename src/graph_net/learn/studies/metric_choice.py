@@ -45,7 +45,7 @@ LOWER = ("RMSE", "MAPE")
 SEARCH = "measurements"
 
 
-class MetricChoice(Study):
+class MetricChoice(Study[StudyData]):
     """Metrics against the number of trials of a search."""
 
     name = "metrics"

@@ -33,7 +33,7 @@ EVERY = 1 << 30
 SCORES = ("best/picked at 1", "best/picked at 5", "pairwise accuracy")
 
 
-class PlatformTransfer(Study):
+class PlatformTransfer(Study[StudyData]):
     """Programs of other platforms, and some of the tested one."""
 
     name = "transfer"

@@ -14,22 +14,33 @@ from graph_net.isolate import Limits, MakePool, Pool, WorkPool
 from graph_net.learn.studies.architectures import Architectures
 from graph_net.learn.studies.data_size import DataSize
 from graph_net.learn.studies.few_shot_curves import FewShotCurves, LocalResidual
+from graph_net.learn.studies.layout_balance import LayoutBalance
+from graph_net.learn.studies.layout_folds import LayoutStudy
 from graph_net.learn.studies.layout_models import LayoutModels
+from graph_net.learn.studies.layout_questions import (
+    LayoutAnalytical,
+    LayoutCompilers,
+    LayoutUnseen,
+)
 from graph_net.learn.studies.metric_choice import MetricChoice
 from graph_net.learn.studies.platform_transfer import PlatformTransfer
-from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData
+from graph_net.learn.studies.study import Data, Settings, Study, StudyCell, StudyData
 from graph_net.learn.studies.study_page import StudyPage
 from graph_net.results import canonical, digest
 from graph_net.results.canonical import plain
 from graph_net.store.journal import LineJournal, whole_lines
 
-STUDIES: dict[str, type[Study]] = {
+STUDIES: dict[str, type[Study[StudyData]]] = {
     study.name: study
     for study in (
         Architectures, MetricChoice, DataSize, PlatformTransfer, LocalResidual, FewShotCurves,
         LayoutModels,
     )
 }  # fmt: skip
+LAYOUT_STUDIES: dict[str, type[LayoutStudy]] = {
+    study.name: study for study in (LayoutBalance, LayoutAnalytical, LayoutUnseen, LayoutCompilers)
+}
+"""Studies of layouts that were measured here, with the calls they make."""
 LIMITS = Limits(3600, None)
 """Limits of one training."""
 
@@ -69,8 +80,8 @@ class StudyJournal:
 
 
 def run_study(
-    study: Study,
-    data: StudyData,
+    study: Study[Data],
+    data: Data,
     journal: StudyJournal,
     *,
     seeds: Sequence[int] = (0, 1, 2),
@@ -88,8 +99,8 @@ def run_study(
 
 
 def _train(
-    study: Study,
-    data: StudyData,
+    study: Study[Data],
+    data: Data,
     journal: StudyJournal,
     missing: Sequence[Settings],
     pool: WorkPool,
@@ -104,11 +115,13 @@ def _train(
         advance()
 
 
-def _compute(study: Study, data: StudyData, settings: Settings) -> dict[str, Any]:
+def _compute(study: Study[Data], data: Data, settings: Settings) -> dict[str, Any]:
     return dict(study.compute(data, settings))
 
 
-def write_page(study: Study, outcome: StudyOutcome, folder: Path, command: str, about: str) -> Path:
+def write_page(
+    study: Study[Any], outcome: StudyOutcome, folder: Path, command: str, about: str
+) -> Path:
     """Write the study's page and picture, and return the page."""
     left_out = "".join(f"- not computed: {why}\n" for why in outcome.failures)
     table = study.table(outcome.cells) + (f"\n\n{left_out}" if left_out else "")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ Settings = Mapping[str, Json]
 
 @dataclass(frozen=True)
 class StudyData:
-    """What all trainings of a study share."""
+    """Programs to learn from, and to judge on."""
 
     train: MeasuredSet
     test: MeasuredSet
@@ -67,7 +67,11 @@ class StudyPicture:
     log: bool = True
 
 
-class Study(ABC):
+Data = TypeVar("Data")
+"""What the trainings of a study share."""
+
+
+class Study(ABC, Generic[Data]):
     """A question that trainings answer; each training is one cell, computed independently."""
 
     name: ClassVar[str]
@@ -76,11 +80,11 @@ class Study(ABC):
     """The question, the method, and how to read the table."""
 
     @abstractmethod
-    def cells(self, data: StudyData, seeds: Sequence[int]) -> list[Settings]:
+    def cells(self, data: Data, seeds: Sequence[int]) -> list[Settings]:
         """Return the trainings to run."""
 
     @abstractmethod
-    def compute(self, data: StudyData, settings: Settings) -> Mapping[str, Json]:
+    def compute(self, data: Data, settings: Settings) -> Mapping[str, Json]:
         """Train and judge; called in a process of its own."""
 
     @abstractmethod
