@@ -25,60 +25,46 @@ from statistics import fmean, median
 import numpy as np
 
 from graph_net.api.layout_examples import read_layout_examples
-from graph_net.configs.layouts.call_features import Floats
 from graph_net.configs.layouts.layout_examples import GraphLayouts
 from graph_net.configs.layouts.layout_models import MODELS
 from graph_net.learn.paired import compare_models
 from graph_net.learn.rank_metrics import kendall_tau
-from graph_net.score.family import family_of
+from graph_net.learn.studies.layout_folds import (
+    FEWEST,
+    FOLDS,
+    SLOW,
+    deal_families,
+    family,
+    judge_ranking,
+)
 
-FOLDS, SEEDS, KS = 5, 3, (1, 5)
-FEWEST = 20
-"""Layouts of a graph that τ is taken of."""
+SEEDS = 3
 BASELINE = "LightGBM"
 Scores = dict[str, dict[str, list[tuple[float, ...]]]]
 """τ and slowdowns of each seed, by model and graph."""
-
-
-def family(graph: GraphLayouts) -> str:
-    """Return the family of a graph."""
-    return family_of(*graph.name.split("/", 1))
-
-
-def slowdown(labels: Floats, scores: Floats, k: int) -> float:
-    """Return what choosing the best of the k best-ranked costs over the best of all."""
-    times = np.exp(labels)
-    chosen = np.argsort(scores, kind="stable")[:k]
-    return float(times[chosen].min() / times.min() - 1)
 
 
 def judge(graphs: Sequence[GraphLayouts], seeds: Sequence[int]) -> tuple[Scores, dict[str, float]]:
     """Return the scores of every model, and the seconds of a training."""
     scores: Scores = defaultdict(lambda: defaultdict(list))
     seconds: dict[str, float] = defaultdict(float)
-    families = sorted({family(graph) for graph in graphs})
     for seed in seeds:
         draw = random.Random(seed)  # noqa: S311
-        fold = {name: draw.randrange(FOLDS) for name in families}
+        fold = deal_families(graphs, seed)
         for number in range(FOLDS):
             train = [graph for graph in graphs if fold[family(graph)] != number]
             tested = [graph for graph in graphs if fold[family(graph)] == number]
             for graph in tested:
                 chance = np.array([draw.random() for _ in range(len(graph))])
-                scores["random"][graph.graph].append(_figures(graph, chance))
-                scores["bytes moved"][graph.graph].append(_figures(graph, graph.moved))
+                scores["random"][graph.graph].append(judge_ranking(graph, chance))
+                scores["bytes moved"][graph.graph].append(judge_ranking(graph, graph.moved))
             for name, fit in MODELS.items():
                 begin = time.process_time()
                 model = fit(train, seed)
                 seconds[name] += (time.process_time() - begin) / len(seeds) / FOLDS
                 for graph in tested:
-                    scores[name][graph.graph].append(_figures(graph, model.predict(graph)))
+                    scores[name][graph.graph].append(judge_ranking(graph, model.predict(graph)))
     return scores, seconds
-
-
-def _figures(graph: GraphLayouts, values: Floats) -> tuple[float, ...]:
-    slow = (slowdown(graph.labels, values, k) for k in KS)
-    return (kendall_tau(values, graph.labels), *slow)
 
 
 def main() -> None:
@@ -100,7 +86,7 @@ def main() -> None:
     scores, seconds = judge(graphs, range(options.first, options.first + options.seeds))
     total, families = sum(map(len, graphs)), len({family(graph) for graph in graphs})
     print(f"{total:,} layouts of {len(graphs)} graphs of {families} families")
-    slow = "".join(f"{f'slow@{k}':>9}" for k in KS)
+    slow = "".join(f"{f'slow@{k}':>9}" for k in SLOW)
     print(f"{'':<30}{'mean τ':>8}{'median':>8}{slow}   lead of τ, 95 % interval       training")
     for name, found in scores.items():
         print_row(name, found, scores[BASELINE], seconds.get(name))
