@@ -54,8 +54,8 @@ PAGES = {
         "Searches of a convolution on four GPUs",
         "Kernel Tuner's convolution, 4,362 configurations on each GPU, by replay: measurements of "
         "each seed until one is within 2 % of the best, of at most 100 from scratch and 40 with a "
-        "model of one other GPU, or of the other three; –: not reached. Features and covariance were chosen on these "
-        "spaces.",
+        "model of one other GPU, or of the other three; –: not reached. Features and covariance "
+        "were chosen on these spaces.",
     ),
 }
 OTHER_GPU = "lightgbm[rounds=300,least_in_leaf=2,threads=1]"
