@@ -153,7 +153,7 @@ class LayoutUnseen(LayoutStudy):
     seen, unseen = "own folds", "unseen"
     about = (
         "Learned from all graphs of the first collection and judged on the second (--spaces), "
-        "whose families are not in the first. The columns “own folds” are the same models on the "
+        "none of whose graphs is in the first. The columns “own folds” are the same models on the "
         "first collection, its families dealt into five folds: what unseen families of the usual "
         "kind give."
     )
