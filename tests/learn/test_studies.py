@@ -67,7 +67,9 @@ class Sums(Study[StudyData]):
         return StudyPicture([("sum", [(1.0, cell.number("sum"), 0.0) for cell in cells])], "x", "y")
 
 
-def run(study: Study, data: StudyData, folder: Path, seeds: int = 2) -> tuple[StudyCell, ...]:
+def run(
+    study: Study[StudyData], data: StudyData, folder: Path, seeds: int = 2
+) -> tuple[StudyCell, ...]:
     outcome = run_study(study, data, StudyJournal(folder / "j.jsonl", "d"), seeds=range(seeds))
     assert outcome.failures == ()
     page = write_page(study, outcome, folder, "graph-net study", "About.").read_text()
@@ -182,7 +184,7 @@ def test_another_platforms_programs_help_where_there_are_none_of_ones_own(
 
 @pytest.mark.parametrize("study", [FewShotCurves(), LocalResidual()])
 def test_measurements_of_a_task_help(
-    study: Study, data: StudyData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: Study[StudyData], data: StudyData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(few_shot_curves, "COUNTS", (0, 4, 16))
     monkeypatch.setattr(study.__class__, "ways", LocalResidual.ways[:3], raising=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +158,13 @@ def test_a_model_needs_enough_layouts_of_the_device(journal: Path) -> None:
     with pytest.raises(ValueError, match="this has 0 layouts; 100 are learned from"):
         learn_layouts([], "this")
     assert not usable_programs(read_layouts(journal), "cuda: x")
+    assert not usable_programs(read_layouts(journal), compiler="inductor")
+
+
+def test_programs_that_are_no_layouts_are_not_learned_from(journal: Path) -> None:
+    layouts = list(read_layouts(journal))
+    strange = [replace(one, task=replace(one.task, format="triton")) for one in layouts]
+    assert usable_programs([*strange, *layouts]) == usable_programs(layouts)
 
 
 def test_a_journal_and_what_was_published_of_it_are_the_same_examples(

@@ -85,7 +85,9 @@ def usable_programs(
     """Return the layouts that ran on a device through a compiler, without those of one graph."""
 
     def is_usable(program: Program) -> bool:
-        if program.failure is not None or target not in ("", program.task.target):
+        if program.task.format != FORMAT or program.failure is not None:
+            return False
+        if target not in ("", program.task.target):
             return False
         details = json.loads(program.task.details)
         return details["graph"] != without and compiler in ("", details["compiler"])

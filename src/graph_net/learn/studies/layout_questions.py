@@ -112,7 +112,7 @@ class LayoutAnalytical(LayoutStudy):
 
     name = "layout_analytical"
     title = "An analytical cost of layouts, and a learned correction"
-    models = (BYTES, ROOFLINE, TREES, f"{ROOFLINE} + LightGBM", CALLS)
+    models: tuple[str, ...] = (BYTES, ROOFLINE, TREES, f"{ROOFLINE} + LightGBM", CALLS)
     about = (
         "Costs that nothing is learned for (the bytes of copies; the roofline seconds of calls), "
         "trees on hand features alone, trees on what the roofline misses, and “sums over calls”: "
@@ -149,7 +149,7 @@ class LayoutUnseen(LayoutStudy):
 
     name = "layout_unseen"
     title = "Graphs from architecture search as unseen families"
-    models = (BYTES, ROOFLINE, TREES, CALLS, "sums over calls and LightGBM")
+    models: tuple[str, ...] = (BYTES, ROOFLINE, TREES, CALLS, "sums over calls and LightGBM")
     seen, unseen = "own folds", "unseen"
     about = (
         "Learned from all graphs of the first collection and judged on the second (--spaces), "
