@@ -26,7 +26,7 @@ from graph_net.learn.studies.layout_folds import (
 from graph_net.learn.studies.layout_questions import (
     BYTES,
     ROOFLINE,
-    Analytical,
+    CostRanker,
     LayoutAnalytical,
     LayoutCompilers,
     LayoutUnseen,
@@ -75,10 +75,10 @@ def test_samplings_spread_the_same_layouts_over_families(graphs: tuple[GraphLayo
 def test_a_graph_is_ranked_by_what_other_families_taught(graphs: tuple[GraphLayouts, ...]) -> None:
     fold, seen = deal_families(graphs, 0), []
 
-    def fit(train: object, seed: int) -> Analytical:
+    def fit(train: object, seed: int) -> CostRanker:
         assert isinstance(train, list)
         seen.append({fold[family(one)] for one in train})
-        return Analytical(lambda graph: graph.labels, "truth")
+        return CostRanker(lambda graph: graph.labels, "truth")
 
     found = judge_folds(graphs, fit, 0)
     assert len(seen) == len(set(fold.values()))

@@ -32,8 +32,8 @@ def read_study_layouts(name: str, data: Path, others: Path | None) -> tuple[Layo
     compiler = "inductor" if compares else "eager"
     beside = read_layout_examples(second, compiler=compiler) if second else []
     if not compares:
-        known = {one.graph for one in own}
-        beside = [one for one in beside if len(one) >= FEWEST and one.graph not in known]
+        in_set = {one.graph for one in own}
+        beside = [one for one in beside if len(one) >= FEWEST and one.graph not in in_set]
     digest = " ".join(_digest(path) for path in (data, second) if path is not None)
     return LayoutStudyData(tuple(own), tuple(beside)), digest
 

@@ -35,7 +35,17 @@ from graph_net.configs.read_npz import read_npz
 from graph_net.corpus.pack import PackWriter
 from graph_net.corpus.subjects import subject_of
 from graph_net.graph import to_bytes
-from graph_net.results import Device, Failure, Json, Program, Stage, Symptom, canonical
+from graph_net.results import (
+    Config,
+    ConfigKind,
+    Device,
+    Failure,
+    Json,
+    Program,
+    Stage,
+    Symptom,
+    canonical,
+)
 
 DEVICE = Device("cpu", "test", 2, 2, 1 << 30, "Linux", "3.11", {})
 TARGET = "cpu: test"
@@ -163,7 +173,10 @@ def test_a_model_needs_enough_layouts_of_the_device(journal: Path) -> None:
 
 def test_programs_that_are_no_layouts_are_not_learned_from(journal: Path) -> None:
     layouts = list(read_layouts(journal))
-    strange = [replace(one, task=replace(one.task, format="triton")) for one in layouts]
+    other, schedule = "triton", Config(ConfigKind.SCHEDULE, "triton", options={"schedule": "{}"})
+    strange = [
+        replace(one, task=replace(one.task, format=other), config=schedule) for one in layouts
+    ]
     assert usable_programs([*strange, *layouts]) == usable_programs(layouts)
 
 

@@ -160,9 +160,9 @@ def family_report(groups: Mapping[tuple[str, ...], Sequence[StudyCell]]) -> str:
     }
     rows = []
     for name in sorted(set(families)):
-        places = [place for place, one in enumerate(families) if one == name]
-        means = [fmean(own[places]) for own in taus.values()]
-        rows.append((max(means), name, len(places), int(sizes[places].sum()), means))
+        members = [row for row, one in enumerate(families) if one == name]
+        means = [fmean(own[members]) for own in taus.values()]
+        rows.append((max(means), name, len(members), int(sizes[members].sum()), means))
     rows.sort()
     texts = [
         [name, str(n), f"{total:,}", *(f"{m:.3f}" for m in ms)] for _, name, n, total, ms in rows

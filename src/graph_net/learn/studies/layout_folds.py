@@ -67,16 +67,16 @@ def judge_folds(graphs: Sequence[GraphLayouts], fit: Fit, seed: int) -> Mapping[
     seconds = 0.0
     for number in range(FOLDS):
         train = [one for one in graphs if fold[family(one)] != number]
-        tested = [place for place, one in enumerate(graphs) if fold[family(one)] == number]
+        tested = [row for row, one in enumerate(graphs) if fold[family(one)] == number]
         if not train or not tested:
             continue
         begin = time.process_time()
         model = fit(train, seed)
         seconds += (time.process_time() - begin) / FOLDS
-        for place in tested:
-            found[place] = judge_ranking(graphs[place], model.predict(graphs[place]))
-    places = sorted(found)
-    return figures([graphs[place] for place in places], [found[place] for place in places], seconds)
+        for row in tested:
+            found[row] = judge_ranking(graphs[row], model.predict(graphs[row]))
+    rows = sorted(found)
+    return figures([graphs[row] for row in rows], [found[row] for row in rows], seconds)
 
 
 def figures(
@@ -108,7 +108,7 @@ def select_layouts(graph: GraphLayouts, chosen: Ints) -> GraphLayouts:
         moved=graph.moved[chosen],
         seconds=graph.seconds[chosen],
         labels=graph.labels[chosen],
-        schedules=tuple(graph.schedules[place] for place in chosen),
+        schedules=tuple(graph.schedules[row] for row in chosen),
         calls=CallCounts(
             calls.rows, np.repeat(np.arange(len(chosen)), sizes), calls.call[places],
             calls.count[places],

@@ -51,7 +51,7 @@ SHOWN = (TAU, *SLOW.values())
 
 
 @dataclass
-class Analytical:
+class CostRanker:
     """A cost that nothing is learned for."""
 
     cost: Callable[[GraphLayouts], Floats]
@@ -103,7 +103,7 @@ COSTS: Mapping[str, Callable[[GraphLayouts], Floats]] = {
 def fit_of(name: str) -> Fit:
     """Return how a model is learned; analytical costs are not."""
     if name in COSTS:
-        return lambda _graphs, _seed: Analytical(COSTS[name], name)
+        return lambda _graphs, _seed: CostRanker(COSTS[name], name)
     return MODELS.get(name, fit_corrected)
 
 
@@ -202,8 +202,8 @@ class LayoutUnseen(LayoutStudy):
         names = cells[0].result["graphs"] if cells else []
         assert isinstance(names, list)
         rows = [
-            [str(name), *(f"{own[place]:.3f}" for own in taus.values())]
-            for place, name in enumerate(names)
+            [str(name), *(f"{own[row]:.3f}" for own in taus.values())]
+            for row, name in enumerate(names)
         ]
         return markdown_table(["τ of graph", *taus], rows)
 
@@ -232,8 +232,8 @@ class LayoutCompilers(LayoutStudy):
 
     def compute(self, data: LayoutStudyData, settings: Settings) -> Mapping[str, Json]:
         other = next(one for one in data.others if one.graph == settings["graph"])
-        known = [one for one in data.graphs if one.graph == other.graph]
-        first = _by_schedule(known[0]) if known else {}
+        eager = [one for one in data.graphs if one.graph == other.graph]
+        first = _by_schedule(eager[0]) if eager else {}
         second = _by_schedule(other)
         common = sorted(first.keys() & second.keys())
         if len(common) < 3:
