@@ -114,6 +114,22 @@ def test_folders_tell_collection_and_split(tmp_path: Path) -> None:
     assert next(read_graphs(file)).split == "valid"
 
 
+@pytest.mark.parametrize(
+    ("folders", "collection", "split"),
+    [
+        ("layout/h200/default/train", "layout:h200:default", "train"),
+        ("tile/xla/test", "tile:xla", "test"),
+        ("layout/h200/mine/train", "", ""),
+        ("layout/h200/random/all", "", ""),
+    ],
+)
+def test_a_collection_may_be_of_any_device(
+    tmp_path: Path, folders: str, collection: str, split: str
+) -> None:
+    file = config_file(tmp_path / folders / "net.npz")
+    assert (file.collection, file.split) == (collection, split)
+
+
 def test_a_file_is_known_by_its_bytes(tmp_path: Path) -> None:
     assert is_tpugraphs(write_npz(tmp_path / "a.npz", layout_arrays()))
     assert not is_tpugraphs(write_npz(tmp_path / "b.npz", {"x": np.zeros(3)}))

@@ -17,10 +17,8 @@ from graph_net.formats.tpugraphs.npz import open_npz
 from graph_net.store.files import open_regular
 from graph_net.store.lines import ZIP, ReadError
 
-COLLECTIONS = (
-    "layout:xla:default", "layout:xla:random", "layout:nlp:default", "layout:nlp:random",
-    "tile:xla",
-)  # fmt: skip
+SEARCHES = ("default", "random")
+"""How the configurations of a layout collection were drawn: by a genetic search from the compiler's own, or at random."""
 SPLITS = ("train", "valid", "test")
 SUFFIXES = (".npz", ".pb")
 
@@ -41,13 +39,17 @@ class ConfigFile:
 
 
 def config_file(path: Path) -> ConfigFile:
-    """Return a file with what its folders say."""
-    folders = path.resolve().parts[-5:-1]
-    for collection in COLLECTIONS:
-        words = tuple(collection.split(":"))
-        if folders[-1:] and folders[-1] in SPLITS and folders[-1 - len(words) : -1] == words:
-            return ConfigFile(path, collection, folders[-1])
-    return ConfigFile(path)
+    """Return a file with what its folders say: layout/SOURCE/SEARCH/SPLIT, or tile/SOURCE/SPLIT.
+
+    TpuGraphs' sources are ``xla`` and ``nlp``; layouts measured here are named after their device.
+    """
+    match path.resolve().parts[-5:-1]:
+        case (*_, "layout", source, search, split) if search in SEARCHES and split in SPLITS:
+            return ConfigFile(path, f"layout:{source}:{search}", split)
+        case (*_, "tile", source, split) if split in SPLITS:
+            return ConfigFile(path, f"tile:{source}", split)
+        case _:
+            return ConfigFile(path)
 
 
 def find_files(paths: Sequence[Path], collection: str = "", split: str = "") -> list[ConfigFile]:
