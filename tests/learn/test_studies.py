@@ -19,7 +19,7 @@ from graph_net.learn.studies.architectures import BASELINE, Architectures
 from graph_net.learn.studies.data_size import DataSize, choose_some
 from graph_net.learn.studies.few_shot_curves import IN_CONTEXT, FewShotCurves, LocalResidual
 from graph_net.learn.studies.metric_choice import MetricChoice, correlation
-from graph_net.learn.studies.platform_transfer import PlatformTransfer
+from graph_net.learn.studies.platform_transfer import EVERY, PlatformTransfer
 from graph_net.learn.studies.run import STUDIES, StudyJournal, run_study, write_page
 from graph_net.learn.studies.study import Settings, Study, StudyCell, StudyData, StudyPicture
 from graph_net.learn.studies.trained import measured_until_near
@@ -169,6 +169,7 @@ def test_another_platforms_programs_help_where_there_are_none_of_ones_own(
     data: StudyData, tmp_path: Path
 ) -> None:
     cells = run(PlatformTransfer(), data, tmp_path, 1)
+    assert {cell.settings["own"] for cell in cells} == {0, EVERY}  # of four, 4 is all of them
     alone = [cell for cell in cells if cell.settings["own"] == 0]
     assert {cell.setting("platform") for cell in alone} == {"this", "that"}
     randoms = [cell.result["random"] for cell in alone]

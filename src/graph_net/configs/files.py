@@ -18,7 +18,7 @@ from graph_net.store.files import open_regular
 from graph_net.store.lines import ZIP, ReadError
 
 SEARCHES = ("default", "random")
-"""How the configurations of a layout collection were drawn: by a genetic search from the compiler's own, or at random."""
+"""How layouts were drawn: by a genetic search from the compiler's own choice, or at random."""
 SPLITS = ("train", "valid", "test")
 SUFFIXES = (".npz", ".pb")
 

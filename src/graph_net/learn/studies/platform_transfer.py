@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -46,13 +47,13 @@ class PlatformTransfer(Study[StudyData]):
     )
 
     def cells(self, data: StudyData, seeds: Sequence[int]) -> list[Settings]:
-        names = sorted({task.platform for task in data.train.data.tasks})
-        if len(names) < 2:
+        sizes = Counter(task.platform for task in data.train.data.tasks)
+        if len(sizes) < 2:
             raise LearnError("this study needs programs of two platforms with the same features")
         return [
             {"platform": name, "own": own, "others": others, "seed": seed}
-            for name in names
-            for own in (*TASKS, EVERY)
+            for name, size in sorted(sizes.items())
+            for own in (*(count for count in TASKS if count < size), EVERY)
             for others in (False, True)
             for seed in seeds
             if own or others
