@@ -21,19 +21,31 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.inductor_tuning import BASE, ROUNDS, Tuning, elapsed, replay, time_winners, tuned
+from benchmarks.inductor_tuning import (
+    BASE,
+    ROUNDS,
+    STOCK,
+    Tuning,
+    elapsed,
+    replay,
+    time_offered,
+    time_winners,
+    tuned,
+)
 from benchmarks.inductor_tuning import options as mode_options
 from graph_net.search.inductor.case import FILE, KernelCase, load_cases
 from graph_net.search.inductor.choice_model import load_choices
-from graph_net.search.inductor.collector import operations
+from graph_net.search.inductor.collector import describe, operations
 from graph_net.search.inductor.compile_pool import compile_pool
 from graph_net.store.journal import LineJournal, whole_lines
 
-GROUP = 8
+GROUP = 10
 HEURISTIC = "autoheuristic"
-EVERY = 4
-"""The exhaustive space, and AutoHeuristic, are measured for one group in so many."""
-MODES = (BASE, "learned", "widened", HEURISTIC)
+EVERY = 8
+"""The exhaustive space, and AutoHeuristic, are measured for one group in so many; ``STOCK``, where
+every choice is compiled twice, for the last group of each kind, which is small.
+"""
+MODES = (BASE, "learned", "widened", HEURISTIC, STOCK)
 GRAPH_MODES = ("default", BASE, "learned")
 GRAPHS = """transformers/BertModel@16:float16 timm/resnet18@16:bfloat16
     torchvision/alexnet@32:float16 timm/mixer_b16_224@8:bfloat16
@@ -48,9 +60,10 @@ def measure_group(
     import torch
 
     shown: dict[str, Tuning] = {}
+    offered: list[str] = []
     modes = MODES[turn % len(MODES) :] + MODES[: turn % len(MODES)]
     for mode in modes:
-        if not is_measured(mode, cases[0].is_convolution, turn):
+        if not is_measured(mode, cases, turn):
             continue
         torch._dynamo.reset()
         graph = operations(cases, device)
@@ -58,21 +71,27 @@ def measure_group(
             chosen = mode_options(mode, device)
             compiled: Any = torch.compile(graph, dynamic=False, options=chosen)
             compiled(*(operands[0] for operands in graph.operands))
+            shown[mode].stop()
+            if mode == BASE:
+                offered = list(time_offered(shown[mode], describe(device).name))
     kernels = {case.key: time_winners(case.key, shown) for case in cases}
     cost = {
         mode: {"tuning": one.seconds, "wall": one.wall, "choices": one.choices}
         for mode, one in shown.items()
     }
-    return {"group": [case.key for case in cases], "cost": cost, "kernels": kernels}
+    group = [case.key for case in cases]
+    return {"group": group, "cost": cost, "kernels": kernels, "offered": offered}
 
 
-def is_measured(mode: str, is_convolution: bool, turn: int) -> bool:
+def is_measured(mode: str, cases: Sequence[KernelCase], turn: int) -> bool:
     """Return whether a mode is measured for a group; torch 2.13 has no AutoHeuristic."""
     from torch._inductor import config
 
     if mode == HEURISTIC:
-        known = hasattr(config, "autoheuristic_use") and not is_convolution
+        known = hasattr(config, "autoheuristic_use") and not cases[0].is_convolution
         return known and turn % EVERY == 1
+    if mode == STOCK:
+        return len(cases) < GROUP
     return mode != "widened" or turn % EVERY == 0
 
 

@@ -12,14 +12,19 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from graph_net.search.inductor.collector import QUEUED, versions
+from graph_net.search.inductor.compile_pool import one_assembler, two_assemblers
 from graph_net.search.inductor.hooks import hooked
 from graph_net.search.inductor.plugin import learned
 from graph_net.search.inductor.queued_timing import HostTime, QueuedClock
-from graph_net.search.inductor.reading import is_aten, read_call
-from graph_net.search.inductor.template_call import key_of
+from graph_net.search.inductor.reading import is_aten, read_call, read_choice
+from graph_net.search.inductor.template_call import TemplateCall, key_of
+from graph_net.search.inductor.timed_call import TimedCall, timed_to_json
 
 ROUNDS, REPLAYS = 3, 20
 BASE, ATEN = "max-autotune", "aten"
+STOCK = "stock"
+"""max-autotune with the assemblers as torch sets them up; all other modes use one."""
 QUIET: dict[str, Any] = {
     "fx_graph_cache": False,
     "autotune_local_cache": False,
@@ -37,9 +42,23 @@ class Tuning:
     wall: float = 0.0
     """Of all of compiling."""
     choices: int = 0
+    began: float = 0.0
     runs: dict[str, Callable[[], Any]] = field(default_factory=dict)
     aten: dict[str, Callable[[], Any]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    offered: list[tuple[TemplateCall, str, list[Any], Sequence[Any]]] = field(default_factory=list)
+    """The choices of each operation, and its nodes."""
+
+    def stop(self) -> None:
+        """Note what was spent, before anything else is done with the caches of this compilation."""
+        import torch
+        from torch._dynamo.utils import compilation_time_metrics as metrics
+
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        self.wall = time.perf_counter() - self.began
+        parts = ("_template_precompiling", "_template_autotuning")
+        self.seconds = sum(sum(spent) for name, spent in metrics.items() if name.endswith(parts))
 
     def save(self, timings: dict[Any, float], name: str, nodes: Any, *rest: Any) -> None:
         """Note the winner of an operation, ready to run; a feedback saver of Inductor."""
@@ -50,6 +69,7 @@ class Tuning:
             return
         key, best = key_of(call.module), min(ready, key=ready.__getitem__)
         self.runs[key], self.names[key] = runnable(best, nodes), str(best.hash_key())
+        self.offered.append((call, key, list(timings), nodes))
         libraries = [one for one in ready if is_aten(one) and one.name != "bias_addmm"]
         if libraries:
             self.aten[key] = runnable(libraries[0], nodes)
@@ -77,7 +97,6 @@ def runnable(choice: Any, nodes: Sequence[Any]) -> Callable[[], Any]:
 @contextmanager
 def tuned(mode: str, model: Any) -> Iterator[Tuning]:
     """Compile as a mode does, with empty caches; the compilation is timed."""
-    import torch
     from torch._dynamo.utils import compilation_time_metrics as metrics
     from torch._inductor.utils import fresh_cache
 
@@ -85,17 +104,15 @@ def tuned(mode: str, model: Any) -> Iterator[Tuning]:
     asked = {"learned": learned(model), "widened": learned(model, widened=True)}
     folder = tempfile.mkdtemp(prefix="inductor-")
     with ExitStack() as stack:
+        stack.enter_context(two_assemblers() if mode == STOCK else one_assembler())
         stack.enter_context(fresh_cache(dir=folder, delete=False))
         stack.enter_context(asked.get(mode, nullcontext()))
         stack.enter_context(hooked(found.save))
         metrics.clear()
-        began = time.perf_counter()
+        found.began = time.perf_counter()
         yield found
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        found.wall = time.perf_counter() - began
-        parts = ("_template_precompiling", "_template_autotuning")
-        found.seconds = sum(sum(spent) for name, spent in metrics.items() if name.endswith(parts))
+        if not found.wall:
+            found.stop()
 
 
 def options(mode: str, device: str = "cuda") -> dict[str, Any]:
@@ -131,6 +148,24 @@ def time_winners(key: str, shown: dict[str, Tuning]) -> dict[str, float]:
     times = {name: median(values) for name, values in taken.items()}
     found = {mode: times.get(one.names.get(key, ATEN), math.nan) for mode, one in shown.items()}
     return {**found, ATEN: times.get(ATEN, math.nan)}
+
+
+def time_offered(tuning: Tuning, gpu: str) -> Iterator[str]:
+    """Yield a line for each operation: all its choices, timed again by the GPU's own clock.
+
+    Inside ``tuned``: the caches that hold the kernels are emptied at its end.
+    """
+    timing, software = winners_clock(), {**versions(), "clock": QUEUED}
+    for call, key, choices, nodes in tuning.offered:
+        found = []
+        for choice in choices:
+            try:
+                spent = timing(runnable(choice, nodes)) if hasattr(choice, "bmreq") else None
+            except Exception as error:
+                print(f"{key}: {type(error).__name__}: {error}"[:200], file=sys.stderr, flush=True)
+                spent = None
+            found.append(read_choice(choice, spent, None))
+        yield timed_to_json(TimedCall(call, tuple(found), gpu, software, key))
 
 
 def replay(compiled: Any, inputs: Sequence[Any]) -> Callable[[], Any]:

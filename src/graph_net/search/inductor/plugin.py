@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from graph_net.learn.learning_set import LearnError
 from graph_net.programs.triton.target import Target, this_machine
 from graph_net.search.inductor.choice_model import ChoiceModel, load_choices
+from graph_net.search.inductor.compile_pool import one_assembler, share_assembler
 from graph_net.search.inductor.hooks import choosing, hooked
 from graph_net.search.inductor.queued_timing import keep_queued_timing, queued_timing
 from graph_net_switch import VARIABLE
@@ -46,13 +47,14 @@ def learned(model: str | Path | ChoiceModel, *, widened: bool = False) -> Iterat
     ``model`` is a folder or a loaded model; ``widened`` chooses from Inductor's exhaustive space,
     not from its default choices. Yields a report of the model's use. Operations outside the model's
     domain (dynamic shapes, other dtypes, other devices) are left as they are. Meanwhile Inductor
-    times GPU code with a QueuedClock.
+    times GPU code with a QueuedClock, and no choice is compiled twice.
     """
     choices = _choices(model, widened)
     with (
         choosing(choices),
         hooked(before=choices.cut_uncompiled),
         queued_timing(choices.report.clock),
+        one_assembler(),
         _own_cache(choices.uuid()),
     ):
         yield choices.report
@@ -71,6 +73,7 @@ def enable(model: str | Path | ChoiceModel, *, widened: bool = False) -> None:
         return choices
 
     config.inductor_choices_class = make
+    share_assembler()
     if not keys_have_choices():
         os.environ[CACHE] = _cache_of(f"{loaded.uuid} {widened}")
 
