@@ -1,146 +1,82 @@
 """What `graph-net layout` gains on graphs of the corpus: the proven speed-up of each, or none.
 
-    python -m benchmarks.layout_gains --learn-from build/layouts/layouts.jsonl -o docs/studies/cpu
+    python -m benchmarks.layout_gains run --learn-from dataset/layouts/cpu -o docs/studies/cpu
+
+Or in three steps, of which the second needs torch, numpy and the standard library alone:
+
+    python -m benchmarks.layout_gains prepare --device cuda --learn-from dataset/layouts/h200
+    python -m benchmarks.layout_gains measure build/layout-gains --device cuda --jobs-at-once 3
+    python -m benchmarks.layout_gains report build/layout-gains/results.jsonl -o docs/studies/h200
 
 Graphs come from all categories in turn, as in a collection; with ``--learn-from`` they are graphs
 of the collection, and layouts are ranked by what was learned from the graphs of other families.
 Otherwise they are ranked by the bytes they move. The winner is timed anew against the original,
-with the original as control, and counts only if it is faster with 99 % confidence. Results are kept
-in ``--work``: killed, the same command goes on.
+with the original as control, and counts only if it is faster with 99 % confidence. Each result is
+appended to a file: killed, the same command goes on.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+import time
 from pathlib import Path
-from typing import Any
 
-from graph_net.api.collect_layouts import WHERE, GraphChoice, choose_layout_graphs
-from graph_net.api.layout import layout
-from graph_net.api.layout_examples import read_layout_examples
-from graph_net.configs.layouts.layout_examples import GraphLayouts
-from graph_net.configs.layouts.layout_predictor import BytesMoved, LayoutPredictor, learn_layouts
-from graph_net.configs.layouts.plan import LayoutTask
-from graph_net.graph import from_bytes
-from graph_net.learn.studies.study import Line, StudyPicture, markdown_table
-from graph_net.learn.studies.study_page import StudyPage
-from graph_net.score.family import family_of
-from graph_net.store.journal import LineJournal, whole_lines
-
-GRAPHS, FROM = 24, 200
-"""Graphs that are searched, and those of the corpus that a collection may have."""
-Row = dict[str, Any]
-TITLE = "What other layouts gain on graphs of the corpus"
-ABOUT = (
-    "`graph-net layout` on graphs of all categories, one thread: the speed-up of the best layout "
-    "over the original, timed anew with the original as control; 99 % intervals. *Faster* is a "
-    "gain beyond noise, *measured* the number of layouts that were timed to find it."
-)
-
-
-@dataclass(frozen=True)
-class Predictors:
-    """Predictors for graphs of a collection, each learned from the graphs of other families."""
-
-    examples: tuple[GraphLayouts, ...]
-    families: Mapping[str, str]
-    """Family of each graph of the corpus, by its name."""
-
-    def without(self, name: str) -> LayoutPredictor:
-        """Return what was learned without the family of a graph; bytes moved if from nothing."""
-        if not self.examples:
-            return BytesMoved()
-        family = self.families[name]
-        return learn_layouts([e for e in self.examples if self.families[e.name] != family])
-
-
-def search(task: LayoutTask, predictors: Predictors, chosen: argparse.Namespace) -> Row:
-    """Return what a search found for one graph, or why there is no answer."""
-    row: Row = {"name": task.subject.name, "category": task.subject.category}
-    try:
-        result = layout(
-            from_bytes(task.graph),
-            device=chosen.device,
-            learn_from=predictors.without(task.subject.name),
-            threads=chosen.threads,
-            jobs=1,
-            progress=False,
-        )
-    except ValueError as error:
-        return row | {"failed": str(error)[:300]}
-    row |= {"sites": result.sites, "measured": len(result.outcome.measured)}
-    if result.outcome.proven:
-        best = result.outcome.best or result.outcome.proven[0]
-        gain = best.timing.speedup
-        row |= {"gain": [gain.value, gain.low, gain.high], "verdict": str(best.timing.verdict)}
-    return row
-
-
-def page(rows: Sequence[Row], chosen: argparse.Namespace) -> str:
-    """Write the page and the picture; return the table."""
-    timed = sorted((row for row in rows if "gain" in row), key=lambda row: -row["gain"][0])
-    cells = [
-        [row["name"], row["category"], str(row["sites"]), str(row["measured"]),
-         "{:.3f} ({:.3f} … {:.3f})".format(*row["gain"]), row["verdict"]]
-        for row in timed
-    ]  # fmt: skip
-    heads = ["graph", "category", "nodes to choose", "measured", "speed-up", "verdict"]
-    faster = [row["gain"][0] for row in timed if row["verdict"] == "faster"]
-    table = f"{len(faster)} of {len(rows)} graphs are faster"
-    if faster:
-        table += f", by {min(faster):.3f} to {max(faster):.3f}"
-    failed = [f"- {row['name']}: {row['failed']}" for row in rows if "failed" in row]
-    table += ".\n\n" + markdown_table(heads, cells) + "\n\n" + "\n".join(failed)
-    lines: list[Line] = [
-        (row["name"], [(1.0, value, max(high - value, value - low))])
-        for row in reversed(timed)
-        for value, low, high in [row["gain"]]
-    ]
-    command = "python -m benchmarks.layout_gains"
-    command += " --learn-from build/layouts/layouts.jsonl" if chosen.learn_from else ""
-    picture = StudyPicture(lines, "", "speed-up of the best layout", bars=True)
-    page = StudyPage(TITLE, ABOUT, f"{command} -o {chosen.output}", picture, table)
-    page.write(chosen.output, "layout_gains")
-    return table
+GRAPHS, PREDICTORS = 24, 6
+WORK = Path("build/layout-gains")
 
 
 def main() -> None:
-    """Search what is missing, and write the page."""
+    """Do one step, or all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--graphs", type=int, default=GRAPHS)
-    parser.add_argument("--where", default=WHERE, help="which graphs of the corpus, in SQL")
-    parser.add_argument("--learn-from", type=Path, help="journal of a collection on this device")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--work", type=Path, default=Path("build/layout_gains"))
-    parser.add_argument("-o", "--output", type=Path, default=Path("build/studies"))
-    chosen = parser.parse_args()
-    chosen.work.mkdir(parents=True, exist_ok=True)
-    path = chosen.work / "gains.jsonl"
-    known: dict[str, Row] = {}
-    for line in whole_lines(path) if path.exists() else ():
-        row = json.loads(line)
-        known[row["name"]] = row
-    most = chosen.graphs if chosen.learn_from is None else FROM
-    tasks = choose_layout_graphs(GraphChoice(where=chosen.where, count=most))
-    families = {
-        one.subject.name: family_of(one.subject.library, one.subject.model) for one in tasks
-    }
-    examples = read_layout_examples(chosen.learn_from) if chosen.learn_from else []
-    predictors = Predictors(tuple(one for one in examples if one.name in families), families)
-    collected = {one.name for one in predictors.examples} or set(families)
-    tasks = [task for task in tasks if task.subject.name in collected][: chosen.graphs]
-    for task in tasks:
-        name = task.subject.name
-        if name not in known:
-            known[name] = search(task, predictors, chosen)
-            print(known[name], flush=True)
-            with LineJournal(path) as journal:
-                journal.append(json.dumps(known[name]).encode())
-    print(page([known[task.subject.name] for task in tasks], chosen))
+    steps = parser.add_subparsers(dest="step", required=True)
+    for step in ("prepare", "measure", "report", "run"):
+        _add_options(steps.add_parser(step), step)
+    chosen, began = parser.parse_args(), time.monotonic()
+    if chosen.step in ("prepare", "run"):
+        from benchmarks.layout_gains_prepare import prepare
+
+        prepare(chosen)
+    if chosen.step in ("measure", "run"):
+        from benchmarks.layout_gains_measure import RESULTS, measure
+
+        chosen.results = chosen.results or chosen.work / RESULTS
+        measure(chosen, began)
+    if chosen.step in ("report", "run"):
+        from benchmarks.layout_gains_report import report
+
+        print(report(chosen.results, chosen.output))
+
+
+def _add_options(parser: argparse.ArgumentParser, step: str) -> None:
+    """Add the options of a step; ``run`` has those of all."""
+    if step != "report":
+        parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    if step == "prepare":
+        parser.add_argument("-o", "--work", type=Path, default=WORK)
+    elif step == "measure":
+        parser.add_argument("work", type=Path)
+    elif step == "report":
+        parser.add_argument("results", type=Path)
+    else:
+        parser.add_argument("--work", type=Path, default=WORK)
+    if step in ("report", "run"):
+        parser.add_argument("-o", "--output", type=Path, default=Path("build/studies"))
+    if step in ("prepare", "run"):
+        parser.add_argument("--graphs", type=int, default=GRAPHS)
+        parser.add_argument("--where", default="", help="which graphs of the corpus, in SQL")
+        parser.add_argument("--learn-from", type=Path, help="a collection on this device")
+        parser.add_argument(
+            "--predictors", type=int, default=PREDICTORS,
+            help="each is learned without the families of its share of the graphs",
+        )  # fmt: skip
+    if step in ("measure", "run"):
+        parser.add_argument("--threads", type=int, default=1)
+        parser.add_argument("--jobs-at-once", type=int, default=1, help="searches side by side")
+        parser.add_argument("--jobs", type=int, default=0, help="processes that rewrite, of each")
+        parser.add_argument("--prove-seconds", type=float, default=5.0)
+        parser.add_argument("--seconds", type=float, default=math.inf, help="end after this long")
+        parser.add_argument("--results", type=Path, help="lines of JSON; by default in WORK")
 
 
 if __name__ == "__main__":

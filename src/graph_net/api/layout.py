@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,16 +75,13 @@ def layout(
 
     Layouts are ranked without running them: by the bytes they move, or by a model learned from
     ``learn_from``, the journal of a collection on this device or a platform of the data set (a
-    folder), without this graph; or by a predictor that was learned before. The few best are
-    measured in rounds with the original; the winner is timed anew against it. ``output`` (.json or
-    .bin) is written where the gain is proven.
+    folder), without this graph; or by a predictor that was learned before, which `graph-net configs
+    learn` has saved in a folder. The few best are measured in rounds with the original; the winner
+    is timed anew against it. ``output`` (.json or .bin) is written where the gain is proven.
     """
     from graph_net.configs.layouts.layout_collection import describe_confined, layout_sites
-    from graph_net.configs.layouts.layout_search import LayoutSearch, SearchSettings
-    from graph_net.configs.layouts.layout_workers import WorkerSettings
+    from graph_net.configs.layouts.open_search import open_search
     from graph_net.graph import to_bytes
-    from graph_net.isolate import Sandbox
-    from graph_net.isolate.workdir import temporary_directory
 
     name, graph = named_graph(model)
     graph = _lowered(graph)
@@ -93,17 +89,14 @@ def layout(
     sites = layout_sites(data)
     described = describe_confined(device, threads)
     predictor = _predictor(learn_from, f"{described.kind}: {described.name}", graph.id)
-    with temporary_directory("layout-") as folder:
-        search = LayoutSearch(
-            sites,
-            WorkerSettings((data,), device, "eager", described.threads, folder),
-            Sandbox(folder, device=device),
-            jobs or max(1, (os.cpu_count() or 2) - 1),
-            settings or SearchSettings(),
-            predictor,
-        )
-        with display_of(progress).progress("layouts", search.steps) as advance:
-            result = LayoutResult(name, len(sites), predictor.name, search.run(advance))
+    with (
+        open_search(
+            data, sites, predictor, device=device, threads=described.threads, jobs=jobs,
+            settings=settings,
+        ) as search,
+        display_of(progress).progress("layouts", search.steps) as advance,
+    ):  # fmt: skip
+        result = LayoutResult(name, len(sites), predictor.name, search.run(advance))
     if output is not None and result.graph is not None:
         write_layout(Path(output), result)
     return result
@@ -130,11 +123,20 @@ def _predictor(
 ) -> LayoutPredictor:
     from graph_net.api.layout_examples import read_layout_examples
     from graph_net.configs.layouts.layout_predictor import BytesMoved, learn_layouts
+    from graph_net.learn.layout_model_files import is_layout_model, load_layouts
 
     if learn_from is None:
         return BytesMoved()
     if not isinstance(learn_from, str | Path):
         return learn_from
+    if is_layout_model(Path(learn_from)):
+        loaded = load_layouts(learn_from)
+        if loaded.target not in ("", target):
+            raise ValueError(
+                f"{learn_from} was learned on {loaded.target}, and this is {target}: pass "
+                "load_layouts(folder) itself to rank by it all the same"
+            )
+        return loaded
     examples = read_layout_examples(Path(learn_from), target, graph)
     return learn_layouts(examples, f"{learn_from}, on {target},")
 

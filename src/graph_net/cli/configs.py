@@ -104,6 +104,37 @@ def publish_layouts(
         )
 
 
+@configs_app.command("learn", cls=Verb)
+def learn_layouts(
+    source: Annotated[
+        Path, typer.Argument(help="The journal of a collection, or a platform of the data set.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
+    without_family: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out the graphs of a family, such as timm/resnet; repeatable."),
+    ] = None,
+    graphs: Annotated[
+        str, typer.Option(help="The pack that the graphs came from; empty: the shipped corpus.")
+    ] = "",
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Processes that rewrite; 0: all cores but one.")
+    ] = 0,
+) -> None:
+    """Learn to rank layouts, and save the model for ``layout --learn-from``.
+
+    It is learned from results of eager on one device. Learning needs LightGBM; the saved model is
+    evaluated by numpy alone.
+    """
+    from graph_net.api.learn_layouts import learn_layout_model
+
+    predictor = learn_layout_model(source, output, without_family or (), graphs, jobs)
+    out.print(
+        f"{output}: {printable(predictor.name)}, {printable(predictor.target)}",
+        highlight=False, markup=False, soft_wrap=True,
+    )  # fmt: skip
+
+
 def _named(text: str) -> tuple[str, Path]:
     platform, equals, journal = text.partition("=")
     if not equals:

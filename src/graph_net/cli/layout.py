@@ -19,7 +19,10 @@ def find_layout(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     learn_from: Annotated[
         Path | None,
-        typer.Option(help="Rank by a model learned from this journal or published folder."),
+        typer.Option(
+            help="Rank by a model learned from this journal or published folder, or saved by "
+            "`configs learn`."
+        ),
     ] = None,
     pool: Annotated[int, typer.Option(help="Layouts ranked per generation.", min=1)] = 40,
     top: Annotated[int, typer.Option(help="Of these, how many are measured.", min=1)] = 6,

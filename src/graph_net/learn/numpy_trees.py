@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class NumpyTrees:
             max(_depth(tree) for tree in trees),
         )
 
-    def predict(self, rows: NDArray[np.float32]) -> Floats:
+    def predict(self, rows: NDArray[np.floating[Any]], /) -> Floats:
         """Return the sum of each row's leaves."""
         if rows.ndim != 2 or rows.shape[1] != self.columns:
             raise LearnError(f"trees of {self.columns} features, not {rows.shape[1:]}: learn anew")

@@ -90,7 +90,11 @@ def parse_lightgbm(text: str) -> tuple[int, list[LightGbmTree]]:
 
 def rewrite_lightgbm(text: str, objective: str) -> str:
     """Return a LightGBM text rewritten from its parsed trees; raise BadTrees if it is invalid."""
-    columns, trees = parse_lightgbm(text)
+    return write_lightgbm(*parse_lightgbm(text), objective)
+
+
+def write_lightgbm(columns: int, trees: Sequence[LightGbmTree], objective: str) -> str:
+    """Return the LightGBM text of trees over ``columns`` features."""
     names = " ".join(f"Column_{place}" for place in range(columns))
     head = (
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"

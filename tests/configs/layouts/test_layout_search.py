@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +24,15 @@ from graph_net.configs.layouts.layout_search import (
     SearchOutcome,
     SearchSettings,
 )
-from graph_net.configs.layouts.layout_workers import WorkerSettings
+from graph_net.configs.layouts.layout_workers import TurnItem, WorkerSettings
 from graph_net.configs.layouts.rewrite import LayoutRewriter
+from graph_net.configs.layouts.search_processes import ProveItem, SearchProcesses
 from graph_net.configs.layouts.sites import LayoutError, find_sites
 from graph_net.graph import Graph, Node, Ref, from_json, to_bytes
 from graph_net.graph.execute import run
 from graph_net.graph.outputs import flat_outputs
 from graph_net.isolate import Sandbox
+from graph_net.isolate.descendants import children_of
 from graph_net.results import Interval, Samples, Timing, Verdict
 
 QUICK = SearchSettings(pool=6, top=2, generations=1, repeats=3, seconds=0.1)
@@ -130,3 +136,60 @@ def test_a_graph_without_layouts_says_so() -> None:
     )
     with pytest.raises(LayoutError, match="no convolution"):
         gn.layout(plain, progress=False)
+
+
+def _processes(tmp_path: Path) -> SearchProcesses:
+    workers = WorkerSettings((to_bytes(images_graph()),), "cpu", "eager", 1, tmp_path)
+    return SearchProcesses(workers, Sandbox(tmp_path), 1)
+
+
+def test_one_process_measures_and_proves_until_the_search_ends(tmp_path: Path) -> None:
+    before = set(children_of(os.getpid()))
+    with _processes(tmp_path) as processes:
+        processes.warm()
+        (first,) = set(children_of(os.getpid())) - before
+        done = processes.time(TurnItem(0, (), (), 3))
+        assert done.answer["control"]
+        proven = processes.time(ProveItem(to_bytes(images_graph()), 0.1))
+        assert proven.answer["verdict"]
+        assert set(children_of(os.getpid())) == {*before, first}
+    assert set(children_of(os.getpid())) == before
+
+
+class _Breaks:
+    name = "breaks"
+    needs_calls = False
+
+    def __init__(self) -> None:
+        self.before = set(children_of(os.getpid()))
+
+    def scores(self, layouts: GraphLayouts) -> list[float]:
+        """Kill every process of the search."""
+        for child in set(children_of(os.getpid())) - self.before:
+            os.kill(child, signal.SIGKILL)
+        return [0.0] * len(layouts)
+
+
+def test_the_death_of_the_process_that_measures_ends_the_search(tmp_path: Path) -> None:
+    graph = images_graph()
+    workers = WorkerSettings((to_bytes(graph),), "cpu", "eager", 1, tmp_path)
+    breaks = _Breaks()
+    search = LayoutSearch(find_sites(graph), workers, Sandbox(tmp_path), 1, QUICK, breaks)
+    with pytest.raises(LayoutError, match="cannot be measured: "):
+        search.run()
+    assert set(children_of(os.getpid())) == breaks.before
+
+
+def test_the_device_is_timed_alone(tmp_path: Path) -> None:
+    entered = []
+
+    @contextmanager
+    def alone() -> Iterator[None]:
+        entered.append("timed")
+        yield
+
+    graph = images_graph()
+    workers = WorkerSettings((to_bytes(graph),), "cpu", "eager", 1, tmp_path)
+    search = LayoutSearch(find_sites(graph), workers, Sandbox(tmp_path), 1, QUICK, alone=alone)
+    outcome = search.run()
+    assert len(entered) == 2 + len(outcome.proven)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -112,13 +112,37 @@ def roofline_seconds(graph: GraphLayouts) -> Floats:
     return np.asarray(LAUNCH + calls.moved / rates.bytes + calls.operations / peak)
 
 
-@dataclass
-class CallTrees:
-    """Trees over calls: the structure is LightGBM's, the values of the leaves are solved for."""
+class RowTrees(Protocol):
+    """Trees over rows of features."""
+
+    def predict(self, rows: Floats, /) -> Floats:
+        """Return the sum of the leaves of each row."""
+        ...
+
+
+@dataclass(frozen=True)
+class SolvedTrees:
+    """Trees whose structure is LightGBM's, and whose leaves have values that were solved for."""
 
     booster: Any
     values: Floats
     """A row of values for each tree."""
+
+    def predict(self, rows: Floats, /) -> Floats:
+        """Return the sum of the values of each row's leaves."""
+        trees = len(self.values)
+        if not trees:
+            return np.zeros(len(rows))
+        leaf = self.booster.predict(rows, pred_leaf=True, num_iteration=trees)
+        leaf = leaf.astype(np.int64).reshape(len(rows), trees)
+        return np.asarray(self.values[np.arange(trees), leaf].sum(axis=1))
+
+
+@dataclass
+class CallTrees:
+    """Trees over calls: they give the factor of each call's roofline seconds."""
+
+    trees: RowTrees
     start: float
     """The factor of every call before the first tree."""
 
@@ -127,12 +151,7 @@ class CallTrees:
         if not len(graph.calls.count):
             return np.zeros(len(graph))
         sums = sum_calls([graph])
-        factors = np.full(len(sums.features), self.start)
-        if trees := len(self.values):
-            leaf = self.booster.predict(sums.features, pred_leaf=True, num_iteration=trees)
-            leaf = leaf.astype(np.int64).reshape(len(factors), trees)
-            factors += self.values[np.arange(trees), leaf].sum(axis=1)
-        return sums.total(factors)
+        return sums.total(self.start + self.trees.predict(sums.features))
 
 
 def fit_call_trees(
@@ -169,7 +188,7 @@ def fit_call_trees(
         amounts = sums.center(sums.by_leaf(leaf.reshape(-1).astype(np.int64), LEAVES))
         values.append(RATE * _solve(amounts, weight, error))
         predicted += amounts @ values[-1]
-    return CallTrees(booster, np.array(values).reshape(-1, LEAVES), start)
+    return CallTrees(SolvedTrees(booster, np.array(values).reshape(-1, LEAVES)), start)
 
 
 def _curvature(sums: CallSums, weight: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from graph_net.configs.layouts.call_features import Floats
-from graph_net.configs.layouts.call_trees import fit_call_trees
+from graph_net.configs.layouts.call_trees import RowTrees, fit_call_trees
 from graph_net.configs.layouts.layout_examples import GraphLayouts
 
 SETTINGS = {
@@ -40,7 +40,7 @@ class LayoutModel(Protocol):
 class HandTrees:
     """LightGBM on hand features."""
 
-    booster: Any
+    booster: RowTrees
     name: str
 
     def predict(self, layouts: GraphLayouts) -> Floats:
@@ -50,15 +50,19 @@ class HandTrees:
         return np.asarray(self.booster.predict(layouts.hand), np.float64)
 
 
-class _Predicts(Protocol):
-    def predict(self, layouts: GraphLayouts) -> Floats: ...
+class LayoutMember(Protocol):
+    """One model of an ensemble."""
+
+    def predict(self, layouts: GraphLayouts) -> Floats:
+        """Return a number for each layout, lower if it should be faster."""
+        ...
 
 
 @dataclass
 class MeanOfMembers:
     """The mean of several models, each learned from other graphs."""
 
-    members: Sequence[_Predicts]
+    members: Sequence[LayoutMember]
     name: str
 
     def predict(self, layouts: GraphLayouts) -> Floats:
@@ -114,7 +118,8 @@ def fit_trees(
     import lightgbm
 
     data = lightgbm.Dataset(np.concatenate([one.hand for one in graphs]), np.concatenate(labels))
-    return HandTrees(lightgbm.train({**SETTINGS, "seed": seed}, data, ROUNDS), name)
+    booster: Any = lightgbm.train({**SETTINGS, "seed": seed}, data, ROUNDS)
+    return HandTrees(booster, name)
 
 
 def fit_summed_calls(graphs: Sequence[GraphLayouts], seed: int = 0) -> MeanOfMembers:

@@ -54,6 +54,8 @@ class LearnedLayouts:
     model: LayoutModel
     layouts: int
     graphs: int
+    target: str = ""
+    """Device that they were measured on; empty if unknown."""
 
     needs_calls = True
 
@@ -67,16 +69,18 @@ class LearnedLayouts:
         return [float(value) for value in self.model.predict(layouts)]
 
 
-def learn_layouts(examples: Iterable[GraphLayouts], where: str = "") -> LearnedLayouts:
+def learn_layouts(
+    examples: Iterable[GraphLayouts], where: str = "", target: str = ""
+) -> LearnedLayouts:
     """Train the best model on measured layouts; raise ValueError if there are too few.
 
-    ``where`` is what they were read from, for the message.
+    ``where`` is what they were read from, for the message; ``target`` the device they ran on.
     """
     graphs = [one for one in examples if len(one)]
     total = sum(map(len, graphs))
     if total < FEWEST:
         raise ValueError(f"{where or 'this'} has {total} layouts; {FEWEST} are learned from")
-    return LearnedLayouts(fit_best(graphs), total, len(graphs))
+    return LearnedLayouts(fit_best(graphs), total, len(graphs), target)
 
 
 def usable_programs(

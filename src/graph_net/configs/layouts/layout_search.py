@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import wait
 from statistics import median
 from typing import Any
 
@@ -17,23 +17,15 @@ from graph_net.configs.layouts.draws import draw_layouts, uniform_layouts
 from graph_net.configs.layouts.layout_config import Layout, default_layout, layout_text
 from graph_net.configs.layouts.layout_examples import GraphLayouts, candidate_layouts
 from graph_net.configs.layouts.layout_predictor import BytesMoved, LayoutPredictor
-from graph_net.configs.layouts.layout_workers import (
-    TurnItem,
-    WorkerSettings,
-    prover,
-    rewriter,
-    timer,
-)
-from graph_net.configs.layouts.rewritten import Rewritten, parse_rewritten
+from graph_net.configs.layouts.layout_workers import TurnItem, WorkerSettings
+from graph_net.configs.layouts.rewritten import Rewritten
+from graph_net.configs.layouts.search_processes import ProveItem, SearchProcesses
 from graph_net.configs.layouts.sites import LayoutError, Site
 from graph_net.graph import from_bytes
 from graph_net.graph.graph import Graph
-from graph_net.isolate import Finished, Limits, Sandbox
-from graph_net.isolate.lane import Lane
+from graph_net.isolate import Sandbox
 from graph_net.results import Timing, Verdict, read_as
 
-SECONDS = 600
-PIECE = 4
 PROVED = 2
 """Most candidates that are confirmed, the fastest first, until one is significantly faster."""
 
@@ -93,6 +85,8 @@ class LayoutSearch:
     jobs: int = 1
     settings: SearchSettings = SearchSettings()
     predictor: LayoutPredictor = field(default_factory=BytesMoved)
+    alone: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Makes the context in which the device is timed: a lock, if several searches share it."""
     seconds: float = 1.0
     """Latest measured seconds of the original."""
     original: bytes = b""
@@ -100,24 +94,28 @@ class LayoutSearch:
 
     def run(self, advance: Callable[[], None] = lambda: None) -> SearchOutcome:
         """Return the outcome; ``advance`` is called after each of ``steps``."""
+        settings = replace(self.workers, with_calls=self.predictor.needs_calls)
+        with SearchProcesses(settings, self.sandbox, self.jobs, self.alone) as processes:
+            return self._run(processes, advance)
+
+    def _run(self, processes: SearchProcesses, advance: Callable[[], None]) -> SearchOutcome:
         known: dict[str, Rewritten] = {}
         ratios: dict[str, float] = {}
         layouts: dict[str, Layout] = {}
-        self._measure([], known)
+        processes.warm()
+        self._measure(processes, [], known)
         if self.predictor.needs_calls:
-            self.workers = replace(self.workers, with_calls=True)
-            unchanged = layout_text(default_layout(self.sites))
-            self.original = self._answers([unchanged])[unchanged].calls
+            self.original = self._calls_of_original(processes)
         for generation in range(self.settings.generations):
             best = sorted(ratios, key=lambda one: ratios[one])
             drawn = self._draw(generation, [layouts[one] for one in best], set(layouts.values()))
             layouts |= {layout_text(layout): layout for layout in drawn}
-            rewritten = self._rewrite([layout_text(layout) for layout in drawn])
+            rewritten = self._rewrite(processes, [layout_text(layout) for layout in drawn])
             known |= rewritten
             advance()
-            ratios |= self._measure(self._choose(generation, rewritten), known)
+            ratios |= self._measure(processes, self._choose(generation, rewritten), known)
             advance()
-        proven = tuple(self._prove(ratios, known))
+        proven = tuple(self._prove(processes, ratios, known))
         advance()
         return SearchOutcome(proven, len(known), ratios)
 
@@ -132,29 +130,25 @@ class LayoutSearch:
         seed = self.settings.seed * 1000 + generation
         return first + draw_layouts(self.sites, count, seen | set(first), parents, seed)
 
-    def _rewrite(self, schedules: list[str]) -> dict[str, Rewritten]:
+    def _rewrite(self, processes: SearchProcesses, schedules: list[str]) -> dict[str, Rewritten]:
         """Return the rewritten graphs of valid layouts; equal graphs once."""
-        found = self._answers(schedules)
+        answers = processes.rewrite(schedules)
         seen = {self.workers.graphs[0]}
         kept = {}
         for schedule in schedules:
-            one = found[schedule]
+            one = answers[schedule]
             if one.failure is None and one.graph not in seen:
                 seen.add(one.graph)
                 kept[schedule] = one
         return kept
 
-    def _answers(self, schedules: list[str]) -> dict[str, Rewritten]:
-        """Return what the rewriting processes answer for each layout."""
-        lane: Lane[TurnItem] = Lane(
-            rewriter(self.workers), self.jobs, Limits(SECONDS, None), self.sandbox
-        )
-        pieces = [tuple(schedules[n : n + PIECE]) for n in range(0, len(schedules), PIECE)]
-        found: dict[str, Rewritten] = {}
-        for done in answers_of(lane, [TurnItem(0, piece) for piece in pieces]):
-            answers = parse_rewritten(done.answers, len(done.item.schedules))
-            found |= zip(done.item.schedules, answers, strict=True)
-        return found
+    def _calls_of_original(self, processes: SearchProcesses) -> bytes:
+        """Return the rows of the calls that the unchanged graph makes."""
+        unchanged = layout_text(default_layout(self.sites))
+        answer = processes.rewrite([unchanged])[unchanged]
+        if answer.failure is not None:
+            raise LayoutError(f"the graph cannot be rewritten: {answer.failure.message}")
+        return answer.calls
 
     def _choose(self, generation: int, rewritten: dict[str, Rewritten]) -> list[str]:
         """Return the layouts to measure: the best predicted; at first also the uniform ones."""
@@ -174,12 +168,13 @@ class LayoutSearch:
             list(rewritten), kinds, copies, self.seconds, self.workers.device, self.original, calls
         )
 
-    def _measure(self, schedules: list[str], known: dict[str, Rewritten]) -> dict[str, float]:
+    def _measure(
+        self, processes: SearchProcesses, schedules: list[str], known: dict[str, Rewritten]
+    ) -> dict[str, float]:
         """Return the time of each layout over the original's, measured together."""
         graphs = tuple(known[one].graph for one in schedules)
         item = TurnItem(0, tuple(schedules), graphs, self.settings.repeats, self.settings.seed)
-        lane: Lane[TurnItem] = Lane(timer(self.workers), 1, Limits(SECONDS, None), self.sandbox)
-        (done,) = answers_of(lane, [item])
+        done = processes.time(item)
         answer = done.answer
         if done.death is not None or "results" not in answer:
             raise LayoutError(f"the original and its layouts cannot be measured: {done.death}")
@@ -191,36 +186,15 @@ class LayoutSearch:
         }
 
     def _prove(
-        self, ratios: dict[str, float], known: dict[str, Rewritten]
+        self, processes: SearchProcesses, ratios: dict[str, float], known: dict[str, Rewritten]
     ) -> Iterator[ProvenLayout]:
         for schedule in sorted(ratios, key=lambda one: ratios[one])[:PROVED]:
-            lane: Lane[TurnItem] = Lane(
-                prover(self.workers, self.settings.seconds),
-                1,
-                Limits(SECONDS, None),
-                self.sandbox,
-            )
-            item = TurnItem(0, (schedule,), (known[schedule].graph,))
-            (done,) = answers_of(lane, [item])
+            facts = known[schedule]
+            done = processes.time(ProveItem(facts.graph, self.settings.seconds))
             if done.death is not None:
                 raise LayoutError(f"the best layout cannot be timed: {done.death}")
             timing = read_as(Timing, json.dumps(done.answer), "timing")
-            facts = known[schedule]
             proven = ProvenLayout(schedule, from_bytes(facts.graph), facts.facts, timing)
             yield proven
             if proven.is_faster:
                 return
-
-
-def answers_of(lane: Lane[TurnItem], items: Sequence[TurnItem]) -> list[Finished[TurnItem]]:
-    """Return the answers to all items, in order of completion; stop the lane."""
-    waiting, finished = list(items), list[Finished[TurnItem]]()
-    try:
-        while len(finished) < len(items):
-            while waiting and lane.free:
-                lane.give(waiting.pop(0))
-            wait(lane.descriptors(), timeout=0.5)
-            finished += lane.take_finished()
-    finally:
-        lane.stop()
-    return finished

@@ -7,10 +7,11 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graph_net.configs.layouts.call_features import call_rows
 from graph_net.configs.layouts.copies import CopyKind
@@ -20,7 +21,9 @@ from graph_net.configs.layouts.sites import LayoutError
 from graph_net.graph import from_bytes, to_bytes
 from graph_net.measure.placement import Placement, place_threads
 from graph_net.results import Failure, Json, Stage, Symptom
-from graph_net.results.canonical import plain
+
+if TYPE_CHECKING:
+    from graph_net.configs.layouts.layout_arms import GraphArms
 
 QUICK_TRIES = 4
 MOST_RESERVED = 32 << 30
@@ -119,80 +122,53 @@ def _compile_ahead(opened: LayoutRewriter, graph: Any, settings: WorkerSettings)
 
 def timer(settings: WorkerSettings) -> Callable[[], Callable[[TurnItem], Iterator[Any]]]:
     """Return a maker of timers, which time the layouts of a turn beside the original."""
+    return lambda: TimingWorker(settings).measure
 
-    def make() -> Callable[[TurnItem], Iterator[Any]]:
+
+class TimingWorker:
+    """A process that times: its clock, its threads, and the graph that it is on."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
         import torch
 
+        from graph_net.configs.layouts.layout_timing import CudaRounds
+
+        self.settings, self.on_cpu = settings, settings.device == "cpu"
+        self.placement = Placement(settings.threads)
+        torch.set_num_threads(settings.threads if self.on_cpu else 1)
+        self.clock = None if self.on_cpu else CudaRounds()
+        self.open_arms = lru_cache(maxsize=1)(self._open_arms)
+
+    def _open_arms(self, number: int) -> GraphArms:
         from graph_net.configs.layouts.layout_arms import GraphArms
-        from graph_net.configs.layouts.layout_timing import CpuRounds, CudaRounds
 
-        placement = Placement(settings.threads)
-        torch.set_num_threads(settings.threads if settings.device == "cpu" else 1)
-        clock = CudaRounds() if settings.device != "cpu" else None
+        own = self.settings
+        arms = GraphArms(
+            from_bytes(own.graphs[number]), own.device, own.compiler, own.threads, own.workdir
+        )
+        _require_quick(arms, own.most_seconds)
+        return arms
 
-        @lru_cache(maxsize=1)
-        def open_arms(number: int) -> GraphArms:
-            graph = from_bytes(settings.graphs[number])
-            arms = GraphArms(
-                graph, settings.device, settings.compiler, settings.threads, settings.workdir
-            )
-            _require_quick(arms, settings.most_seconds)
-            return arms
-
-        def measure(item: TurnItem) -> Iterator[Any]:
-            with place_threads(placement, settings.device, {}) as place, torch.inference_mode():
-                turn = TurnTimer(open_arms(item.graph), clock or CpuRounds(place))
-                yield from turn.run(item)
-            del turn
-            _free(settings.device)
-
-        return measure
-
-    return make
-
-
-def prover(
-    settings: WorkerSettings, seconds: float
-) -> Callable[[], Callable[[TurnItem], dict[str, Any]]]:
-    """Return a maker of provers, which time one layout against the original."""
-
-    def make() -> Callable[[TurnItem], dict[str, Any]]:
+    @contextmanager
+    def placed(self) -> Iterator[Callable[[], None]]:
+        """Bind this process's threads, and yield what binds them again."""
         import torch
 
-        from graph_net.configs.layouts.layout_arms import GraphArms
-        from graph_net.configs.layouts.layout_timing import CpuRounds, CudaRounds
-        from graph_net.measure.protocol import Protocol
-        from graph_net.measure.timing import CpuClock, CudaClock, time_arms
+        with (
+            place_threads(self.placement, self.settings.device, {}) as place,
+            torch.inference_mode(),
+        ):
+            yield place
 
-        on_cpu = settings.device == "cpu"
-        placement = Placement(settings.threads)
-        torch.set_num_threads(settings.threads if on_cpu else 1)
+    def measure(self, item: TurnItem) -> Iterator[Any]:
+        """Yield a line for each layout as it is reached, then the times of all."""
+        from graph_net.configs.layouts.layout_timing import CpuRounds
 
-        def prove(item: TurnItem) -> dict[str, Any]:
-            graph = from_bytes(settings.graphs[item.graph])
-            arms = GraphArms(
-                graph, settings.device, settings.compiler, settings.threads, settings.workdir
-            )
-            rounds = CpuRounds() if on_cpu else CudaRounds()
-            with place_threads(placement, settings.device, {}) as place, torch.inference_mode():
-                candidate = arms.function(from_bytes(item.rewritten[0]), "layout")
-                original = arms.function(graph)
-                with rounds.beside():
-                    arms.check(candidate)
-                    arms.check(original)
-                timing, _ = time_arms(
-                    rounds.ready(original),
-                    rounds.ready(candidate),
-                    Protocol(seconds=seconds),
-                    CpuClock() if on_cpu else CudaClock(),
-                    place=place,
-                )
-            tree: dict[str, Any] = plain(timing)
-            return tree
-
-        return prove
-
-    return make
+        with self.placed() as place:
+            turn = TurnTimer(self.open_arms(item.graph), self.clock or CpuRounds(place))
+            yield from turn.run(item)
+        del turn
+        free_memory(self.settings.device)
 
 
 def _require_quick(arms: Any, most_seconds: float) -> None:
@@ -207,7 +183,7 @@ def _require_quick(arms: Any, most_seconds: float) -> None:
     raise LayoutError(f"the original takes {took:.3f} s; {most_seconds:g} s are allowed")
 
 
-def _free(device: str) -> None:
+def free_memory(device: str) -> None:
     """Return memory to the GPU; exit this process if the GPU has become unusable."""
     if device == "cpu":
         return
@@ -256,7 +232,7 @@ class TurnTimer:
         except Exception as problem:
             failure = failure_of(problem)
             if failure.symptom is Symptom.EXCEPTION:
-                _free(self.arms.device)
+                free_memory(self.arms.device)
             return {"failure": asdict(failure)}
         return {"arm": len(calls) - 1, "error": error}
 
