@@ -72,14 +72,10 @@ class PriorOrder:
 
 
 def programs_of(source: Path) -> Iterator[Any]:
-    """Yield the programs of a directory of records, or of a file."""
+    """Yield the programs of a file."""
     from graph_net.programs.formats import detect, read_programs
-    from graph_net.programs.store.program_store import ProgramStore
     from graph_net.results import Program
 
-    if source.is_dir():
-        yield from (program for _, program in ProgramStore(source).programs())
-        return
     kernel = source.name.split(".")[0]
     for _, found in read_programs(source, detect(source), kernel):
         if isinstance(found, Program):
@@ -129,7 +125,15 @@ ENCODERS: dict[str, Encode] = {
 
 
 def read_source(name: str, sources: Iterable[Path], per_task: int) -> LearningSet:
-    """Return the programs of some sources, each once, at most so many of a task."""
+    """Return the programs of some sources, each once, at most so many of a task.
+
+    A directory of records has the features that every cost model takes by default.
+    """
+    sources = list(sources)
+    if sources[0].is_dir():
+        from graph_net.learn.read_set import read_set
+
+        return read_set(sources[0], per_task=per_task).data
     groups: dict[str, dict[str, float]] = defaultdict(dict)
     tasks: dict[str, Any] = {}
     for source in sources:

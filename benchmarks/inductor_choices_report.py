@@ -13,8 +13,7 @@ import numpy as np
 from benchmarks.common import show, verdict
 from graph_net.store.journal import whole_lines
 
-BASE = "max-autotune"
-NOT_MODES = ("aten", "default")
+BASE, STOCK, LEARNED = "max-autotune", "stock", "learned"
 
 
 def report(journal: Path) -> int:
@@ -55,11 +54,21 @@ def _show(name: str, lines: Sequence[Any]) -> bool:
         count = sum(one[mode]["choices"] for one in cost)
         tuned = f"{wall:.3f}" if cost else ""
         rows.append([mode, str(ratios.size), f"{mean:.4f}", f"{worst:.3f}", tuned, str(count)])
-        if mode == "learned":
+        if mode == LEARNED:
             held = _claims(name, mean, worst, wall)
     header = ["mode", "cases", "time, mean ratio", "worst", "tuning, ratio", "choices timed"]
     show(f"{name}, ratios to {BASE}", header, rows)
+    _show_stock(name, lines)
     return held
+
+
+def _show_stock(name: str, lines: Sequence[Any]) -> None:
+    """Print the tuning of the groups that were measured with torch's own assemblers too."""
+    costs = [line["cost"] for line in lines if STOCK in line["cost"]]
+    stock, learned = (sum(one[mode]["tuning"] for one in costs) for mode in (STOCK, LEARNED))
+    if costs:
+        ratio = f"{learned:.2f} s, {learned / stock:.3f} of {STOCK}'s {stock:.1f} s"
+        verdict(learned <= 0.2 * stock, f"{name}, groups with {STOCK}: learned is tuned in {ratio}")
 
 
 def _claims(name: str, mean: float, worst: float, wall: float) -> bool:

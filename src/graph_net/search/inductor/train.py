@@ -81,7 +81,10 @@ def _tables(
 
 def _table(name: str, model: ChoiceModel, scored: Sequence[UnseenScores]) -> str:
     rows = [f"{len(scored)} operations of {name}:", "", HEADER, LINE]
-    for default, space in ((True, "default"), (False, "widened")):
+    spaces = [(True, "default"), (False, "widened")]
+    if all(all(one.operation.default) for one in scored):  # nothing was drawn
+        spaces = spaces[:1]
+    for default, space in spaces:
         rows += [
             judge(fixed(model, count), scored, default).line(f"{space}, {count} always")
             for count in COUNTS
@@ -94,8 +97,9 @@ def _table(name: str, model: ChoiceModel, scored: Sequence[UnseenScores]) -> str
 def _baselines(
     model: ChoiceModel, scored: Sequence[UnseenScores], default: bool, space: str
 ) -> list[str]:
-    """Return table rows of untrained models that keep as many."""
-    most, operations = model.rule.most, [one.operation for one in scored]
+    """Return table rows of untrained models that keep as many, on average."""
+    most = max(1, round(judge(model, scored, default).tiles))
+    operations = [one.operation for one in scored]
     same, chances = fixed(model, most), [random_scores(operations, seed) for seed in range(20)]
     chance = judge(same, [one for drawn in chances for one in drawn], default)
     return [
