@@ -233,7 +233,7 @@ def show_curves(
 ) -> None:
     """Print a table of the models and of simple ones, for each strategy."""
     data = tasks_with_more(sets[f"{name}/{TEST}"], COUNTS[-1])
-    every = {**baselines(data), **models}
+    every = {**({} if given.against else baselines(data)), **models}
     print(f"\n{name}: {len(data.tasks)} tasks, {len(data)} programs")
     for strategy in Strategy:
         draws = given.draws if strategy is Strategy.RANDOM else 1
@@ -242,7 +242,8 @@ def show_curves(
             for label, model in every.items()
             if not (label == "random" and strategy is Strategy.GREEDY)
         }
-        first = "LightGBM" if "LightGBM" in curves else next(iter(curves))
+        usual = "LightGBM" if "LightGBM" in curves else next(iter(curves))
+        first = given.against or usual
         print(f"\n{strategy} choice of the measured\n")
         print(format_comparisons(compare_curves(curves, first), first), flush=True)
 
@@ -316,6 +317,7 @@ def main() -> int:
     parser.add_argument("--options", default="{}", help="of the model to train, JSON")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--models", type=Path, nargs="*", default=[], help="to draw curves of")
+    parser.add_argument("--against", help="the model that others are compared with, alone")
     parser.add_argument("--ranker", type=Path, help="to join")
     parser.add_argument("--test", nargs="*", default=[], help="sets to draw curves of")
     parser.add_argument("--draws", type=int, default=3, help="random choices to average over")
