@@ -1,4 +1,4 @@
-"""Inductor's compiling processes and this one name the same assembler, so nothing compiles twice."""
+"""Inductor's processes and this one name the same assembler, so nothing compiles twice."""
 
 from __future__ import annotations
 
