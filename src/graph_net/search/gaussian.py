@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graph_net.learn.metrics import Floats
+from graph_net.search.descent import descend
 
 SINGLE = 0.5
 """Share of the variance that single features explain."""
@@ -19,8 +20,9 @@ MEAN_SCALE, SPREAD = -0.7, 1.0
 """Prior mean and deviation of the log of an inverse length scale."""
 LOG_NOISE, NOISE_SPREAD = float(np.log(1e-3)), 2.0
 LOWEST, HIGHEST = -4.0, 2.5
+LOWEST_NOISE = float(np.log(1e-6))
 STEPS = 30
-"""Steps of the descent (Rprop: a step size per setting)."""
+"""Steps of the descent."""
 JITTER = 1e-8
 TINY = 1e-12
 
@@ -49,19 +51,10 @@ class GaussianProcess:
 def fit_process(points: Floats, values: Floats, steps: int = STEPS) -> GaussianProcess:
     """Return the process whose length scales and noise best explain the values."""
     squares = (points[:, None] - points[None]) ** 2
-    settings = np.append(np.full(points.shape[1], MEAN_SCALE), LOG_NOISE)
-    best, least = settings, np.inf
-    pace, last = np.full(settings.size, 0.2), np.zeros(settings.size)
-    for _ in range(steps):
-        loss, slope = _loss(settings, values, squares)
-        if loss < least:
-            least, best = loss, settings
-        agree = np.sign(slope) * np.sign(last)
-        pace = np.clip(pace * np.where(agree > 0, 1.3, np.where(agree < 0, 0.5, 1.0)), 1e-3, 0.8)
-        last = np.where(agree < 0, 0.0, slope)
-        settings = settings - pace * np.sign(last)
-        settings[:-1] = np.clip(settings[:-1], LOWEST, HIGHEST)
-        settings[-1] = np.clip(settings[-1], np.log(1e-6), 0.0)
+    start = np.append(np.full(points.shape[1], MEAN_SCALE), LOG_NOISE)
+    lowest = np.append(np.full(points.shape[1], LOWEST), LOWEST_NOISE)
+    highest = np.append(np.full(points.shape[1], HIGHEST), 0.0)
+    best = descend(lambda asked: _loss(asked, values, squares), start, lowest, highest, steps)
     return condition(best, points, values)
 
 
@@ -70,11 +63,11 @@ def condition(settings: Floats, points: Floats, values: Floats) -> GaussianProce
     noise = float(np.exp(settings[-1])) + JITTER
     covariance = _covariance(points, points, np.exp(settings[:-1]))
     inverse = np.asarray(np.linalg.inv(covariance + noise * np.eye(len(points))), np.float64)
-    mean, weights, variance = _solve(inverse, values)
+    mean, weights, variance = likely_mean(inverse, values)
     return GaussianProcess(points, settings, inverse, weights, mean, variance)
 
 
-def _solve(inverse: Floats, values: Floats) -> tuple[float, Floats, float]:
+def likely_mean(inverse: Floats, values: Floats) -> tuple[float, Floats, float]:
     """Return the most likely mean, the weights of the points, and the most likely variance."""
     ones = inverse.sum(axis=1)
     mean = float(ones @ values / ones.sum())
@@ -86,12 +79,12 @@ def _loss(settings: Floats, values: Floats, squares: Floats) -> tuple[float, Flo
     """Return the negative log posterior of settings, and its gradient."""
     count, precisions = len(values), np.exp(2 * settings[:-1])
     noise = float(np.exp(settings[-1]))
-    single, by_single = _matern(squares * precisions)
-    joint, by_joint = _matern(squares @ precisions)
+    single, by_single = matern(squares * precisions)
+    joint, by_joint = matern(squares @ precisions)
     covariance = SINGLE * single.mean(axis=2) + (1 - SINGLE) * joint
     covariance[np.diag_indices(count)] += noise + JITTER
     inverse = np.linalg.inv(covariance)
-    _, weights, variance = _solve(inverse, values)
+    _, weights, variance = likely_mean(inverse, values)
     loss = 0.5 * count * np.log(variance) + 0.5 * np.linalg.slogdet(covariance)[1]
     outer = 0.5 * (inverse - np.outer(weights, weights) / variance)
     inner = SINGLE * by_single / precisions.size + (1 - SINGLE) * by_joint[:, :, None]
@@ -108,7 +101,7 @@ def _covariance(one: Floats, other: Floats, scales: Floats) -> Floats:
     first, second = one * scales, other * scales
     single = sum(_of_feature(first[:, place], second[:, place]) for place in range(scales.size))
     sums = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1)
-    joint = _matern(np.maximum(sums - 2 * first @ second.T, 0.0))[0]
+    joint = matern(np.maximum(sums - 2 * first @ second.T, 0.0))[0]
     return np.asarray(SINGLE * single / scales.size + (1 - SINGLE) * joint, np.float64)
 
 
@@ -116,11 +109,11 @@ def _of_feature(one: Floats, other: Floats) -> Floats:
     """Return the covariance by one feature, which has few distinct values in a space."""
     values, rows = np.unique(one, return_inverse=True)
     others, columns = np.unique(other, return_inverse=True)
-    table, _ = _matern((values[:, None] - others) ** 2)
+    table, _ = matern((values[:, None] - others) ** 2)
     return np.asarray(table[:, columns][rows], np.float64)
 
 
-def _matern(squares: Floats) -> tuple[Floats, Floats]:
+def matern(squares: Floats) -> tuple[Floats, Floats]:
     """Return the covariance at squared distances, and its derivative."""
     root = np.sqrt(5 * np.maximum(squares, TINY))
     decay = np.exp(-root)

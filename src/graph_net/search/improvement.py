@@ -50,13 +50,13 @@ class ExpectedImprovement:
         if measured.size < self.design or np.isfinite(costs).sum() < LEAST:
             return self._begin(features, guess, measured)
         power = self.powers[measured.size % len(self.powers)]
-        values = _targets(costs, power)
+        values = search_targets(costs, power)
         points, known = features, features[measured]
         if guess is not None:
             scaled = (guess - guess.mean()) / (guess.std() + 1e-12)
             points = np.column_stack([features, scaled])
             known = points[measured]
-        kept = _kept_points(values)
+        kept = kept_points(values)
         process = self._process(power, measured.size, known[kept], values[kept])
         mean, deviation = process.predict(points)
         return _log_improvement(mean, deviation, float(values.min()))
@@ -74,14 +74,7 @@ class ExpectedImprovement:
         """Return an order that fills the space; with a prior, its best programs come first."""
         if guess is not None:
             return guess
-        chance = np.random.default_rng((self.seed, measured.size))
-        if not measured.size:
-            return chance.random(len(features))
-        away = np.min(
-            [((features - features[place]) ** 2).sum(axis=1) for place in measured], axis=0
-        )
-        # Drawn in proportion to the fourth power of the distance (Gumbel's maximum).
-        return np.asarray(2 * np.log(away + 1e-12) + chance.gumbel(size=len(features)), np.float64)
+        return fill_order(features, measured, np.random.default_rng((self.seed, measured.size)))
 
     def _features(self, data: LearningSet) -> Floats:
         """Return the columns that vary, standardised; computed once per space."""
@@ -94,7 +87,16 @@ class ExpectedImprovement:
         return self._kept[1]
 
 
-def _targets(costs: Floats, power: float) -> Floats:
+def fill_order(features: Floats, measured: Ints, chance: np.random.Generator) -> Floats:
+    """Return scores by which programs far from all measured ones come first, with some chance."""
+    if not measured.size:
+        return chance.random(len(features))
+    away = np.min([((features - features[place]) ** 2).sum(axis=1) for place in measured], axis=0)
+    # Drawn in proportion to the fourth power of the distance (Gumbel's maximum).
+    return np.asarray(2 * np.log(away + 1e-12) + chance.gumbel(size=len(features)), np.float64)
+
+
+def search_targets(costs: Floats, power: float) -> Floats:
     """Return the process's targets, lower is better, with mean 0 and deviation 1."""
     ran = np.isfinite(costs)
     ratios = np.where(ran, costs, FAILED * costs[ran].max()) / costs[ran].min()
@@ -102,7 +104,7 @@ def _targets(costs: Floats, power: float) -> Floats:
     return np.asarray((values - values.mean()) / (values.std() + 1e-12), np.float64)
 
 
-def _kept_points(values: Floats) -> Ints:
+def kept_points(values: Floats) -> Ints:
     """Return the indices of the fastest half and the latest half of the points to fit."""
     if values.size <= MOST_POINTS:
         return np.arange(values.size)

@@ -1,7 +1,8 @@
 """How cost models take part in a search, by name.
 
 random          no model
-scratch         a Gaussian process of what was measured, by expected improvement
+scratch         a Gaussian process of what was measured: of a listed space's parameters, by a
+                confidence bound; of another space's features, by expected improvement
 online          trees learned from what was measured in this task alone, anew for each batch
 pretrained      a model of other tasks, in its own order
 residual        the same, with local trees on what it misses
@@ -19,6 +20,7 @@ from graph_net.learn.cost_model import CostModel
 from graph_net.learn.in_context import InContext
 from graph_net.learn.learning_set import Features, LearningSet
 from graph_net.learn.metrics import Floats, Ints
+from graph_net.search.confidence_bound import ConfidenceBound
 from graph_net.search.improvement import ExpectedImprovement
 from graph_net.search.measurer import SearchError
 from graph_net.search.proposer import Evolution, ModelProposer, Proposer, RandomProposer
@@ -66,7 +68,9 @@ def make_proposer(
     if way == "random":
         return RandomProposer()
     if way == "scratch":
-        return ModelProposer(ExpectedImprovement(seed=seed), epsilon=0.0, evolution=evolution)
+        improvement = ExpectedImprovement(seed=seed)
+        otherwise = ModelProposer(improvement, epsilon=0.0, evolution=evolution)
+        return ConfidenceBound(otherwise, seed=seed)
     if way == "online":
         trees = TaskTrees(seed)
         return ModelProposer(trees, epsilon=epsilon, first=FIRST, evolution=evolution)

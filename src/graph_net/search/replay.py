@@ -19,6 +19,7 @@ from graph_net.learn.record_folders import record_folders
 from graph_net.programs.formats.t4 import read_t4
 from graph_net.results import Program
 from graph_net.search.measurer import ReplayMeasurer, SearchError
+from graph_net.search.parameters import DIVISOR, parameter_columns
 from graph_net.search.search_space import ListedSpace
 
 
@@ -69,23 +70,12 @@ def replay_t4(path: Path, device: str = "") -> ReplayedTask:
 def encode_parameters(configs: Sequence[Mapping[str, Any]]) -> tuple[list[str], Features]:
     """Return the parameters that vary as numbers, with their names.
 
-    A number becomes its logarithm and, if that varies, the largest power of two that divides it:
-    GPUs work in powers of two. Block and tile sizes, by Kernel Tuner's names, are also multiplied:
-    threads per block, and points per thread. A text becomes its index in sorted order.
+    Block and tile sizes, by Kernel Tuner's names, are also multiplied: threads per block, and
+    points per thread.
     """
     columns: dict[str, list[float]] = {}
-    for name in sorted(configs[0]):
-        values = [config[name] for config in configs]
-        if len(set(map(str, values))) < 2:
-            continue
-        if all(isinstance(value, int) and value > 0 for value in values):
-            columns[name] = [math.log2(value) for value in values]
-            columns[f"{name} divisor"] = [math.log2(value & -value) for value in values]
-        elif all(isinstance(value, int | float) for value in values):
-            columns[name] = [float(value) for value in values]
-        else:
-            order = {text: float(place) for place, text in enumerate(sorted(set(map(str, values))))}
-            columns[name] = [order[str(value)] for value in values]
+    for mine in parameter_columns(configs).values():
+        columns.update(mine)
     for word in ("block_size", "tile_size"):
         parts = [column for name, column in columns.items() if _is_part(name, word)]
         if len(parts) > 1:
@@ -99,4 +89,4 @@ def encode_parameters(configs: Sequence[Mapping[str, Any]]) -> tuple[list[str], 
 
 
 def _is_part(name: str, word: str) -> bool:
-    return name.startswith(word) and not name.endswith("divisor")
+    return name.startswith(word) and not name.endswith(DIVISOR)
