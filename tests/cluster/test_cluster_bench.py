@@ -22,7 +22,7 @@ from graph_net.store.record_journal import read_journal
 from graph_net.store.records import RecordStore
 
 GRAPHS = 200
-OPTIONS = ("--seconds", "0.001", "--threads", "1", "--jobs", "1")
+OPTIONS = ("--seconds", "0.005", "--threads", "1", "--jobs", "1")
 OF_THE_MOMENT = frozenset(
     "node load involuntary_switches major_faults steal_seconds waited_seconds "
     "noisy_at_first".split()
@@ -83,7 +83,7 @@ def test_a_driver_killed_midway_resumes_to_the_records_of_a_run_without_ray(
     for store, where in ((there, cluster), (here, None)):
         bench(
             pack, "eager", store=store, cluster=where,
-            seconds=0.001, threads=1, jobs=1, progress=False,
+            seconds=0.005, threads=1, jobs=1, progress=False,
         )  # fmt: skip
     on_nodes, alone = (list(RecordStore(path).records()) for path in (there, here))
     rows = Counter(RecordStore(there).table(["key"])["key"].to_pylist())
