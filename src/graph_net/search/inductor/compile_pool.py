@@ -45,9 +45,9 @@ def one_assembler() -> Iterator[None]:
 
 
 def share_assembler() -> None:
-    """Do the same for the rest of this process, unless an assembler is named already."""
-    if PTXAS not in os.environ and (own := torch_assembler()) is not None:
-        _name_assembler(str(own))
+    """Do the same for the rest of this process; one that is named already stays."""
+    if named := os.environ.get(PTXAS) or torch_assembler():
+        _name_assembler(str(named))  # Triton may have asked for the version of another before
 
 
 def torch_assembler() -> Path | None:

@@ -53,6 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.output is not None:
         check_new(given.output)
     learned, tested = (_operations(given, held_out) for held_out in (False, True))
+    if len(learned) < 2:
+        print(f"{given.timings} has no timed operations of {given.cases}: collect them first")
+        return 2
     before = None if given.alone else kernel_set(given.programs, HELD_OUT)
     scored = cross_validate(learned, before, H200, given.seed)
     texts = train_texts(learned, before, given.seed)
