@@ -14,6 +14,8 @@ from benchmarks.common import show, verdict
 from graph_net.store.journal import whole_lines
 
 BASE, STOCK, LEARNED = "max-autotune", "stock", "learned"
+MARGIN = 0.05
+"""Ratios closer to 1 are not counted as faster or slower."""
 
 
 def report(journal: Path) -> int:
@@ -55,10 +57,21 @@ def _show(name: str, lines: Sequence[Any]) -> bool:
         )
         count = sum(one[mode]["choices"] for one in cost)
         tuned = f"{wall:.3f}" if cost else ""
-        rows.append([mode, str(ratios.size), f"{mean:.4f}", f"{worst:.3f}", tuned, str(count)])
+        spread = [f"{ratios.min():.3f}", f"{worst:.3f}"]
+        beyond = f"{(ratios < 1 - MARGIN).sum()}, {(ratios > 1 + MARGIN).sum()}"
+        rows.append([mode, str(ratios.size), f"{mean:.4f}", *spread, beyond, tuned, str(count)])
         if mode == LEARNED:
             held = _claims(name, mean, worst, wall)
-    header = ["mode", "cases", "time, mean ratio", "worst", "tuning, ratio", "choices timed"]
+    header = [
+        "mode",
+        "cases",
+        "time, mean ratio",
+        "best",
+        "worst",
+        "5 % faster, slower",
+        "tuning",
+        "choices timed",
+    ]
     show(f"{name}, ratios to {BASE}", header, rows)
     _show_stock(name, lines)
     return held
