@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Config = Mapping[str, int]
 """A schedule: the value of each parameter."""
-BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "tf32": 4}
+BYTES = {"float8_e4m3fn": 1, "float16": 2, "bfloat16": 2, "float32": 4, "tf32": 4}
 """Bytes per number. ``tf32`` is float32 in memory, multiplied with 10 bits of mantissa."""
 ELEMENTS = 1 << 31
 """Most elements of a tensor: kernels index with 32 bits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graph_net.programs.spaces.space import SpaceError
 from graph_net.programs.triton.family import (
@@ -85,7 +85,7 @@ class Gemm(Family):
     """A product of M × K with K × N, a batch of products, or an operator computed as one."""
 
     source = "graph_net.programs.triton.kernels_gemm"
-    dtypes = ("float16", "bfloat16", "tf32")
+    dtypes: ClassVar[tuple[str, ...]] = ("float16", "bfloat16", "tf32")
     m: int
     n: int
     k: int

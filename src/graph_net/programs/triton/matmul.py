@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graph_net.programs.triton.family import Buffer, Config, Launch
 from graph_net.programs.triton.gemm import Gemm
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Matmul(Gemm):
     """``a @ b``, then an epilogue; a transposed ``b`` is N × K, as in linear layers."""
 
-    kernels = ("matmul", "batched_matmul")
+    kernels: ClassVar[tuple[str, ...]] = ("matmul", "batched_matmul")
     sizes = ("m", "n", "k", "b")
 
     def __init__(self, module: Mapping[str, Any], target: Target) -> None:
