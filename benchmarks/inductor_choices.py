@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks.inductor_tuning import (
     BASE,
+    CLOCK,
     ROUNDS,
     STOCK,
     Tuning,
@@ -42,10 +43,10 @@ from graph_net.store.journal import LineJournal, whole_lines
 GROUP = 10
 HEURISTIC = "autoheuristic"
 EVERY = 8
-"""The exhaustive space, and AutoHeuristic, are measured for one group in so many; ``STOCK``, where
-every choice is compiled twice, for the last group of each kind, which is small.
+"""The exhaustive space, AutoHeuristic and ``CLOCK`` are measured for one group in so many, and
+``STOCK``, where every choice is compiled twice, for a last group that is small.
 """
-MODES = (BASE, "learned", "widened", HEURISTIC, STOCK)
+MODES = (BASE, "learned", "widened", HEURISTIC, STOCK, CLOCK)
 GRAPH_MODES = ("default", BASE, "learned")
 GRAPHS = """transformers/BertModel@16:float16 timm/resnet18@16:bfloat16
     torchvision/alexnet@32:float16 timm/mixer_b16_224@8:bfloat16
@@ -88,11 +89,13 @@ def is_measured(mode: str, cases: Sequence[KernelCase], turn: int) -> bool:
     from torch._inductor import config
 
     if mode == HEURISTIC:
-        known = hasattr(config, "autoheuristic_use") and not cases[0].is_convolution
+        known = hasattr(config, "autoheuristic_use") and cases[0].kind == "products"
         return known and turn % EVERY == 1
     if mode == STOCK:
-        return len(cases) < GROUP
-    return mode != "widened" or turn % EVERY == 0
+        return len(cases) < GROUP // 2
+    if mode == "widened":
+        return turn % EVERY == 0 and cases[0].kind in ("products", "convolutions")
+    return mode != CLOCK or turn % EVERY == 0
 
 
 def measure_graph(path: Path, model: Any) -> dict[str, Any]:
@@ -158,14 +161,15 @@ def parts(
         return
     cases = [case for case in load_cases(given.cases) if case.held_out]
     done = {key for line in known for key in line.get("group", ())}
-    for is_convolution in (False, True):
-        alike = [case for case in cases if case.is_convolution == is_convolution]
-        for turn in range(0, len(alike), GROUP):
+    for kind in dict.fromkeys(case.kind for case in cases):
+        alike = [case for case in cases if case.kind == kind]
+        for at, turn in enumerate(range(0, len(alike), GROUP)):
             group = [case for case in alike[turn : turn + GROUP] if case.key not in done]
-            if group:
-                at = turn // GROUP
-                name = f"{'convolutions' if is_convolution else 'products'} {at}"
-                yield name, lambda group=group, at=at: measure_group(group, model, at, given.device)  # type: ignore[misc]
+            if group and kind in (given.kinds or (kind,)):
+                yield (
+                    f"{kind} {at}",
+                    lambda group=group, at=at: measure_group(group, model, at, given.device),  # type: ignore[misc]
+                )
 
 
 def prepare(given: argparse.Namespace) -> int:
@@ -203,6 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one.add_argument("--cases", type=Path, default=FILE)
         one.add_argument("--graphs", type=Path, default=Path("build/inductor-graphs"))
         one.add_argument("--seconds", type=float, default=560.0)
+        one.add_argument("--kinds", nargs="*", help="such as 'flex attention'; else all")
         one.add_argument("--jobs", type=int, default=16)
         one.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     shown = commands.add_parser("report")

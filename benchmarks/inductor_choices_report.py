@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import show, verdict
+from graph_net.search.inductor.case import kind_of
 from graph_net.store.journal import whole_lines
 
 BASE, STOCK, LEARNED = "max-autotune", "stock", "learned"
@@ -22,17 +24,23 @@ def report(journal: Path) -> int:
     """Print the tables of a journal; return 0 where every claim holds."""
     lines = [json.loads(line) for line in whole_lines(journal)]
     groups = [line for line in lines if "group" in line]
-    products = [line for line in groups if "convolution" not in line["group"][0]]
-    convolutions = [line for line in groups if line not in products]
-    graphs = [line for line in lines if "graph" in line]
-    kinds = (("products", products), ("convolutions", convolutions), ("whole graphs", graphs))
-    held = [_show(name, found) for name, found in kinds if found]
+    kinds: dict[str, list[Any]] = defaultdict(list)
+    for line in groups:
+        kinds[_kind(line["group"][0])].append(line)
+    kinds["whole graphs"] = [line for line in lines if "graph" in line]
+    held = [_show(name, found) for name, found in kinds.items() if found]
     failed = [line["failed"] for line in lines if "failed" in line]
     if not held:
         print(f"{journal} has no comparison: `kernels` and `graphs` write them")
     if failed:
         print("failed:", ", ".join(failed))
     return 0 if held and all(held) and not failed else 1
+
+
+def _kind(key: str) -> str:
+    """Return the kind of a case from its key."""
+    fields = dict(pair.split("=", 1) for pair in key.split(","))
+    return kind_of(fields["kernel"])
 
 
 def _times(lines: Iterable[Any]) -> list[dict[str, float]]:

@@ -14,9 +14,10 @@ from typing import Any
 
 from graph_net.search.inductor.collector import QUEUED, versions
 from graph_net.search.inductor.compile_pool import one_assembler, two_assemblers
+from graph_net.search.inductor.finals import finals
 from graph_net.search.inductor.hooks import hooked
 from graph_net.search.inductor.plugin import learned
-from graph_net.search.inductor.queued_timing import HostTime, QueuedClock
+from graph_net.search.inductor.queued_timing import HostTime, QueuedClock, queued_timing
 from graph_net.search.inductor.reading import is_aten, read_call, read_choice
 from graph_net.search.inductor.template_call import TemplateCall, key_of
 from graph_net.search.inductor.timed_call import TimedCall, timed_to_json
@@ -25,6 +26,8 @@ ROUNDS, REPLAYS = 3, 20
 BASE, ATEN = "max-autotune", "aten"
 STOCK = "stock"
 """max-autotune with the assemblers as torch sets them up; all other modes use one."""
+CLOCK = "clock"
+"""max-autotune with the clock of the learned choices, without a model."""
 QUIET: dict[str, Any] = {
     "fx_graph_cache": False,
     "autotune_local_cache": False,
@@ -86,12 +89,40 @@ def runnable(choice: Any, nodes: Sequence[Any]) -> Callable[[], Any]:
         last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
         return torch.randn(last + 1, device=layout.device).to(dtype).as_strided(sizes, strides)
 
-    read = nodes if is_aten(choice) else {node.get_name(): node for node in nodes}.values()
+    read = [*(nodes if is_aten(choice) else {node.get_name(): node for node in nodes}.values())]
     inputs = [tensor(node.get_size(), node.get_stride(), node.get_dtype()) for node in read]
+    fill_mask([one for one in inputs if one.dtype == torch.int32])
     out = tensor(layout.size, layout.stride, layout.dtype)
     run: Callable[[], Any] = choice.bmreq.make_run_fn(*inputs, out=out)
     run()
     return run
+
+
+def fill_mask(blocks: Sequence[Any]) -> None:
+    """Fill the mask of flex attention in place: the numbers of partial blocks of each block of
+    queries, their indices, and the same of full blocks, as a causal mask has them.
+
+    One block of queries reads one block, which is partial.
+    """
+    import torch
+
+    for place, one in enumerate(blocks):
+        rows = torch.arange(one.shape[2], dtype=torch.int32, device=one.device)
+        is_partial, is_count = place < 2, one.dim() == 3
+        if is_count:
+            one.copy_((torch.ones_like(rows) if is_partial else rows).expand_as(one))
+        elif is_partial:
+            one.copy_(rows[:, None].expand_as(one))
+        else:
+            columns = torch.arange(one.shape[3], dtype=torch.int32, device=one.device)
+            one.copy_(columns.expand_as(one))
+
+
+@contextmanager
+def clock_alone() -> Iterator[None]:
+    """Time all of Inductor's choices as the learned ones are timed."""
+    with queued_timing(), finals():
+        yield
 
 
 @contextmanager
@@ -101,7 +132,11 @@ def tuned(mode: str, model: Any) -> Iterator[Tuning]:
     from torch._inductor.utils import fresh_cache
 
     found = Tuning()
-    asked = {"learned": learned(model), "widened": learned(model, widened=True)}
+    asked = {
+        "learned": learned(model),
+        "widened": learned(model, widened=True),
+        CLOCK: clock_alone(),
+    }
     folder = tempfile.mkdtemp(prefix="inductor-")
     with ExitStack() as stack:
         stack.enter_context(two_assemblers() if mode == STOCK else one_assembler())

@@ -10,7 +10,8 @@ import lightgbm
 import numpy as np
 
 from graph_net.programs.triton.target import H200
-from graph_net.search.inductor.choice_model import ChoiceModel, ChoiceRule, model_of, tile_rows
+from graph_net.search.inductor.choice_model import ChoiceModel, model_of, tile_rows
+from graph_net.search.inductor.choice_rule import ChoiceRule, KernelRule
 from graph_net.search.inductor.drawing import estimated_cycles
 from graph_net.search.inductor.template_call import Operand, TemplateCall
 from graph_net.search.inductor.tile import Tile
@@ -20,17 +21,16 @@ TILES = tuple(
     for rows, columns, depth in product((16, 64, 128), (32, 128), (32, 64))
     for stages, warps in ((2, 4), (4, 4), (3, 8))
 )
-RULE = ChoiceRule(
-    arch="sm_90",
-    kernels=("batched_matmul", "matmul"),
+KERNEL = KernelRule(
     dtypes=("bfloat16", "float16"),
     lows=(4.0, 4.0, 4.0, 1.0, 1.0),
     highs=(14.0, 14.0, 14.0, 1.0, 10.0),
     margin=0.05,
     doubt=1.0,
     most=8,
-    members=2,
 )
+KERNELS = ("batched_matmul", "matmul")
+RULE = ChoiceRule(arch="sm_90", kernels=dict.fromkeys(KERNELS, KERNEL), members=2)
 
 
 def product_call(m: int = 512, n: int = 1024, k: int = 768, **other: object) -> TemplateCall:
@@ -60,6 +60,8 @@ def some_texts() -> tuple[str, ...]:
     )
 
 
-def some_model(**changed: object) -> ChoiceModel:
-    """Return the model, with fields of its rule changed."""
-    return model_of(replace(RULE, **changed), some_texts())  # type: ignore[arg-type]
+def some_model(*more: str, device: str = "cuda", **changed: object) -> ChoiceModel:
+    """Return the model, with fields of its kernels' rules changed, for its kernels and more."""
+    kernel = replace(KERNEL, **changed)  # type: ignore[arg-type]
+    kernels = dict.fromkeys([*KERNELS, *more], kernel)
+    return model_of(replace(RULE, kernels=kernels, device=device), some_texts())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_net.learn.learning_set import LearnError
+from graph_net.programs.spaces.space import SpaceError
 from graph_net.programs.triton.target import H200
 from graph_net.search.inductor.choice_model import load_choices, save_choices
 from graph_net.search.inductor.drawing import estimated_cycles
-from graph_net.search.inductor.template_call import Operand
+from graph_net.search.inductor.template_call import Operand, TemplateCall
 from graph_net.search.inductor.tile import Tile
-from search.inductor.some_choices import RULE, TILES, product_call, some_model, some_texts
-
-COUNTS = st.integers(1, 40)
+from search.inductor.some_choices import KERNEL, RULE, TILES, product_call, some_model, some_texts
 
 
 def test_the_fastest_tile_by_what_it_learned_is_kept_first() -> None:
@@ -28,18 +28,36 @@ def test_the_fastest_tile_by_what_it_learned_is_kept_first() -> None:
     kept = model.keep(family, TILES)
     cycles = dict(zip(TILES, estimated_cycles(family, TILES), strict=True))
     assert cycles[kept[0]] <= 1.1 * min(cycles.values())
-    assert 1 <= len(kept) <= RULE.most
+    assert 1 <= len(kept) <= KERNEL.most
 
 
-@given(COUNTS, st.floats(0, 2), st.floats(0, 3))
+@given(st.integers(1, len(TILES)), st.floats(0, 2), st.floats(0, 3))
 def test_one_to_most_are_kept_and_doubt_keeps_more(count: int, margin: float, doubt: float) -> None:
     generator = np.random.default_rng(count)
     mean, spread = generator.normal(size=count), generator.random(count)
-    model = some_model(margin=margin, doubt=doubt)
-    kept = model.keep_places(mean, spread)
+    rule = replace(KERNEL, margin=margin, doubt=doubt)
+    kept = rule.keep(TILES[:count], mean, spread)
     assert kept[0] == int(mean.argmax())
-    assert 1 <= len(kept) <= min(RULE.most, count)
-    assert len(kept) <= len(some_model(margin=margin, doubt=doubt + 1).keep_places(mean, spread))
+    assert 1 <= len(kept) <= min(KERNEL.most, count)
+    assert len(kept) <= len(replace(rule, doubt=doubt + 1).keep(TILES[:count], mean, spread))
+
+
+def test_a_tile_that_compiles_slowly_has_to_be_closer_to_the_best() -> None:
+    mean, spread = np.array([0.0, -0.04]), np.zeros(2)
+    rule = replace(KERNEL, margin=0.05)
+    assert rule.keep(TILES[:2], mean, spread) == [0, 1]
+    slow = replace(rule, effort={TILES[1].key: 2.0})
+    assert slow.keep(TILES[:2], mean, spread) == [0]
+    best_is_slow = replace(rule, effort={TILES[0].key: 4.0})
+    assert best_is_slow.keep(TILES[:2], mean, spread) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"margin": -0.1}, {"most": 0}, {"lows": (1.0,)}, {"effort": {TILES[0].key: 0.0}}]
+)
+def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"not negative|choices|range|positive"):
+        replace(KERNEL, **wrong)  # type: ignore[arg-type]
 
 
 def test_a_tile_beyond_shared_memory_is_never_kept() -> None:
@@ -51,6 +69,7 @@ def test_a_tile_beyond_shared_memory_is_never_kept() -> None:
     assert too_large not in model.keep(family, [too_large, *TILES])
 
 
+DTYPES = ("bfloat16", "float16", "float8_e4m3fn")
 BFLOAT16 = Operand((512, 768), (768, 1), "bfloat16")
 FLOAT32 = Operand((768, 1024), (1, 768), "float32")
 
@@ -68,6 +87,55 @@ FLOAT32 = Operand((768, 1024), (1, 768), "float32")
 )
 def test_what_is_outside_the_domain_is_not_asked_about(call: object) -> None:
     assert some_model().family(call, H200) is None  # type: ignore[arg-type]
+
+
+FACTOR, OTHER = Operand((512, 768), (768, 1), "float16"), Operand((768, 1024), (1024, 1), "float16")
+LEFT, RIGHT = (
+    Operand(sizes, strides, "float8_e4m3fn")
+    for sizes, strides in (((512, 768), (768, 1)), ((768, 1024), (1, 768)))
+)
+SCALES = Operand((512, 1), (1, 1), "float32"), Operand((1, 1024), (1, 1), "float32")
+QUERY, KEY = (
+    Operand((2, heads, 256, 64), (heads * 16384, 16384, 64, 1), "bfloat16") for heads in (8, 2)
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (TemplateCall("mm_plus_mm", (FACTOR, OTHER) * 2, "cuda"), {"m": 512, "n": 1024, "k": 768}),
+        (TemplateCall("scaled_mm", (LEFT, RIGHT, *SCALES), "cuda"), {"dtype": "float8_e4m3fn"}),
+        (
+            TemplateCall("flex_attention", (QUERY, KEY, KEY), "cuda"),
+            {"b": 16, "shared": 4, "m": 256, "k": 256, "n": 64, "d": 64, "masked": False},
+        ),
+    ],
+    ids="pair scaled attention".split(),
+)
+def test_kernels_that_only_inductor_has_are_known(call: TemplateCall, expected: Any) -> None:
+    model = some_model(call.op, lows=(0.0,) * 5, highs=(20.0,) * 5, dtypes=DTYPES)
+    family = model.family(call, H200)
+    assert family is not None
+    assert expected.items() <= family.module.items()
+    assert 1 <= len(model.keep(family, TILES)) <= KERNEL.most
+    with pytest.raises(SpaceError, match="only Inductor"):
+        family.launches(TILES[0].config)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        TemplateCall("mm_plus_mm", (FACTOR, OTHER, OTHER, FACTOR), "cuda"),
+        TemplateCall("mm_plus_mm", (FACTOR, OTHER), "cuda"),
+        TemplateCall("scaled_mm", (FACTOR, OTHER, *SCALES), "cuda"),
+        TemplateCall("flex_attention", (KEY, QUERY, QUERY), "cuda"),
+        TemplateCall("flex_attention", (QUERY, KEY, FACTOR), "cuda"),
+    ],
+    ids="sizes operands dtype heads rank".split(),
+)
+def test_what_is_no_call_of_these_kernels_is_not_asked_about(call: TemplateCall) -> None:
+    model = some_model(call.op, lows=(0.0,) * 5, highs=(20.0,) * 5, dtypes=DTYPES)
+    assert model.family(call, H200) is None
 
 
 def test_another_gpu_is_outside_the_domain() -> None:

@@ -5,15 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from benchmarks.inductor_tuning import fill_mask
+from torch.nn.attention.flex_attention import create_block_mask
 
+import graph_net as gn
+from graph_net.graph import Graph
+from graph_net.programs.triton.match import Match, find_matches
 from graph_net.results import canonical
-from graph_net.search.inductor.case import CaseModule, KernelCase, load_cases, save_cases
+from graph_net.search.inductor.case import KernelCase, load_cases, save_cases
+from graph_net.search.inductor.case_module import CaseModule
 from graph_net.search.inductor.collect import interleaved, main, next_group
 from graph_net.search.inductor.collection_journal import CollectionJournal
+from graph_net.search.inductor.template_modules import template_modules
 from graph_net.search.inductor.timed_call import ATEN, read_timed
 
 BATCHED = {"kernel": "batched_matmul", "b": 4, "m": 32, "n": 64, "k": 96, "epilogue": "none"}
 IMAGE = {"kernel": "convolution", "n": 1, "h": 8, "w": 8, "c": 16, "k": 32, "r": 3, "s": 3}
+
+
+ATTENTION = {"kernel": "flex_attention", "b": 4, "m": 256, "k": 256, "n": 32, "d": 32}
+ATTENTION |= {"epilogue": "none"}
 
 
 def case(**module: object) -> KernelCase:
@@ -73,7 +85,7 @@ def test_a_collection_cut_short_has_some_of_each_kind() -> None:
         case(**IMAGE | {"h": 7 + rows}, stride=1, pad=1, epilogue="none") for rows in range(24)
     ]
     half = interleaved([*products, *images])[:48]
-    assert 8 <= sum(one.is_convolution for one in half) <= 16
+    assert 8 <= sum(one.kind == "convolutions" for one in half) <= 16
 
 
 @pytest.mark.parametrize(
@@ -83,6 +95,9 @@ def test_a_collection_cut_short_has_some_of_each_kind() -> None:
         case(kernel="matmul", m=8, n=4, k=16, epilogue="bias", transposed=True),
         case(**BATCHED | {"epilogue": "add"}, transposed=True),
         CONVOLUTION,
+        case(kernel="mm_plus_mm", m=8, n=4, k=16, epilogue="none", transposed=True),
+        case(**ATTENTION, shared=1, masked=False),
+        case(**ATTENTION, shared=2, masked=True),
     ],
 )
 def test_a_case_computes_what_its_workload_says(chosen: KernelCase) -> None:
@@ -93,6 +108,8 @@ def test_a_case_computes_what_its_workload_says(chosen: KernelCase) -> None:
         "matmul": (sizes.get("m"), sizes.get("n")),
         "batched_matmul": (sizes.get("b"), sizes.get("m"), sizes.get("n")),
         "convolution": (sizes.get("n"), sizes.get("k"), sizes.get("h"), sizes.get("w")),
+        "mm_plus_mm": (sizes.get("m"), sizes.get("n")),
+        "flex_attention": (1, sizes.get("b"), sizes.get("m"), sizes.get("n")),
     }
     assert tuple(result.shape) == expected[sizes["kernel"]]
 
@@ -103,6 +120,55 @@ def test_held_out_cases_come_from_networks_that_no_case_is_learned_from() -> Non
     tested = {name.partition("@")[0] for one in cases if one.held_out for name in one.weights}
     assert not learned & tested
     held_out = [one for one in cases if one.held_out]
-    assert sum(not one.is_convolution for one in held_out) >= 60
-    assert sum(one.is_convolution for one in held_out) >= 20
+    assert sum(one.kind == "products" for one in held_out) >= 60
+    assert sum(one.kind == "convolutions" for one in held_out) >= 20
     assert len({one.key for one in cases}) == len(cases)
+
+
+def test_cases_of_kernels_that_only_inductor_has_come_from_layers_and_attention() -> None:
+    matches = {"kernel": "matmul", "m": 32, "n": 64, "k": 48, "epilogue": "bias_relu"}
+    linear = Match({**matches, "transposed": True, "dtype": "float16"}, ("call",))
+    graph = attention_graph()
+    pair, scaled = template_modules(graph, linear)
+    assert (pair["kernel"], pair["m"], pair["n"], pair["k"]) == ("mm_plus_mm", 32, 48, 64)
+    assert (scaled["kernel"], scaled["epilogue"], scaled["n"]) == ("scaled_mm", "bias", 64)
+    odd = Match({**linear.module, "n": 65}, ("call",))
+    assert [one["kernel"] for one in template_modules(graph, odd)] == ["mm_plus_mm"]
+    found = [
+        one for match in find_matches(graph, "bfloat16") for one in template_modules(graph, match)
+    ]
+    assert [(one["kernel"], one["b"], one["m"], one["d"]) for one in found] == [
+        ("flex_attention", 6, 160, 32),
+        ("flex_attention", 6, 640, 32),
+    ]
+    for module in (pair, scaled, *found):
+        KernelCase(canonical(module), held_out=False)
+
+
+def attention_graph() -> Graph:
+    """Return a graph of one call of attention."""
+
+    class Attention(torch.nn.Module):
+        def forward(self, query: torch.Tensor) -> torch.Tensor:
+            attend = torch.nn.functional.scaled_dot_product_attention
+            return attend(query, query, query)
+
+    return gn.capture(Attention(), torch.zeros(2, 3, 160, 32))
+
+
+def test_the_mask_that_winners_are_timed_with_is_a_causal_one() -> None:
+    mask = create_block_mask(
+        lambda batch, head, query, key: query >= key, None, None, 512, 512, device="cpu"
+    )
+    given = (mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks, mask.full_kv_indices)
+    blocks = [one for one in given if one is not None]
+    assert len(blocks) == 4
+    made = [torch.full_like(one, 99) for one in blocks]
+    fill_mask(made)
+    assert torch.equal(made[0], blocks[0])
+    assert torch.equal(made[2], blocks[2])
+    for row in range(4):
+        assert made[1][0, 0, row, 0] == blocks[1][0, 0, row, 0]
+        count = int(blocks[2][0, 0, row])
+        read = {tuple(one[0, 0, row, :count].tolist()) for one in (made[3], blocks[3])}
+        assert len(read) == 1

@@ -30,7 +30,7 @@ from graph_net.search.inductor.learned_choices import LearnedChoices
 from graph_net.search.inductor.reading import DEFAULT
 from graph_net.search.inductor.sampled_choices import SampledChoices
 from graph_net.search.inductor.tile import Tile
-from search.inductor.some_choices import RULE, some_model, some_texts
+from search.inductor.some_choices import KERNEL, RULE, some_model, some_texts
 
 OPTIONS: dict[str, Any] = {
     "max_autotune": True,
@@ -113,13 +113,13 @@ def test_inductor_gets_what_the_model_keeps_and_aten() -> None:
     learned = TiledLearned(model, H200)
     multiply(learned)
     assert [one for one in learned.seen if not Tile.of(one.params.to_kwargs())]  # ATen
-    assert 1 <= len(tiles(learned)) <= RULE.most < learned.report.offered
+    assert 1 <= len(tiles(learned)) <= KERNEL.most < learned.report.offered
     assert learned.report.operations == 1
     assert not learned.report.errors
     wide = TiledLearned(model, H200, widened=True)
     multiply(wide)
     assert wide.report.offered > 10 * learned.report.offered
-    assert len(tiles(wide)) <= RULE.most
+    assert len(tiles(wide)) <= KERNEL.most
     # A collection: every choice of Inductor's own, and drawn ones that fit.
     sampled = TiledSampled(H200, 64)
     multiply(sampled)
@@ -160,7 +160,7 @@ def test_a_model_that_raises_leaves_the_choices_as_they_were(
     learned = TiledLearned(some_model(device="cpu"), H200)
     monkeypatch.setattr(type(learned.model), "keep", lambda *_: 1 / 0)
     multiply(learned)
-    assert len(tiles(learned)) > RULE.most
+    assert len(tiles(learned)) > KERNEL.most
     assert "ZeroDivisionError" in learned.report.errors[0]
 
 

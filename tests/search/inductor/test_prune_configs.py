@@ -9,7 +9,7 @@ import torch
 
 import graph_net.triton
 from graph_net.programs.triton.target import H200
-from search.inductor.some_choices import RULE, TILES, some_model
+from search.inductor.some_choices import KERNEL, TILES, some_model
 
 
 @dataclass
@@ -36,7 +36,7 @@ ARGUMENTS = {"a_ptr": torch.ones(1, dtype=torch.bfloat16), "M": 512, "N": 1024, 
 def test_few_configurations_of_a_known_product_are_left() -> None:
     prune = graph_net.triton.prune(some_model(), target=H200)["early_config_prune"]
     kept = prune(CONFIGS, ARGUMENTS)
-    assert 1 <= len(kept) <= RULE.most
+    assert 1 <= len(kept) <= KERNEL.most
     assert all(one in CONFIGS for one in kept)
 
 

@@ -28,9 +28,17 @@ def node(*sizes: int, dtype: torch.dtype = torch.bfloat16, device: str = "cuda")
     )
 
 
+def column_major(rows: int, columns: int, dtype: torch.dtype) -> Any:
+    """Return a matrix whose columns are contiguous."""
+    made = node(rows, columns, dtype=dtype)
+    made.get_stride = lambda: [1, rows]
+    return made
+
+
 def template(options: dict[str, int]) -> Any:
     """Return a choice of which no code is generated yet."""
-    return SimpleNamespace(params=SimpleNamespace(to_kwargs=lambda: options))
+    params = SimpleNamespace(to_kwargs=lambda: options)
+    return SimpleNamespace(params=params, template=SimpleNamespace(uid="mm"))
 
 
 def finalize(learned: LearnedChoices, op: str, choices: list[Any], nodes: list[Any]) -> list[Any]:
@@ -74,9 +82,10 @@ def test_what_fits_by_the_estimate_of_a_model_fits_by_the_bound() -> None:
 
 def flex(name: str, columns: int, stages: int, head: int, device: str = "cuda") -> Any:
     """Return a choice of flex attention that is not compiled yet."""
-    info = {"tile_shape": str((128, -1, columns)), "num_stages": stages, "num_warps": 4}
+    tile = {"tile_shape": str((128, -1, columns)), "num_stages": stages, "num_warps": 4}
+    info = {"backend": "Triton", **tile}
     inputs = [node(2, 8, 1024, head, device=device) for _ in range(3)]
-    return SimpleNamespace(name=name, info_dict=lambda: info, input_nodes=inputs)
+    return SimpleNamespace(name=name, info_dict=lambda: info, input_nodes=inputs, bmreq=None)
 
 
 def test_flex_attention_loses_what_cannot_fit() -> None:
@@ -89,6 +98,39 @@ def test_flex_attention_loses_what_cannot_fit() -> None:
     others = [flex(f"flex_attention_{one}", 128, 3, 256, "cpu") for one in (0, 1)]
     assert learned.cut_uncompiled(others) == others
     assert learned.report.dropped == 1
+
+
+def test_a_model_of_flex_attention_keeps_the_tiles_it_ranks_first() -> None:
+    model = some_model("flex_attention", lows=(0.0,) * 5, highs=(20.0,) * 5, most=2)
+    learned = LearnedChoices(model, H200)
+    choices = [flex(f"flex_attention_{place}", 32, 1 + place, 64) for place in range(4)]
+    kept = learned.cut_uncompiled(choices)
+    assert 1 <= len(kept) <= 2
+    assert set(map(id, kept)) <= set(map(id, choices))
+    assert (learned.report.operations, learned.report.offered) == (1, 4)
+    wide = [flex(f"flex_attention_{place}", 128, 5, 256) for place in range(2)]
+    assert learned.cut_uncompiled(wide) == wide  # none fits: nothing is known to be better
+    assert not learned.report.errors
+
+
+def test_a_model_of_added_and_scaled_products_cuts_their_choices() -> None:
+    model = some_model(
+        *("mm_plus_mm", "scaled_mm"),
+        lows=(0.0,) * 5,
+        highs=(20.0,) * 5,
+        dtypes=("bfloat16", "float8_e4m3fn"),
+        most=1,
+    )
+    learned, aten = LearnedChoices(model, H200), template({})
+    choices = [aten, template(HUGE), template(SMALL), template({**SMALL, "BLOCK_M": 64})]
+    scales = [node(512, 1, dtype=torch.float32), node(1, 1024, dtype=torch.float32)]
+    nodes = [node(512, 4096, dtype=F8), column_major(4096, 1024, F8), *scales]
+    for op, given in (("mm_plus_mm", ADDED), ("scaled_mm", nodes)):
+        kept = finalize(learned, op, choices, given)
+        assert kept[0] is aten
+        assert len(kept) == 2
+    assert (learned.report.operations, learned.report.kept) == (2, 2)
+    assert not learned.report.errors
 
 
 def test_flex_attention_that_cannot_be_read_stays_as_it_was() -> None:

@@ -18,10 +18,11 @@ from graph_net.graph import Graph
 from graph_net.programs.collection.kernel_tasks import HELD_OUT, NETWORKS, Network
 from graph_net.programs.triton.family import Family
 from graph_net.programs.triton.match import find_matches
-from graph_net.programs.triton.space import family_of
 from graph_net.programs.triton.target import H200
 from graph_net.results import canonical
 from graph_net.search.inductor.case import FILE, KernelCase, save_cases
+from graph_net.search.inductor.families import FLEX, MASK_BLOCK, inductor_family
+from graph_net.search.inductor.template_modules import template_modules
 
 LEAST_FLOPS, MOST_FLOPS = 1e6, 2e12
 MOST_BYTES = 1 << 30
@@ -35,11 +36,16 @@ class CaseCounts:
     matmul: int
     batched_matmul: int
     convolution: int
+    mm_plus_mm: int
+    scaled_mm: int
+    flex_attention: int
 
 
-TO_LEARN, TO_TEST = CaseCounts(52, 20, 28), CaseCounts(48, 16, 22)
+TO_LEARN, TO_TEST = CaseCounts(52, 20, 28, 40, 32, 32), CaseCounts(48, 16, 22, 10, 10, 12)
 EVERY = 5
 """One batched product in this many adds a tensor (``baddbmm``), which the matcher does not find."""
+MASKED, SHARED, HEADS = 2, 3, 4
+"""One attention in so many is causal; in one of so many, this number of heads shares its keys."""
 
 
 @dataclass
@@ -51,7 +57,7 @@ class _Found:
 
     @property
     def family(self) -> Family:
-        return family_of(self.module, H200)
+        return inductor_family(self.module, H200)
 
 
 def choose_cases(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[KernelCase]:
@@ -69,11 +75,12 @@ def choose_cases(pack: Pack, networks: Sequence[Network] = NETWORKS) -> list[Ker
 
 def _add(into: dict[str, _Found], network: Network, graph: Graph) -> None:
     for match in find_matches(graph, network.dtype, network.batch):
-        module = plain_product(match.module)
-        if module is None or not _is_measurable(module):
-            continue
-        found = into.setdefault(canonical(module), _Found(module))
-        found.calls[network.name] += 1
+        product = plain_product(match.module)
+        others = template_modules(graph, match)
+        for module in others if product is None else [product, *others]:
+            if _is_measurable(module):
+                found = into.setdefault(canonical(module), _Found(module))
+                found.calls[network.name] += 1
 
 
 def plain_product(module: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -102,7 +109,7 @@ def plain_product(module: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _is_measurable(module: Mapping[str, Any]) -> bool:
-    family = family_of(module, H200)
+    family = inductor_family(module, H200)
     return LEAST_FLOPS <= family.flops() <= MOST_FLOPS and family.bytes() <= MOST_BYTES
 
 
@@ -110,9 +117,19 @@ def _cases(found: Mapping[str, _Found], wanted: CaseCounts, held_out: bool) -> I
     for kernel, count in asdict(wanted).items():
         alike = [one for one in found.values() if one.module["kernel"] == kernel]
         for place, one in enumerate(_spread(alike, count)):
-            adds = kernel == "batched_matmul" and place % EVERY == EVERY - 1
-            module = {**one.module, "epilogue": "add"} if adds else one.module
+            module = _variant(one.module, place)
             yield KernelCase(canonical(module), held_out, dict(sorted(one.calls.items())))
+
+
+def _variant(module: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """Return the workload at a place of its list: some are of a kind that no network shows."""
+    if module["kernel"] == "batched_matmul" and place % EVERY == EVERY - 1:
+        return {**module, "epilogue": "add"}
+    if module["kernel"] != FLEX:
+        return dict(module)
+    shares = place % SHARED == SHARED - 1 and module["b"] % HEADS == 0
+    masked = place % MASKED == 1 and module["m"] == module["k"] > MASK_BLOCK
+    return {**module, "masked": masked, "shared": HEADS if shares else 1}
 
 
 def _spread(found: Sequence[_Found], count: int) -> list[_Found]:
@@ -135,7 +152,7 @@ def _spread(found: Sequence[_Found], count: int) -> list[_Found]:
 def _size(one: _Found) -> tuple[Any, ...]:
     """Return the key by which workloads count as alike: dtype and magnitudes of sizes."""
     module = one.module
-    names = ("m", "n", "k", "b", "c", "h", "r", "stride")
+    names = ("m", "n", "k", "b", "c", "h", "r", "d", "stride")
     sizes = tuple(module[name].bit_length() // 2 for name in names if name in module)
     return (module["dtype"], sizes)
 
@@ -148,10 +165,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     cases = choose_cases(Pack(options.corpus))
     save_cases(cases, options.output)
-    kinds = Counter((case.held_out, case.is_convolution) for case in cases)
     for held_out, purpose in ((False, "to learn from"), (True, "held out")):
-        products, convolutions = kinds[held_out, False], kinds[held_out, True]
-        print(f"{products} products and {convolutions} convolutions {purpose}")
+        kernels = Counter(case.kernel for case in cases if case.held_out == held_out)
+        print(f"{purpose}: {', '.join(f'{count} {name}' for name, count in kernels.items())}")
     return 0
 
 

@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -31,7 +32,7 @@ from graph_net.search.inductor.timed_call import TimedCall
 GROUP = 2
 """Operations that are compiled together."""
 WINDOW = 24
-"""Number of cases over which products and convolutions are balanced."""
+"""Number of cases of the most frequent kind over which kinds are balanced."""
 LONGEST = 240
 """Seconds after which the process of a group is killed."""
 Group = tuple[KernelCase, ...]
@@ -44,7 +45,7 @@ def next_group(cases: Sequence[KernelCase], journal: CollectionJournal) -> Group
     fresh = [case for case in left if not journal.begun[case.key]]
     if not fresh:
         return tuple(left[:1])
-    alike = [case for case in fresh if case.is_convolution == fresh[0].is_convolution]
+    alike = [case for case in fresh if case.kind == fresh[0].kind]
     return tuple(alike[:GROUP])
 
 
@@ -83,11 +84,15 @@ def _note(done: Finished[Group], journal: CollectionJournal) -> None:
 
 def interleaved(cases: Sequence[KernelCase]) -> list[KernelCase]:
     """Return cases in an order in which any prefix has some of each kind."""
-    products = [case for case in cases if not case.is_convolution]
-    convolutions = [case for case in cases if case.is_convolution]
-    share = len(convolutions) / max(len(products), 1)
-    ranked = [(float(place), case) for place, case in enumerate(products)]
-    ranked += [(place / share, case) for place, case in enumerate(convolutions)] if share else []
+    kinds: dict[str, list[KernelCase]] = defaultdict(list)
+    for case in cases:
+        kinds[case.kind].append(case)
+    most = max(map(len, kinds.values()), default=0)
+    ranked = [
+        (place * most / len(alike), case)
+        for alike in kinds.values()
+        for place, case in enumerate(alike)
+    ]
     return [case for _, case in sorted(ranked, key=lambda pair: pair[0] // WINDOW)]
 
 
@@ -103,9 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = max(1, (os.cpu_count() or 3) - 2)
     parser.add_argument("-j", "--jobs", type=int, default=jobs, help="processes")
     parser.add_argument("--held-out", action="store_true", help="cases that no model learns from")
+    parser.add_argument("--kernels", nargs="*", help="cases of these kernels alone")
     parser.add_argument("--most", type=int, default=1 << 20, help="cases, at most")
     given = parser.parse_args(arguments)
-    cases = [case for case in load_cases(given.cases) if case.held_out == given.held_out]
+    cases = [
+        case
+        for case in load_cases(given.cases)
+        if case.held_out == given.held_out and case.kernel in (given.kernels or (case.kernel,))
+    ]
     probed = ask_process(probe(given.device), "describe", 120)
     if probed.death is not None:
         print(printable(str(probed.death)), file=sys.stderr)

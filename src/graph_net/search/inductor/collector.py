@@ -12,7 +12,8 @@ from typing import Any
 from graph_net.isolate.worker import Retire
 from graph_net.printable import first_line
 from graph_net.programs.triton.target import H200, Target, this_machine
-from graph_net.search.inductor.case import CaseModule, KernelCase
+from graph_net.search.inductor.case import KernelCase
+from graph_net.search.inductor.case_module import CaseModule
 from graph_net.search.inductor.hooks import Timing, choosing, hooked, timing_by
 from graph_net.search.inductor.queued_timing import queued_timing
 from graph_net.search.inductor.reading import read_call, read_choice

@@ -16,16 +16,18 @@ from torch._inductor.choices import InductorChoices
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import ChoiceModel
+from graph_net.search.inductor.families import FLEX
 from graph_net.search.inductor.queued_timing import ClockReport
-from graph_net.search.inductor.reading import exhaustive, read_call, template_tile, tile_of
+from graph_net.search.inductor.reading import (
+    exhaustive,
+    is_flex_attention,
+    read_call,
+    template_tile,
+    tile_of,
+)
 from graph_net.search.inductor.template_call import CONVOLUTION, TemplateCall
 from graph_net.search.inductor.tile import Tile
-from graph_net.search.inductor.unfitting import (
-    PRODUCTS,
-    cannot_fit,
-    flex_cannot_fit,
-    is_flex_attention,
-)
+from graph_net.search.inductor.unfitting import PRODUCTS, cannot_fit, flex_cannot_fit
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +61,9 @@ class LearnedChoices(InductorChoices):
 
     def uuid(self) -> str:
         """Name these choices in the key of the graph cache."""
-        return f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened} queued"
+        return (
+            f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened} queued finals"
+        )
 
     def _finalize_template_configs(
         self,
@@ -72,9 +76,9 @@ class LearnedChoices(InductorChoices):
         default = list(chain.from_iterable(template_choices.values()))
         try:
             call = read_call(op_name, kernel_inputs.nodes())
-            if op_name in PRODUCTS:
-                return self._fitting_products(default, call)
             family = self._family(call)
+            if family is None and op_name in PRODUCTS:
+                return self._fitting_products(default, call)
             tiled = {choice.template.uid for choice in default if template_tile(choice) is not None}
             if family is None or not tiled:
                 self.report.untouched += 1
@@ -117,26 +121,22 @@ class LearnedChoices(InductorChoices):
 
     def cut_uncompiled(self, choices: list[Any]) -> list[Any]:
         """Reduce choices that are not compiled yet; a preprocessing function."""
-        try:
-            if choices and all(is_flex_attention(choice) for choice in choices):
-                return self._fitting_flex(choices)
-        except Exception as error:
-            self._note("flex_attention", error)
+        is_flex = choices and all(is_flex_attention(choice) for choice in choices)
+        if not is_flex and not any("convolution" in str(choice.name) for choice in choices):
             return choices
-        return self._cut_convolution(choices)
-
-    def _cut_convolution(self, choices: list[Any]) -> list[Any]:
-        if not any("convolution" in str(choice.name) for choice in choices):
-            return choices
+        op = FLEX if is_flex else CONVOLUTION
         try:
-            call = read_call(CONVOLUTION, choices[0].input_nodes[:2], choices)
+            nodes = choices[0].input_nodes
+            call = read_call(op, nodes if is_flex else nodes[:2], choices)
             family, tiles = self._family(call), [tile_of(choice) for choice in choices]
-            if family is None or not any(tiles):
-                self.report.untouched += 1
-                return choices
-            return self._cut(family, choices, tiles)
+            if family is not None and any(tiles):
+                return self._cut(family, choices, tiles)
+            if is_flex:
+                return self._fitting_flex(choices)
+            self.report.untouched += 1
+            return choices
         except Exception as error:
-            self._note(CONVOLUTION, error)
+            self._note(op, error)
             return choices
 
     def _family(self, call: TemplateCall | None) -> Gemm | None:

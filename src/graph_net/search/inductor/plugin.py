@@ -12,6 +12,7 @@ from graph_net.learn.learning_set import LearnError
 from graph_net.programs.triton.target import Target, this_machine
 from graph_net.search.inductor.choice_model import ChoiceModel, load_choices
 from graph_net.search.inductor.compile_pool import one_assembler, share_assembler
+from graph_net.search.inductor.finals import finals, keep_finals
 from graph_net.search.inductor.hooks import choosing, hooked
 from graph_net.search.inductor.queued_timing import keep_queued_timing, queued_timing
 from graph_net_switch import VARIABLE
@@ -47,13 +48,15 @@ def learned(model: str | Path | ChoiceModel, *, widened: bool = False) -> Iterat
     ``model`` is a folder or a loaded model; ``widened`` chooses from Inductor's exhaustive space,
     not from its default choices. Yields a report of the model's use. Operations outside the model's
     domain (dynamic shapes, other dtypes, other devices) are left as they are. Meanwhile Inductor
-    times GPU code with a QueuedClock, and no choice is compiled twice.
+    times GPU code with a QueuedClock, the fastest choices of a short operation several times; no
+    choice is compiled twice.
     """
     choices = _choices(model, widened)
     with (
         choosing(choices),
         hooked(before=choices.cut_uncompiled),
         queued_timing(choices.report.clock),
+        finals(),
         one_assembler(),
         _own_cache(choices.uuid()),
     ):
@@ -70,6 +73,7 @@ def enable(model: str | Path | ChoiceModel, *, widened: bool = False) -> None:
         choices = _choices(loaded, widened)
         _add_preprocessing(choices)
         keep_queued_timing(choices.report.clock)
+        keep_finals()
         return choices
 
     config.inductor_choices_class = make

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graph_net.programs.triton.family import power_over
+from graph_net.search.inductor.families import FLEX
 from graph_net.search.inductor.queued_timing import HostTime
 from graph_net.search.inductor.template_call import (
     CONVOLUTION,
@@ -19,21 +21,30 @@ from graph_net.search.inductor.timed_call import ATEN, OTHER, TRITON, TimedChoic
 
 DEFAULT = "graph_net_default"
 """Annotation of a choice: whether Inductor tries it by default."""
-_TILE = re.compile(r"\((\d+), (\d+), (\d+)\)")
+_TILE = re.compile(r"\((\d+), (-1|\d+), (\d+)\)")
+_FLEX_FORWARD = re.compile(r"(triton_)?flex_attention_\d+")
 
 
 def read_call(op: str, nodes: Sequence[Any], choices: Sequence[Any] = ()) -> TemplateCall | None:
     """Return the operation on IR nodes; None if a size is not a number."""
     import torch
 
-    operands = [_operand(node) for node in nodes]
+    read = nodes[:3] if op == FLEX else nodes
+    operands = [_operand(node) for node in read]
     device = nodes[0].get_device()
     if device is None or any(operand is None for operand in operands):
         return None
     matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
     allowed = convolution.allow_tf32 if op == CONVOLUTION else matmul.allow_tf32
     known = tuple(operand for operand in operands if operand is not None)
-    return TemplateCall(op, known, device.type, bool(allowed), _convolution(op, choices))
+    masked = op == FLEX and _leaves_out_blocks(nodes)
+    return TemplateCall(op, known, device.type, bool(allowed), _convolution(op, choices), masked)
+
+
+def _leaves_out_blocks(nodes: Sequence[Any]) -> bool:
+    """Return whether the operands of flex attention list more than one block of queries."""
+    counts = (node for node in nodes if str(node.get_dtype()) == "torch.int32")
+    return any(node.get_size()[-1] > 1 for node in [*counts][:1])
 
 
 def _operand(node: Any) -> Operand | None:
@@ -77,9 +88,19 @@ def tile_of(choice: Any) -> Tile | None:
     if found is None or info.get("backend") != "Triton":
         return None
     rows, depth, columns = map(int, found.groups())
+    if depth < 0:
+        if not is_flex_attention(choice):
+            return None
+        value = choice.input_nodes[2].get_size()[-1]
+        depth, columns = columns, power_over(int(value))
     sides = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth}
     chosen = {name: info.get(name) for name in ("num_stages", "num_warps")}
-    return Tile.of({**sides, **chosen, "GROUP_M": info.get("GROUP_M", 1)})
+    return Tile.of({**sides, **chosen, "GROUP_M": max(info.get("GROUP_M", 1), 1)})
+
+
+def is_flex_attention(choice: Any) -> bool:
+    """Return whether a choice is the forward template of flex attention."""
+    return _FLEX_FORWARD.fullmatch(str(choice.name)) is not None
 
 
 def template_tile(choice: Any) -> Tile | None:

@@ -5,6 +5,7 @@ Import only where Inductor is used: the base class is Inductor's.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -19,6 +20,7 @@ from graph_net.search.inductor.drawing import draw_tiles
 from graph_net.search.inductor.reading import (
     DEFAULT,
     exhaustive,
+    is_flex_attention,
     read_call,
     template_tile,
     tile_of,
@@ -37,6 +39,9 @@ class SampledChoices(InductorChoices):
         self.target, self.count = target, count
         self._own_tiles: set[Tile] = set()
         """The default tiles of the convolution being lowered."""
+        self._own_attention: set[tuple[int, ...]] = set()
+        """The default configurations of the attention being lowered."""
+        self.draws = 0
 
     def uuid(self) -> str:
         """Name these choices in the key of the graph cache."""
@@ -65,8 +70,7 @@ class SampledChoices(InductorChoices):
         return default + self._draw(family, wide, self.count - len(known))
 
     def _draw(self, family: Gemm, wide: Mapping[Tile, Any], count: int) -> list[Any]:
-        each = 4 if family.dtype == "tf32" else 2
-        fitting = [tile for tile in wide if tile.fits(each, self.target.shared)]
+        fitting = [tile for tile in wide if tile.fits_in(family)]
         drawn = [wide[tile] for tile in draw_tiles(family, fitting, max(count, 0))]
         for choice in drawn:
             choice.annotations[DEFAULT] = False
@@ -102,12 +106,34 @@ class SampledChoices(InductorChoices):
         kind = {"kernel": "matmul", "dtype": "float16", "epilogue": "none", "transposed": True}
         return Matmul({**kind, **sizes}, self.target)
 
+    def get_flex_attention_fwd_configs(
+        self, head_dim: int, dtype: Any, device_type: str | None = "cuda"
+    ) -> list[Any]:
+        """Return the tiles of flex attention: Inductor's, then drawn ones, whatever its sizes."""
+        own = super().get_flex_attention_fwd_configs(head_dim, dtype, device_type)
+        self._own_attention = {_attention_config(one) for one in own}
+        wide = self.get_config_heuristics(device_type).exhaustive_flex_attn_fwd_configs
+        rest = [one for one in wide if _attention_config(one) not in self._own_attention]
+        chance = random.Random(f"{head_dim} {dtype} {self.draws}")  # noqa: S311  # no secret
+        self.draws += 1
+        return [*own, *chance.sample(rest, min(len(rest), max(self.count - len(own), 0)))]
+
     def mark_defaults(self, choices: list[Any]) -> list[Any]:
-        """Annotate the choices of a convolution; a preprocessing function of Inductor."""
+        """Annotate choices that were drawn; a preprocessing function of Inductor."""
         for choice in choices:
-            if "convolution" in str(choice.name) and (tile := tile_of(choice)) is not None:
+            if (tile := tile_of(choice)) is None:
+                continue
+            if "convolution" in str(choice.name):
                 choice.annotations[DEFAULT] = tile in self._own_tiles
+            elif is_flex_attention(choice):
+                found = (tile.block_m, tile.block_k, tile.num_stages, tile.num_warps)
+                choice.annotations[DEFAULT] = found in self._own_attention
         return choices
+
+
+def _attention_config(found: Any) -> tuple[int, ...]:
+    """Return the queries, keys, stages and warps of a FlexConfig."""
+    return (found.block_m, found.block_n, found.num_stages, found.num_warps)
 
 
 def _triton_tile(found: Any) -> Tile | None:

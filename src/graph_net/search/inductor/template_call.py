@@ -9,8 +9,8 @@ from typing import Any
 
 from graph_net.programs.spaces.space import SpaceError
 from graph_net.programs.triton.gemm import Gemm
-from graph_net.programs.triton.space import family_of
 from graph_net.programs.triton.target import Target
+from graph_net.search.inductor.families import FLEX, FLOAT8, PAIR, SCALED, inductor_family
 
 DTYPES = ("float16", "bfloat16", "float32")
 PRODUCTS = {"mm": 0, "addmm": 1, "bmm": 0, "baddbmm": 1}
@@ -54,6 +54,8 @@ class TemplateCall:
     tf32: bool = False
     """Whether float32 may be multiplied with 10 bits of mantissa."""
     convolution: ConvolutionOptions | None = None
+    masked: bool = False
+    """Whether attention leaves out blocks of keys."""
 
     @cached_property
     def module(self) -> dict[str, Any] | None:
@@ -61,7 +63,13 @@ class TemplateCall:
         dtype = self._dtype()
         if dtype is None:
             return None
-        module = self._convolution() if self.op == CONVOLUTION else self._product()
+        others = {
+            CONVOLUTION: self._convolution,
+            PAIR: self._pair,
+            SCALED: self._scaled,
+            FLEX: self._attention,
+        }
+        module = others.get(self.op, self._product)()
         return None if module is None else {**module, "dtype": dtype}
 
     def family(self, target: Target) -> Gemm | None:
@@ -69,14 +77,15 @@ class TemplateCall:
         if self.module is None:
             return None
         try:
-            family = family_of(self.module, target)
+            return inductor_family(self.module, target)
         except SpaceError:
             return None
-        return family if isinstance(family, Gemm) else None
 
     def _dtype(self) -> str | None:
-        dtypes = {operand.dtype for operand in self.operands}
-        if len(dtypes) != 1 or not dtypes <= set(DTYPES):
+        factors = self.operands[:2] if self.op == SCALED else self.operands
+        dtypes = {operand.dtype for operand in factors}
+        allowed = {FLOAT8} if self.op == SCALED else set(DTYPES)
+        if len(dtypes) != 1 or not dtypes <= allowed:
             return None
         dtype = dtypes.pop()
         if dtype == "float32":
@@ -88,17 +97,36 @@ class TemplateCall:
         if before is None or len(self.operands) != before + 2:
             return None
         left, right = self.operands[before:]
-        transposed = _is_transposed(right)
-        if transposed is None or left.strides[-1] != 1 or len(left.sizes) != len(right.sizes):
+        factors = _factors(left, right)
+        return None if factors is None else {**factors, "epilogue": self._epilogue()}
+
+    def _pair(self) -> dict[str, Any] | None:
+        if len(self.operands) != 4:
             return None
-        *_, rows, depth = left.sizes
-        sizes = {"m": rows, "n": right.sizes[-1], "k": depth}
-        kernel = "matmul"
-        if len(left.sizes) == 3:
-            kernel, sizes = "batched_matmul", {"b": left.sizes[0], **sizes}
-        elif len(left.sizes) != 2:
+        first, second = _factors(*self.operands[:2]), _factors(*self.operands[2:])
+        if first is None or first != second or first["kernel"] != "matmul":
             return None
-        return {"kernel": kernel, **sizes, "epilogue": self._epilogue(), "transposed": transposed}
+        return {**first, "kernel": PAIR, "epilogue": "none"}
+
+    def _scaled(self) -> dict[str, Any] | None:
+        if not 4 <= len(self.operands) <= 5:
+            return None
+        factors = _factors(*self.operands[:2])
+        if factors is None or factors["kernel"] != "matmul":
+            return None
+        epilogue = "bias" if len(self.operands) == 5 else "none"
+        return {**factors, "kernel": SCALED, "epilogue": epilogue}
+
+    def _attention(self) -> dict[str, Any] | None:
+        if any(len(one.sizes) != 4 or one.strides[-1] != 1 for one in self.operands):
+            return None
+        query, key, value = (one.sizes for one in self.operands)
+        shared, left = divmod(query[1], key[1])
+        if left or not shared or key[:3] != value[:3] or query[0] != key[0]:
+            return None
+        sizes = {"b": query[0] * query[1], "shared": shared, "m": query[2], "k": key[2]}
+        widths = {"n": value[3], "d": query[3], "masked": self.masked}
+        return {"kernel": FLEX, "epilogue": "none", **sizes, **widths}
 
     def _epilogue(self) -> str:
         if not PRODUCTS[self.op]:
@@ -120,6 +148,21 @@ class TemplateCall:
         sizes |= {"k": filters, "r": rows, "s": columns}
         arguments = {"stride": options.stride[0], "pad": options.padding[0], "epilogue": "none"}
         return {"kernel": CONVOLUTION, **sizes, **arguments}
+
+
+def _factors(left: Operand, right: Operand) -> dict[str, Any] | None:
+    """Return the kernel and the sizes of a product; None if it is outside the domain."""
+    transposed = _is_transposed(right)
+    if transposed is None or left.strides[-1] != 1 or len(left.sizes) != len(right.sizes):
+        return None
+    *batch, rows, depth = left.sizes
+    sizes = {"m": rows, "n": right.sizes[-1], "k": depth}
+    if len(batch) > 1:
+        return None
+    if batch:
+        sizes = {"b": batch[0], **sizes}
+    kernel = "batched_matmul" if batch else "matmul"
+    return {"kernel": kernel, **sizes, "transposed": transposed}
 
 
 def _is_transposed(factor: Operand) -> bool | None:

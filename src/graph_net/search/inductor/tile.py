@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from graph_net.programs.triton.gemm import THREAD_REGISTERS, shared_bytes
+from graph_net.programs.triton.family import BYTES
+from graph_net.programs.triton.gemm import THREAD_REGISTERS, Gemm, shared_bytes
 from graph_net.programs.triton.occupancy import Configs
+from graph_net.search.inductor.families import FlexAttention
 
 SIDES = ("BLOCK_M", "BLOCK_N", "BLOCK_K")
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Tile sizes, row grouping, pipeline stages and warps."""
+    """Tile sizes, row grouping, pipeline stages and warps.
+
+    Of flex attention: queries, numbers of a value, and keys of a step.
+    """
 
     block_m: int
     block_n: int
@@ -42,9 +47,21 @@ class Tile:
         return Tile(rows, columns, depth, max(group, 1), stages, warps)
 
     @property
+    def key(self) -> str:
+        """The tile as text, without the row grouping, which changes no code."""
+        sides = f"{self.block_m}x{self.block_n}x{self.block_k}"
+        return f"{sides} {self.num_stages} stages {self.num_warps} warps"
+
+    @property
     def config(self) -> dict[str, int]:
         """The tile in the parameters of our own kernels, whose features it shares."""
         return {**asdict(self), "split_k": 1}
+
+    def fits_in(self, family: Gemm) -> bool:
+        """Return whether the tile can run for a workload on its GPU."""
+        if isinstance(family, FlexAttention):
+            return family.shared(self.config) <= family.target.shared
+        return self.fits(BYTES[family.dtype], family.target.shared)
 
     def fits(self, each: int, shared: int) -> bool:
         """Return whether a block has enough shared memory and registers for the tile."""

@@ -19,6 +19,7 @@ from graph_net.programs.collection.kernel_tasks import HELD_OUT
 from graph_net.programs.triton.target import H200
 from graph_net.search.inductor.case import FILE, load_cases
 from graph_net.search.inductor.choice_model import ChoiceModel, model_of, save_choices
+from graph_net.search.inductor.choice_rule import ChoiceRule
 from graph_net.search.inductor.timed_call import read_timed
 from graph_net.search.inductor.training import (
     UnseenScores,
@@ -34,8 +35,8 @@ from graph_net.search.inductor.training import (
 )
 from graph_net.search.inductor.training_data import TimedTiles, kernel_set, timed_tiles
 
-HEADER = "| rule | tiles offered | kept | time, mean ratio | worst | within 2 % |"
-LINE = "|---|---|---|---|---|---|"
+HEADER = "| rule | tiles offered | kept | effort | time, mean ratio | worst | within 2 % |"
+LINE = "|---|---|---|---|---|---|---|"
 COUNTS = (1, 2, 3, 5, 8)
 TIMINGS = Path("dataset/inductor/h200.jsonl.gz")
 
@@ -76,14 +77,17 @@ def _operations(given: argparse.Namespace, held_out: bool) -> list[TimedTiles]:
 def _tables(
     model: ChoiceModel, scored: Sequence[UnseenScores], tested: Sequence[TimedTiles]
 ) -> str:
-    texts = [_table("unseen folds", model, scored)]
-    if tested:
-        texts.append(_table("held-out networks", model, score_unseen(model, tested)))
+    texts = []
+    parts = [("unseen folds", scored), ("held-out networks", score_unseen(model, tested))]
+    for kind in dict.fromkeys(one.operation.kind for one in scored):
+        for name, all_of in parts:
+            if part := [one for one in all_of if one.operation.kind == kind]:
+                texts.append(_table(f"{kind} of {name}", model, part))
     return "\n\n".join(texts)
 
 
 def _table(name: str, model: ChoiceModel, scored: Sequence[UnseenScores]) -> str:
-    rows = [f"{len(scored)} operations of {name}:", "", HEADER, LINE]
+    rows = [f"{len(scored)} {name}:", "", HEADER, LINE]
     spaces = [(True, "default"), (False, "widened")]
     if all(all(one.operation.default) for one in scored):  # nothing was drawn
         spaces = spaces[:1]
@@ -120,23 +124,35 @@ def _card(
 ) -> str:
     """Return the model card."""
     rule = model.rule
+    most = max(one.most for one in rule.kernels.values())
     tiles = sum(len(one.tiles) for one in learned)
     beside = "nothing else" if before is None else f"{len(before):,} programs of our own kernels"
     return f"""# A model of Inductor's choices
 
-Keeps 1 to {rule.most} Triton tiles of a product or a convolution before Inductor compiles them.
+Keeps 1 to {most} Triton tiles of an operation before Inductor compiles them.
 
 - Learned from {tiles:,} tiles of {len(learned)} operations (`{given.timings.name}`, torch 2.11 and
   Triton 3.6 on an NVIDIA H200) and {beside}; {rule.members} members of LightGBM, seed {given.seed}.
-- Domain: {rule.arch}, {", ".join(rule.dtypes)}; {", ".join(rule.kernels)}; static shapes whose
-  sizes are at most twice beyond those of training. Everything else is left as it is.
-- Rule: a tile is kept where its predicted log time is within {rule.margin:g} of the best, and
-  {rule.doubt:g} more for each standard deviation between the members.
+- Domain: {rule.arch}; the kernels and dtypes of the table; static shapes whose sizes are at most
+  twice beyond those of training. Everything else is left as it is.
+- Rule: a tile is kept where its predicted log time is within a margin of the best, and more for
+  each standard deviation between the members. Effort is the time of compiling what is kept over
+  that of what is offered; the margin is divided by a tile's effort over the median tile's.
+
+{_kernels(rule)}
 
 Ratios are the best time that is left over the best that was offered, ATen among both.
 
 {tables}
 """
+
+
+def _kernels(rule: ChoiceRule) -> str:
+    rows = ["| kernel | dtypes | margin | for doubt | at most |", "|---|---|---|---|---|"]
+    for name, one in rule.kernels.items():
+        numbers = f"{one.margin:g} | {one.doubt:g} | {one.most}"
+        rows.append(f"| `{name}` | {', '.join(one.dtypes)} | {numbers} |")
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from statistics import median
 
 import numpy as np
 
@@ -13,16 +15,20 @@ from graph_net.learn.metrics import Floats
 from graph_net.learn.tree_files import rewrite_lightgbm
 from graph_net.learn.trees import REGRESSION, LightGbm
 from graph_net.programs.triton.target import Target
-from graph_net.search.inductor.choice_model import SIZES, ChoiceModel, ChoiceRule, model_of
+from graph_net.search.inductor.choice_model import ChoiceModel, model_of
+from graph_net.search.inductor.choice_rule import ChoiceRule, KernelRule, log_sizes
 from graph_net.search.inductor.drawing import estimated_cycles
 from graph_net.search.inductor.training_data import TimedTiles, inductor_set, join
 
-MEMBERS = 3
+MEMBERS = 6
 FOLDS = 5
-MOSTS = (3, 4, 5, 6, 7, 8)
-MARGINS = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3)
-MEAN, WORST = 1.005, 1.05
+MOSTS = (2, 3, 4, 5, 6, 7, 8)
+MARGINS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3)
+MEAN, WORST = 1.003, 1.03
 """Most loss of a rule on unseen networks, by the geometric mean of the ratios and by the worst."""
+LEAST_EFFORT, MOST_EFFORT = 0.25, 4.0
+FEWEST = 5
+"""Least operations that tell the effort of compiling a tile."""
 DOUBTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 TREES = {"rounds": 250, "leaves": 31, "rate": 0.06, "threads": 1, "weight_best": 2.0}
 
@@ -34,6 +40,8 @@ class Kept:
     tiles: float
     """Tiles kept per operation, on average."""
     offered: float
+    effort: float
+    """Effort of compiling what is kept, over that of all that is offered."""
     ratios: tuple[float, ...]
     """For each operation, the best remaining time over the best time, both including ATen."""
 
@@ -51,8 +59,8 @@ class Kept:
         """Return a row of a table."""
         near = np.mean(np.array(self.ratios) <= 1.02)
         return (
-            f"| {name} | {self.offered:.1f} | {self.tiles:.2f} | {self.mean:.4f} | "
-            f"{self.worst:.3f} | {near:.0%} |"
+            f"| {name} | {self.offered:.1f} | {self.tiles:.2f} | {self.effort:.3f} | "
+            f"{self.mean:.4f} | {self.worst:.3f} | {near:.0%} |"
         )
 
 
@@ -74,20 +82,46 @@ def train_texts(
 
 def rule_of(operations: Sequence[TimedTiles], target: Target) -> ChoiceRule:
     """Return a rule with the operations' domain, which keeps the maximum."""
-    families = [one.family for one in operations]
-    sizes = np.log2(1 + np.array([[f.m, f.n, f.k, f.taps, f.batch] for f in families], float))
-    assert sizes.shape[1] == len(SIZES)
-    return ChoiceRule(
-        arch=target.arch,
-        kernels=tuple(sorted({str(family.module["kernel"]) for family in families})),
-        dtypes=tuple(sorted({family.dtype for family in families})),
+    alike: dict[str, list[TimedTiles]] = defaultdict(list)
+    for one in operations:
+        alike[one.kernel].append(one)
+    rules = {kernel: _kernel_rule(found) for kernel, found in sorted(alike.items())}
+    return ChoiceRule(target.arch, rules, MEMBERS)
+
+
+def _kernel_rule(operations: Sequence[TimedTiles]) -> KernelRule:
+    sizes = np.array([log_sizes(one.family) for one in operations])
+    return KernelRule(
+        dtypes=tuple(sorted({one.family.dtype for one in operations})),
         lows=tuple(sizes.min(axis=0).tolist()),
         highs=tuple(sizes.max(axis=0).tolist()),
         margin=MARGINS[-1],
         doubt=DOUBTS[-1],
         most=MOSTS[-1],
-        members=MEMBERS,
+        effort=compiling_efforts(operations),
     )
+
+
+def compiling_efforts(operations: Sequence[TimedTiles]) -> dict[str, float]:
+    """Return the seconds of compiling each default tile over its operation's median, by key.
+
+    Tiles of few operations are left out: a process that shares its core takes twice as long.
+    """
+    found: dict[str, list[float]] = defaultdict(list)
+    for one in operations:
+        own = {
+            tile.key: seconds
+            for tile, seconds, default in zip(one.tiles, one.compiling, one.default, strict=False)
+            if seconds and default
+        }
+        middle = median(own.values()) if own else 1.0
+        for key, seconds in own.items():
+            found[key].append(seconds / middle)
+    return {
+        key: round(float(np.clip(median(each), LEAST_EFFORT, MOST_EFFORT)), 2)
+        for key, each in sorted(found.items())
+        if len(each) >= FEWEST
+    }
 
 
 def folds(operations: Sequence[TimedTiles], count: int = FOLDS) -> Iterator[list[int]]:
@@ -163,36 +197,56 @@ def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = Tr
 
     A failed tile is never the best, and keeping it costs a compilation.
     """
-    counts, offered, ratios = [], [], []
+    counts, offered, efforts, ratios = [], [], [], []
     for one in scored:
-        places = [place for place, own in enumerate(one.operation.default) if own or not default]
-        times = np.array([one.operation.times[place] for place in places])
-        kept = model.keep_places(one.mean[places], one.spread[places])
+        operation, rule = one.operation, model.rule.of(one.operation.family)
+        places = [place for place, own in enumerate(operation.default) if own or not default]
+        tiles = [operation.tiles[place] for place in places]
+        times = np.array([operation.times[place] for place in places])
+        kept = rule.keep(tiles, one.mean[places], one.spread[places])
         counts.append(len(kept))
         offered.append(len(places))
-        best = min(times.min(), one.operation.others)
-        ratios.append(float(min(times[kept].min(), one.operation.others) / best))
-    return Kept(float(np.mean(counts)), float(np.mean(offered)), tuple(ratios))
+        efforts.append((rule.efforts(tiles)[kept].sum(), rule.efforts(tiles).sum()))
+        best = min(times.min(), operation.others)
+        ratios.append(float(min(times[kept].min(), operation.others) / best))
+    kept_effort, whole = np.sum(efforts, axis=0)
+    means = float(np.mean(counts)), float(np.mean(offered))
+    return Kept(*means, float(kept_effort / whole), tuple(ratios))
 
 
 def calibrate(model: ChoiceModel, scored: Sequence[UnseenScores]) -> ChoiceModel:
-    """Return the model with the rule that keeps fewest tiles, at MEAN and WORST on unseen networks.
+    """Return the model with a rule for each kernel, calibrated on operations it has not seen."""
+    rules = {
+        kernel: _calibrated(
+            model, kernel, [one for one in scored if one.operation.kernel == kernel]
+        )
+        for kernel in model.rule.kernels
+    }
+    return replace(model, rule=replace(model.rule, kernels=rules))
 
-    If no rule is within both, take the one with the least loss.
-    """
+
+def _calibrated(model: ChoiceModel, kernel: str, scored: Sequence[UnseenScores]) -> KernelRule:
+    """Return the rule with the least effort at MEAN and WORST; else the one with the least loss."""
     rules = [
-        replace(model.rule, margin=margin, doubt=doubt, most=most)
+        replace(model.rule.kernels[kernel], margin=margin, doubt=doubt, most=most)
         for margin, doubt, most in product(MARGINS, DOUBTS, MOSTS)
     ]
-    judged = [(rule, judge(replace(model, rule=rule), scored)) for rule in rules]
+    judged = [(rule, judge(with_rule(model, kernel, rule), scored)) for rule in rules]
     good = [(rule, kept) for rule, kept in judged if kept.mean <= MEAN and kept.worst <= WORST]
     if good:
-        chosen = min(good, key=lambda pair: pair[1].tiles)[0]
-    else:
-        chosen = min(judged, key=lambda pair: (pair[1].mean, pair[1].tiles))[0]
-    return replace(model, rule=chosen)
+        return min(good, key=lambda pair: pair[1].effort)[0]
+    return min(judged, key=lambda pair: (pair[1].mean, pair[1].effort))[0]
+
+
+def with_rule(model: ChoiceModel, kernel: str, rule: KernelRule) -> ChoiceModel:
+    """Return the model with another rule for a kernel."""
+    return replace(model, rule=replace(model.rule, kernels={**model.rule.kernels, kernel: rule}))
 
 
 def fixed(model: ChoiceModel, count: int) -> ChoiceModel:
-    """Return the model with a rule that always keeps ``count`` tiles."""
-    return replace(model, rule=replace(model.rule, margin=1e9, doubt=0.0, most=count))
+    """Return the model with rules that always keep ``count`` tiles."""
+    rules = {
+        kernel: replace(rule, margin=1e9, doubt=0.0, most=count)
+        for kernel, rule in model.rule.kernels.items()
+    }
+    return replace(model, rule=replace(model.rule, kernels=rules))

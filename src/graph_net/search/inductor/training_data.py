@@ -13,7 +13,7 @@ from graph_net.programs.triton.features import NAMES
 from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.occupancy import log
 from graph_net.programs.triton.target import Target
-from graph_net.search.inductor.case import KernelCase
+from graph_net.search.inductor.case import KernelCase, kind_of
 from graph_net.search.inductor.choice_model import COLUMNS, tile_rows
 from graph_net.search.inductor.template_call import key_of
 from graph_net.search.inductor.tile import Tile
@@ -36,6 +36,18 @@ class TimedTiles:
     others: float
     """Least milliseconds of ATen and all other choices that are not tiles."""
     weights: Mapping[str, int]
+    compiling: tuple[float | None, ...] = ()
+    """Seconds of compiling each tile, if they were measured."""
+
+    @property
+    def kernel(self) -> str:
+        """The name of its kernel."""
+        return str(self.family.module["kernel"])
+
+    @property
+    def kind(self) -> str:
+        """The kind of its kernel."""
+        return kind_of(self.kernel)
 
     @property
     def key(self) -> str:
@@ -61,7 +73,10 @@ def timed_tiles(
         others = min((time for time in rest if time is not None), default=np.inf)
         tiles = tuple(choice.tile for choice in tiled if choice.tile is not None)
         own = tuple(choice.default for choice in tiled)
-        found[one.case] = TimedTiles(family, tiles, times, own, others, weights[one.case])
+        compiling = tuple(choice.compiled for choice in tiled)
+        found[one.case] = TimedTiles(
+            family, tiles, times, own, others, weights[one.case], compiling
+        )
     return list(found.values())
 
 
@@ -75,7 +90,7 @@ def inductor_set(operations: Sequence[TimedTiles]) -> LearningSet:
     tasks = tuple(
         LearningTask(
             one.key,
-            str(one.family.module["kernel"]),
+            one.kernel,
             "inductor",
             {network: float(often) for network, often in one.weights.items()},
             one.key,
@@ -102,7 +117,8 @@ def kernel_set(source: Path, held_out: frozenset[str]) -> LearningSet:
     whole = data.rows[:, NAMES.index("split_k")] == log(1)
     kept = np.flatnonzero(good & products & whole)
     part = data.take(_with_a_choice(data, kept))
-    rows = np.hstack([part.rows, np.zeros((len(part), 1), np.float32)])
+    more = len(COLUMNS) - len(NAMES)
+    rows = np.hstack([part.rows, np.zeros((len(part), more), np.float32)])
     return tabular_set(COLUMNS, rows, part.programs.costs, part.programs.tasks, part.tasks)
 
 

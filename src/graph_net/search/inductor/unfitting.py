@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from graph_net.search.inductor.families import PAIR, SCALED
 from graph_net.search.inductor.template_call import TemplateCall
 from graph_net.search.inductor.tile import Tile
 
-PRODUCTS = ("mm_plus_mm", "scaled_mm")
+PRODUCTS = (PAIR, SCALED)
 """Products whose factors come first, with tiles like those of ``mm``."""
-_FLEX_FORWARD = re.compile(r"flex_attention_\d+")
 _SIDES = re.compile(r"\(\d+, -1, (\d+)\)")
 
 
@@ -26,11 +26,6 @@ def cannot_fit(tile: Tile, call: TemplateCall, shared: int) -> bool:
     steps = -(-call.operands[0].sizes[-1] // tile.block_k)
     held = min(max(1, tile.num_stages - 1), steps)
     return tile.block_k * (tile.block_m + tile.block_n) * each * held > shared
-
-
-def is_flex_attention(choice: Any) -> bool:
-    """Return whether a choice is the forward template of flex attention."""
-    return _FLEX_FORWARD.fullmatch(str(choice.name)) is not None
 
 
 def flex_cannot_fit(choice: Any, shared: int) -> bool:
