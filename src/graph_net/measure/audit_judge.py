@@ -70,11 +70,18 @@ def _clock_failures(
         return
     # However long the worker waited on a busy machine, its CPU time is the time it computed.
     threads = audit.task.device.threads if audit.task.device.kind == "cpu" else 1
-    spent = min(candidate[0], candidate[1] / threads)
-    shown = max(0.0, spent - SLACK) / batches.candidate
+    shown, usual = (
+        max(0.0, min(wall, busy / threads) - SLACK) / calls
+        for (wall, busy), calls in ((candidate, batches.candidate), (reference, batches.eager))
+    )
+    # Unless threads waited for one another: then eager was slow in these batches too.
+    disturbed = usual > OFF * max(_quickest_of_blocks(timing.eager, timing.per_block))
     why = f"the worker's clock says {claimed:.3g} s per call, its parent saw {shown:.3g} s"
-    slowest = max(_quickest_of_blocks(timing.candidate, timing.per_block))
-    yield from _judge_clock(audit, why, shown > OFF * slowest, shown > OFF * claimed)
+    if disturbed and shown > OFF * claimed:
+        yield Failure(Stage.MEASURE, Symptom.TOO_NOISY, f"{why}, and eager was as slow")
+    else:
+        slowest = max(_quickest_of_blocks(timing.candidate, timing.per_block))
+        yield from _judge_clock(audit, why, shown > OFF * slowest, shown > OFF * claimed)
     shown = reference[0] / batches.eager
     why = f"the worker's clock says {eager:.3g} s per call of eager, its parent saw {shown:.3g} s"
     yield from _judge_clock(audit, why, min(timing.eager.wall) > OFF * shown, eager > OFF * shown)
