@@ -17,7 +17,7 @@ from graph_net.learn.learning_set import LearnError
 from graph_net.learn.metrics import TaskCosts
 from graph_net.learn.rank_metrics import tau_by_task
 from graph_net.learn.read_configs import read_configs
-from graph_net.learn.tile_cost import TileCost
+from graph_net.learn.tile_cost import PICKS, TileCost, put_picks_first
 from graph_net.testing.config_set import config_set, easy_layouts, easy_tiles
 from graph_net.testing.cost_model import check_cost_model, easy_set
 from real_files import SLICES
@@ -38,6 +38,26 @@ def test_levels_and_places_keep_to_the_protocol() -> None:
 def test_the_model_of_tiles_keeps_to_the_protocol() -> None:
     data = config_set([easy_tiles("a"), easy_tiles("b", 1)])
     check_cost_model(TileCost, {"draws": 100}, data)
+
+
+def test_the_second_pick_is_good_where_the_first_is_bad() -> None:
+    """Two draws disagree; the tile that is second by the mean is bad under the same draw."""
+    costs = np.log([[1.0, 2.0], [1.0, 2.1], [2.0, 1.0], [3.0, 3.0]])
+    weights = np.array([0.6, 0.4])
+    scores = -(costs @ weights)
+    assert np.argsort(-scores).tolist() == [0, 1, 2, 3]
+    raised = put_picks_first(scores, costs, weights)
+    assert np.argsort(-raised).tolist() == [0, 2, 1, 3]
+    assert raised.min() > scores.max()
+    many = put_picks_first(np.arange(8.0), np.zeros((8, 2)), weights)
+    assert (many == np.arange(8.0)).sum() == 8 - PICKS
+
+
+def test_tiles_with_equal_scores_stay_equal() -> None:
+    costs = np.zeros((4, 2))
+    costs[3] = 1.0
+    raised = put_picks_first(-costs.mean(axis=1), costs, np.array([0.5, 0.5]))
+    assert raised[0] == raised[1] == raised[2] > raised[3]
 
 
 def test_a_model_of_one_graph_says_so_when_asked_about_another() -> None:
