@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch._inductor import config
 from torch._inductor.select_algorithm import AlgorithmSelectorCache
 
 import graph_net.inductor
-from graph_net.search.inductor.finals import FINALISTS, ROUNDS, finals, repeat
+from graph_net.search.inductor.finals import FINALISTS, ROUNDS, TIMING, finals, repeat
 from search.inductor.some_choices import some_model
 
 
@@ -90,20 +91,75 @@ def test_inductor_gets_the_repeated_times_for_the_block_alone(
     assert AlgorithmSelectorCache.__dict__["benchmark_choices"] is before
 
 
-def test_times_stay_as_they_were_if_a_choice_fails_the_second_time(
+def test_a_choice_that_fails_the_second_time_loses() -> None:
+    broken, sound = choice(), choice()
+    again = repeat({broken: 0.005, sound: 0.0055}, lambda one: math.inf if one is broken else 0.006)
+    assert again == {broken: math.inf, sound: 0.006}
+
+
+def test_times_stay_as_they_were_if_all_fail_the_second_time() -> None:
+    assert repeat({choice(): 0.005, choice(): 0.0055}, lambda _: math.inf) == {}
+
+
+class Timed:
+    """Inductor's function that times choices, which counts how often it is called."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, fails: bool = False) -> None:
+        self.calls = 0
+
+        def timing(cls: Any, choices: Any, arguments: Any) -> Any:
+            self.calls += 1
+            if fails and self.calls > 1:
+                raise RuntimeError("the GPU is gone")
+            return dict.fromkeys(choices, 0.005)
+
+        monkeypatch.setattr(AlgorithmSelectorCache, TIMING, classmethod(timing))
+
+    def __call__(self) -> list[float]:
+        """Time two choices as Inductor does."""
+        self.calls = 0
+        timing: Any = getattr(AlgorithmSelectorCache, TIMING)
+        return list(timing([choice(), choice()], None).values())
+
+
+def test_times_stay_as_they_were_if_timing_again_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = Timed(monkeypatch, fails=True)
+    with graph_net.inductor.learned(some_model()):
+        assert timed() == [0.005, 0.005]
+    assert timed.calls == 2
+
+
+def test_a_block_inside_a_block_has_one_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = Timed(monkeypatch)
+    with finals(), finals():
+        timed()
+    assert timed.calls == 1 + 2 * ROUNDS
+    timed()
+    assert timed.calls == 1
+
+
+def test_a_final_ends_with_its_block_though_another_hook_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    calls = []
+    timed, block = Timed(monkeypatch), finals()
+    block.__enter__()
+    inner = AlgorithmSelectorCache.__dict__[TIMING].__func__
+    other = classmethod(lambda cls, *given: inner(cls, *given))
+    monkeypatch.setattr(AlgorithmSelectorCache, TIMING, other)
+    block.__exit__(None, None, None)
+    assert AlgorithmSelectorCache.__dict__[TIMING] is other
+    timed()
+    assert timed.calls == 1
 
-    def timing(cls: Any, choices: Any, arguments: Any) -> Any:
-        calls.append(choices)
-        if len(calls) > 1:
-            raise RuntimeError("the GPU is gone")
-        return dict.fromkeys(choices, 0.005)
 
-    monkeypatch.setattr(AlgorithmSelectorCache, "benchmark_choices", classmethod(timing))
+def test_choices_that_another_process_times_have_no_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = Timed(monkeypatch)
+    with finals(), config.patch(autotune_in_subproc=True):
+        timed()
+    assert timed.calls == 1
+
+
+def test_a_torch_without_the_function_compiles_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(AlgorithmSelectorCache, TIMING)
     with graph_net.inductor.learned(some_model()):
-        timed: Any = AlgorithmSelectorCache.benchmark_choices
-        times = timed([choice(), choice()], None)
-    assert set(times.values()) == {0.005}
-    assert len(calls) == 2
+        assert TIMING not in vars(AlgorithmSelectorCache)

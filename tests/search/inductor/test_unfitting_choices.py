@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,6 +48,7 @@ def finalize(learned: LearnedChoices, op: str, choices: list[Any], nodes: list[A
     return learned._finalize_template_configs({"all": iter(choices)}, inputs, [], op)
 
 
+SYMBOL = importlib.import_module("sympy").Symbol("s0")  # it has no types
 ADDED = [node(512, 4096), node(4096, 1024), node(512, 4096), node(4096, 1024)]
 F8 = torch.float8_e4m3fn
 SCALED = [node(512, 4096, dtype=F8), node(4096, 1024, dtype=F8), node(1), node(1)]
@@ -138,3 +140,25 @@ def test_flex_attention_that_cannot_be_read_stays_as_it_was() -> None:
     odd = SimpleNamespace(name="flex_attention_0", input_nodes=[])
     assert learned.cut_uncompiled([odd]) == [odd]
     assert learned.report.errors
+
+
+def test_sizes_that_are_symbols_leave_every_choice() -> None:
+    learned = LearnedChoices(some_model("flex_attention"), H200)
+    moving = node(512, 4096)
+    moving.get_size = lambda: [SYMBOL, 4096]
+    choices = [template(HUGE), template(SMALL)]
+    assert finalize(learned, "mm", choices, [moving, node(4096, 1024)]) == choices
+    assert finalize(learned, "mm_plus_mm", choices, [moving, node(4096, 1024)] * 2) == choices
+    attention = [flex(f"flex_attention_{place}", 32, 2, 64) for place in range(2)]
+    blocks = node(1, 1, 1, dtype=torch.int32)
+    blocks.get_size = lambda: [1, 1, SYMBOL]
+    for one in attention:
+        one.input_nodes.append(blocks)
+    assert learned.cut_uncompiled(attention) == attention
+    assert (learned.report.operations, learned.report.errors) == (0, [])
+
+
+def test_choices_without_a_name_stay_as_they_were() -> None:
+    learned, choices = LearnedChoices(some_model(), H200), [SimpleNamespace()]
+    assert learned.cut_uncompiled(choices) == choices
+    assert learned.cut_uncompiled([]) == []

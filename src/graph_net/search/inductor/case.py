@@ -18,8 +18,6 @@ from graph_net.store.files import read_text
 MOST_BYTES = 16 << 20
 """Most bytes of a file of cases; each case takes a few hundred."""
 FILE = Path("dataset/inductor/cases.json")
-
-
 KINDS = {
     CONVOLUTION: "convolutions",
     PAIR: "added and scaled products",
@@ -62,11 +60,6 @@ class KernelCase:
     def kind(self) -> str:
         """The kind of its kernel; cases of a kind are compiled and reported together."""
         return kind_of(self.kernel)
-
-    @property
-    def tf32(self) -> bool:
-        """Whether float32 is multiplied with tensor cores."""
-        return bool(self.parsed["dtype"] == "tf32")
 
 
 def kind_of(kernel: str) -> str:

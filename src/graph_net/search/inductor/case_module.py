@@ -115,8 +115,8 @@ class CaseModule:
         module = self.module
         batch = (module["b"],) if "b" in module else ()
         sizes = {"bias": (module["n"],), "add": (*batch, module["m"], module["n"])}
-        found = sizes.get(module["epilogue"])
-        return [] if found is None else [self._random(*found, dtype=dtype)]
+        size = sizes.get(module["epilogue"])
+        return [] if size is None else [self._random(*size, dtype=dtype)]
 
     def _random(self, *sizes: int, dtype: str = "") -> torch.Tensor:
         import torch

@@ -10,8 +10,11 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
+
+from graph_net.search.inductor.queued_timing import timed_elsewhere
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +23,10 @@ SHORT = 0.015
 NEAR = 1.15
 """Choices within this factor of the fastest take part."""
 FINALISTS, ROUNDS = 3, 2
+TIMING = "benchmark_choices"
+"""Inductor's function that times choices."""
+TIMED_BY = "queued finals"
+"""How the choices of ``learned`` are timed, for the key of a cache; change it with the timing."""
 Times = dict[Any, float]
 
 
@@ -27,20 +34,30 @@ Times = dict[Any, float]
 def finals() -> Iterator[None]:
     """Let Inductor time its fastest choices again, on a CUDA device, for the block."""
     selector = _selector()
-    before = selector.__dict__["benchmark_choices"]
-    selector.benchmark_choices = classmethod(_with_finals(before.__func__))
+    before = vars(selector).get(TIMING)
+    repeated = keep_finals()
     try:
         yield
     finally:
-        selector.benchmark_choices = before
+        if repeated is not None:
+            repeated.active = False
+            if vars(selector)[TIMING].__func__ is repeated:
+                setattr(selector, TIMING, before)
 
 
-def keep_finals() -> None:
-    """Do the same for the rest of this process; repeated calls have no effect."""
+def keep_finals() -> RepeatedTiming | None:
+    """Do the same for the rest of this process; return None if that is done already."""
     selector = _selector()
-    before = selector.__dict__["benchmark_choices"].__func__
-    if not getattr(before, "has_finals", False):
-        selector.benchmark_choices = classmethod(_with_finals(before))
+    before = vars(selector).get(TIMING)
+    if not isinstance(before, classmethod):
+        log.warning("graph_net times choices once: this torch has no %s", TIMING)
+        return None
+    timing: Any = before.__func__
+    if isinstance(timing, RepeatedTiming) and timing.active:
+        return None
+    repeated = RepeatedTiming(timing)
+    setattr(selector, TIMING, classmethod(repeated))
+    return repeated
 
 
 def _selector() -> Any:
@@ -49,27 +66,37 @@ def _selector() -> Any:
     return AlgorithmSelectorCache
 
 
-def _with_finals(timing: Callable[..., Times]) -> Callable[..., Times]:
-    """Return Inductor's function that times choices, with finals at its end."""
+@dataclass(eq=False)
+class RepeatedTiming:
+    """Inductor's function that times choices, with finals at its end."""
 
-    def benchmark_choices(
-        cls: Any, choices: Sequence[Any], arguments: Any, *given: Any, **options: Any
+    timing: Callable[..., Times]
+    active: bool = True
+    """False after the block has ended: one that began later may still call this."""
+
+    def __call__(
+        self, selector: Any, choices: Sequence[Any], arguments: Any, *given: Any, **options: Any
     ) -> Times:
-        times = timing(cls, choices, arguments, *given, **options)
-        if any(given) or any(options.values()):  # several processes time together
+        """Return the milliseconds of each choice."""
+        times = self.timing(selector, choices, arguments, *given, **options)
+        together = any(given) or any(options.values())  # several machines time as one
+        if not self.active or together or timed_elsewhere():
             return times
         try:
-            return {**times, **repeat(times, lambda one: timing(cls, [one], arguments)[one])}
+            return {**times, **repeat(times, lambda one: self._once(selector, one, arguments))}
         except Exception as error:  # the first times are good enough
             log.warning("graph_net could not time choices again: %s", error)
             return times
 
-    benchmark_choices.has_finals = True  # type: ignore[attr-defined]
-    return benchmark_choices
+    def _once(self, selector: Any, choice: Any, arguments: Any) -> float:
+        return self.timing(selector, [choice], arguments)[choice]
 
 
 def repeat(times: Mapping[Any, float], timed: Callable[[Any], float]) -> Times:
-    """Return the median time of each finalist; nothing if the operation is long."""
+    """Return the median time of each finalist; nothing if once is enough, or if all fail now.
+
+    A finalist that fails twice loses; the next one may win.
+    """
     ran = {choice: spent for choice, spent in times.items() if 0 < spent < math.inf}
     best = min(ran.values(), default=math.inf)
     chosen = [choice for choice in sorted(ran, key=ran.__getitem__) if ran[choice] <= NEAR * best]
@@ -80,7 +107,8 @@ def repeat(times: Mapping[Any, float], timed: Callable[[Any], float]) -> Times:
     for turn in range(ROUNDS):
         for choice in chosen if turn % 2 else reversed(chosen):
             taken[choice].append(timed(choice))
-    return {choice: median(values) for choice, values in taken.items()}
+    medians = {choice: median(values) for choice, values in taken.items()}
+    return medians if min(medians.values()) < math.inf else {}
 
 
 def _is_on_gpu(choice: Any) -> bool:

@@ -17,6 +17,7 @@ from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import ChoiceModel
 from graph_net.search.inductor.families import FLEX
+from graph_net.search.inductor.finals import TIMED_BY
 from graph_net.search.inductor.queued_timing import ClockReport
 from graph_net.search.inductor.reading import (
     exhaustive,
@@ -27,7 +28,7 @@ from graph_net.search.inductor.reading import (
 )
 from graph_net.search.inductor.template_call import CONVOLUTION, TemplateCall
 from graph_net.search.inductor.tile import Tile
-from graph_net.search.inductor.unfitting import PRODUCTS, cannot_fit, flex_cannot_fit
+from graph_net.search.inductor.unfitting import BOUNDED, cannot_fit, flex_cannot_fit
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +62,8 @@ class LearnedChoices(InductorChoices):
 
     def uuid(self) -> str:
         """Name these choices in the key of the graph cache."""
-        return (
-            f"graph_net learned {self.model.uuid} {self.target.arch} {self.widened} queued finals"
-        )
+        space = "widened" if self.widened else "default"
+        return f"graph_net learned {self.model.uuid} {self.target.arch} {space} {TIMED_BY}"
 
     def _finalize_template_configs(
         self,
@@ -77,7 +77,7 @@ class LearnedChoices(InductorChoices):
         try:
             call = read_call(op_name, kernel_inputs.nodes())
             family = self._family(call)
-            if family is None and op_name in PRODUCTS:
+            if family is None and op_name in BOUNDED:
                 return self._fitting_products(default, call)
             tiled = {choice.template.uid for choice in default if template_tile(choice) is not None}
             if family is None or not tiled:
@@ -121,17 +121,16 @@ class LearnedChoices(InductorChoices):
 
     def cut_uncompiled(self, choices: list[Any]) -> list[Any]:
         """Reduce choices that are not compiled yet; a preprocessing function."""
-        is_flex = choices and all(is_flex_attention(choice) for choice in choices)
-        if not is_flex and not any("convolution" in str(choice.name) for choice in choices):
+        op = _uncompiled_op(choices)
+        if op is None:
             return choices
-        op = FLEX if is_flex else CONVOLUTION
         try:
             nodes = choices[0].input_nodes
-            call = read_call(op, nodes if is_flex else nodes[:2], choices)
+            call = read_call(op, nodes if op == FLEX else nodes[:2], choices)
             family, tiles = self._family(call), [tile_of(choice) for choice in choices]
             if family is not None and any(tiles):
                 return self._cut(family, choices, tiles)
-            if is_flex:
+            if op == FLEX:
                 return self._fitting_flex(choices)
             self.report.untouched += 1
             return choices
@@ -160,3 +159,11 @@ class LearnedChoices(InductorChoices):
     def _note(self, op: str, error: Exception) -> None:
         log.warning("graph_net left the choices of %s as they were: %s", op, error)
         self.report.errors.append(f"{op}: {type(error).__name__}: {error}")
+
+
+def _uncompiled_op(choices: Sequence[Any]) -> str | None:
+    """Return the operation of choices that are cut before they are compiled; None for others."""
+    names = [str(getattr(choice, "name", "")) for choice in choices]
+    if any("convolution" in name for name in names):
+        return CONVOLUTION
+    return FLEX if names and all(map(is_flex_attention, names)) else None

@@ -12,7 +12,7 @@ from graph_net.learn.learning_set import LearnError
 from graph_net.programs.triton.target import Target, this_machine
 from graph_net.search.inductor.choice_model import ChoiceModel, load_choices
 from graph_net.search.inductor.compile_pool import one_assembler, share_assembler
-from graph_net.search.inductor.finals import finals, keep_finals
+from graph_net.search.inductor.finals import TIMED_BY, finals, keep_finals
 from graph_net.search.inductor.hooks import choosing, hooked
 from graph_net.search.inductor.queued_timing import keep_queued_timing, queued_timing
 from graph_net_switch import VARIABLE
@@ -79,7 +79,7 @@ def enable(model: str | Path | ChoiceModel, *, widened: bool = False) -> None:
     config.inductor_choices_class = make
     share_assembler()
     if not keys_have_choices():
-        os.environ[CACHE] = _cache_of(f"{loaded.uuid} {widened}")
+        os.environ[CACHE] = _cache_of(f"{loaded.uuid} {widened} {TIMED_BY}")
 
 
 def is_widened() -> bool:

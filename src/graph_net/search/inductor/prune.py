@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from graph_net.programs.triton.target import Target, this_machine
 from graph_net.search.inductor.choice_model import ChoiceModel, load_choices
 from graph_net.search.inductor.template_call import Operand, TemplateCall
 from graph_net.search.inductor.tile import Tile
+
+log = logging.getLogger(__name__)
 
 SIZES = ("M", "N", "K")
 
@@ -26,21 +29,26 @@ def prune(
     ``sizes`` names the kernel's arguments with the rows, the columns and the depth of the product;
     configurations have BLOCK_M, BLOCK_N and BLOCK_K, and optionally GROUP_M. The dtype is that of
     the first tensor. ``transposed``: the second factor is stored N × K. If the call is outside the
-    model's domain, all configurations are kept.
+    model's domain, or the model fails, all configurations are kept; those without a tile always.
     """
     loaded = load_choices(model) if isinstance(model, (str, Path)) else model
 
     def early_config_prune(
         configs: list[Any], arguments: Mapping[str, Any], **given: Any
     ) -> list[Any]:
-        gpu = target or this_machine()
-        call = _call({**arguments, **given}, sizes, transposed)
-        family = None if gpu is None or call is None else loaded.family(call, gpu)
-        by_tile = {tile: one for one in configs if (tile := _tile(one)) is not None}
-        if family is None or not by_tile:
+        tiles = [_tile(config) for config in configs]
+        try:
+            gpu = target or this_machine()
+            call = _call({**arguments, **given}, sizes, transposed)
+            family = None if gpu is None or call is None else loaded.family(call, gpu)
+            if family is None:
+                return configs
+            kept = loaded.keep(family, list(dict.fromkeys(filter(None, tiles))))
+        except Exception as error:  # a failed prediction must not fail the kernel
+            log.warning("graph_net left the configurations of a kernel as they were: %s", error)
             return configs
-        kept = loaded.keep(family, list(by_tile))
-        return [by_tile[tile] for tile in kept] or configs
+        paired = zip(configs, tiles, strict=True)
+        return [config for config, tile in paired if tile is None or tile in kept] or configs
 
     return {"early_config_prune": early_config_prune}
 

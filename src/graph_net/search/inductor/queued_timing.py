@@ -204,22 +204,27 @@ def _recorded(run: Call) -> Call | None:
 
 
 def _is_plain(options: Mapping[str, Any]) -> bool:
-    """Return whether one time on a CUDA device is requested and all choices run here.
-
-    If some choices are timed in another process by Inductor's own clock, all are.
-    """
+    """Return whether one time on a CUDA device is requested and all choices run here."""
     import torch
     from torch._inductor import config
 
-    kind = options.get("device_type")
-    elsewhere = (
+    device = torch.device(options.get("device_type") or "cuda").type
+    banned = getattr(config, "deterministic", False)
+    return options.keys() <= KNOWN and device == "cuda" and not timed_elsewhere() and not banned
+
+
+def timed_elsewhere() -> bool:
+    """Return whether Inductor times some choices in another process.
+
+    They get its own clock there, so all choices do.
+    """
+    from torch._inductor import config
+
+    return bool(
         config.autotune_in_subproc
         or getattr(config, "pipeline_max_autotune_gemm", False)
         or "CUTLASS" in config.max_autotune_gemm_backends.upper()
     )
-    device = torch.device(kind or "cuda").type
-    banned = getattr(config, "deterministic", False)
-    return options.keys() <= KNOWN and device == "cuda" and not elsewhere and not banned
 
 
 def _benchmark_lock() -> Any:

@@ -31,20 +31,22 @@ def read_call(op: str, nodes: Sequence[Any], choices: Sequence[Any] = ()) -> Tem
 
     read = nodes[:3] if op == FLEX else nodes
     operands = [_operand(node) for node in read]
-    device = nodes[0].get_device()
-    if device is None or any(operand is None for operand in operands):
+    device, masks = nodes[0].get_device(), _masks(nodes) if op == FLEX else False
+    if device is None or masks is None or any(operand is None for operand in operands):
         return None
     matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
     allowed = convolution.allow_tf32 if op == CONVOLUTION else matmul.allow_tf32
     known = tuple(operand for operand in operands if operand is not None)
-    masked = op == FLEX and _leaves_out_blocks(nodes)
-    return TemplateCall(op, known, device.type, bool(allowed), _convolution(op, choices), masked)
+    return TemplateCall(op, known, device.type, bool(allowed), _convolution(op, choices), masks)
 
 
-def _leaves_out_blocks(nodes: Sequence[Any]) -> bool:
-    """Return whether the operands of flex attention list more than one block of queries."""
-    counts = (node for node in nodes if str(node.get_dtype()) == "torch.int32")
-    return any(node.get_size()[-1] > 1 for node in [*counts][:1])
+def _masks(nodes: Sequence[Any]) -> bool | None:
+    """Return whether flex attention gets a mask of several blocks of queries; None if unknown."""
+    counts = [node for node in nodes if str(node.get_dtype()) == "torch.int32"]
+    if not counts:
+        return False
+    sizes = _numbers(counts[0].get_size())  # images, heads, blocks of queries
+    return None if sizes is None else sizes[-1] > 1
 
 
 def _operand(node: Any) -> Operand | None:
@@ -89,7 +91,7 @@ def tile_of(choice: Any) -> Tile | None:
         return None
     rows, depth, columns = map(int, found.groups())
     if depth < 0:
-        if not is_flex_attention(choice):
+        if not is_flex_attention(str(choice.name)):
             return None
         value = choice.input_nodes[2].get_size()[-1]
         depth, columns = columns, power_over(int(value))
@@ -98,9 +100,9 @@ def tile_of(choice: Any) -> Tile | None:
     return Tile.of({**sides, **chosen, "GROUP_M": max(info.get("GROUP_M", 1), 1)})
 
 
-def is_flex_attention(choice: Any) -> bool:
-    """Return whether a choice is the forward template of flex attention."""
-    return _FLEX_FORWARD.fullmatch(str(choice.name)) is not None
+def is_flex_attention(name: str) -> bool:
+    """Return whether a choice of this name is the forward template of flex attention."""
+    return _FLEX_FORWARD.fullmatch(name) is not None
 
 
 def template_tile(choice: Any) -> Tile | None:

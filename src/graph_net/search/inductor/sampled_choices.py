@@ -125,18 +125,18 @@ class SampledChoices(InductorChoices):
                 continue
             if "convolution" in str(choice.name):
                 choice.annotations[DEFAULT] = tile in self._own_tiles
-            elif is_flex_attention(choice):
-                found = (tile.block_m, tile.block_k, tile.num_stages, tile.num_warps)
-                choice.annotations[DEFAULT] = found in self._own_attention
+            elif is_flex_attention(str(choice.name)):
+                config = (tile.block_m, tile.block_k, tile.num_stages, tile.num_warps)
+                choice.annotations[DEFAULT] = config in self._own_attention
         return choices
 
 
-def _attention_config(found: Any) -> tuple[int, ...]:
+def _attention_config(config: Any) -> tuple[int, ...]:
     """Return the queries, keys, stages and warps of a FlexConfig."""
-    return (found.block_m, found.block_n, found.num_stages, found.num_warps)
+    return (config.block_m, config.block_n, config.num_stages, config.num_warps)
 
 
-def _triton_tile(found: Any) -> Tile | None:
+def _triton_tile(config: Any) -> Tile | None:
     """Return the tile of a triton.Config."""
-    chosen = {"num_stages": found.num_stages, "num_warps": found.num_warps}
-    return Tile.of({**found.kwargs, **chosen})
+    chosen = {"num_stages": config.num_stages, "num_warps": config.num_warps}
+    return Tile.of({**config.kwargs, **chosen})

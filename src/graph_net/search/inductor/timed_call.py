@@ -53,15 +53,6 @@ class TimedCall:
     case: str = ""
     """Key of the case it was measured for, if any."""
 
-    def best(self, kind: str, default: bool = False) -> float:
-        """Return the least milliseconds of a kind; with ``default``, of Inductor's own choices."""
-        times = (
-            choice.milliseconds
-            for choice in self.choices
-            if choice.kind == kind and (choice.default or not default)
-        )
-        return min((time for time in times if time is not None), default=math.inf)
-
 
 def timed_to_json(timed: TimedCall) -> str:
     """Return one line."""

@@ -9,8 +9,8 @@ from graph_net.search.inductor.families import PAIR, SCALED
 from graph_net.search.inductor.template_call import TemplateCall
 from graph_net.search.inductor.tile import Tile
 
-PRODUCTS = (PAIR, SCALED)
-"""Products whose factors come first, with tiles like those of ``mm``."""
+BOUNDED = (PAIR, SCALED)
+"""Products whose tiles ``cannot_fit`` bounds: their factors come first."""
 _SIDES = re.compile(r"\(\d+, -1, (\d+)\)")
 
 
