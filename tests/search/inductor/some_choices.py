@@ -23,8 +23,8 @@ TILES = tuple(
 )
 KERNEL = KernelRule(
     dtypes=("bfloat16", "float16"),
-    lows=(4.0, 4.0, 4.0, 1.0, 1.0),
-    highs=(14.0, 14.0, 14.0, 1.0, 10.0),
+    lows=(4.0, 4.0, 4.0, 1.0, 1.0, 1.0),
+    highs=(14.0, 14.0, 14.0, 1.0, 10.0, 1.0),
     margin=0.05,
     doubt=1.0,
     most=8,

@@ -48,12 +48,22 @@ def test_a_tile_that_compiles_slowly_has_to_be_closer_to_the_best() -> None:
     assert rule.keep(TILES[:2], mean, spread) == [0, 1]
     slow = replace(rule, effort={TILES[1].key: 2.0})
     assert slow.keep(TILES[:2], mean, spread) == [0]
+    assert replace(slow, margin=0.1, budget=2.9).keep(TILES[:2], mean, spread) == [0]
+    assert replace(slow, margin=0.1, budget=3).keep(TILES[:2], mean, spread) == [0, 1]
     best_is_slow = replace(rule, effort={TILES[0].key: 4.0})
+    assert replace(best_is_slow, budget=2).keep(TILES[:2], mean, spread) == [0]  # at least one
     assert best_is_slow.keep(TILES[:2], mean, spread) == [0, 1]
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"margin": -0.1}, {"most": 0}, {"lows": (1.0,)}, {"effort": {TILES[0].key: 0.0}}]
+    "wrong",
+    [
+        {"margin": -0.1},
+        {"most": 0},
+        {"lows": (1.0,)},
+        {"effort": {TILES[0].key: 0.0}},
+        {"budget": 0.0},
+    ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"not negative|choices|range|positive"):
@@ -95,6 +105,8 @@ LEFT, RIGHT = (
     for sizes, strides in (((512, 768), (768, 1)), ((768, 1024), (1, 768)))
 )
 SCALES = Operand((512, 1), (1, 1), "float32"), Operand((1, 1024), (1, 1), "float32")
+BLOCKS = Operand((512, 6), (6, 1), "float32")
+WIDE = Operand((2, 2, 256, 128), (65536, 32768, 128, 1), "bfloat16")
 QUERY, KEY = (
     Operand((2, heads, 256, 64), (heads * 16384, 16384, 64, 1), "bfloat16") for heads in (8, 2)
 )
@@ -113,7 +125,7 @@ QUERY, KEY = (
     ids="pair scaled attention".split(),
 )
 def test_kernels_that_only_inductor_has_are_known(call: TemplateCall, expected: Any) -> None:
-    model = some_model(call.op, lows=(0.0,) * 5, highs=(20.0,) * 5, dtypes=DTYPES)
+    model = some_model(call.op, lows=(0.0,) * 6, highs=(20.0,) * 6, dtypes=DTYPES)
     family = model.family(call, H200)
     assert family is not None
     assert expected.items() <= family.module.items()
@@ -130,12 +142,32 @@ def test_kernels_that_only_inductor_has_are_known(call: TemplateCall, expected: 
         TemplateCall("scaled_mm", (FACTOR, OTHER, *SCALES), "cuda"),
         TemplateCall("flex_attention", (KEY, QUERY, QUERY), "cuda"),
         TemplateCall("flex_attention", (QUERY, KEY, FACTOR), "cuda"),
+        TemplateCall("flex_attention", (QUERY, KEY, WIDE), "cuda"),
+        TemplateCall("scaled_mm", (LEFT, RIGHT, BLOCKS, BLOCKS), "cuda"),
     ],
-    ids="sizes operands dtype heads rank".split(),
+    ids="sizes operands dtype heads rank widths blocks".split(),
 )
 def test_what_is_no_call_of_these_kernels_is_not_asked_about(call: TemplateCall) -> None:
-    model = some_model(call.op, lows=(0.0,) * 5, highs=(20.0,) * 5, dtypes=DTYPES)
+    model = some_model(call.op, lows=(0.0,) * 6, highs=(20.0,) * 6, dtypes=DTYPES)
     assert model.family(call, H200) is None
+
+
+def test_more_heads_that_share_keys_than_were_timed_are_outside_the_domain() -> None:
+    model = some_model("flex_attention", lows=(0.0,) * 6, highs=(*(20.0,) * 5, 1.0))
+    two, eight = (
+        TemplateCall("flex_attention", (QUERY, key, key), "cuda")
+        for key in (replace(KEY, sizes=(2, heads, 256, 64)) for heads in (4, 1))
+    )
+    assert model.family(two, H200) is not None
+    assert model.family(eight, H200) is None
+
+
+def test_a_side_below_the_smallest_block_counts_as_one() -> None:
+    model = some_model(lows=(5.0, 4.0, 4.0, 1.0, 1.0, 1.0))  # a factor of two above 16 rows
+    for rows in (1, 8, 16):
+        assert model.family(product_call(m=rows), H200) is not None
+    higher = some_model(lows=(6.0, 4.0, 4.0, 1.0, 1.0, 1.0))
+    assert higher.family(product_call(m=1), H200) is None
 
 
 def test_another_gpu_is_outside_the_domain() -> None:

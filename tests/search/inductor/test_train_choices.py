@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -10,19 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_net.learn.learning_set import LearnError
+from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.target import H200
 from graph_net.results import canonical, read_as
 from graph_net.search.inductor.case import KernelCase
 from graph_net.search.inductor.drawing import draw_tiles, estimated_cycles
-from graph_net.search.inductor.template_call import key_of
+from graph_net.search.inductor.template_call import Operand, TemplateCall, key_of
 from graph_net.search.inductor.tile import Tile
 from graph_net.search.inductor.timed_call import TimedCall, TimedChoice, timed_to_json
 from graph_net.search.inductor.training import (
+    FEWEST,
     calibrate,
+    compiling_efforts,
     cross_validate,
     fixed,
     folds,
     judge,
+    random_scores,
     rule_of,
     train_texts,
 )
@@ -84,7 +89,7 @@ def test_operations_of_a_network_are_in_one_fold() -> None:
 
 
 def test_a_trained_rule_loses_little_on_networks_it_has_not_seen() -> None:
-    scored = cross_validate(OPERATIONS, None, H200)
+    scored = cross_validate(OPERATIONS, None, H200, repeats=1)
     model = some_model()
     model = replace(model, rule=rule_of(OPERATIONS, H200))
     calibrated = calibrate(model, scored)
@@ -93,6 +98,64 @@ def test_a_trained_rule_loses_little_on_networks_it_has_not_seen() -> None:
     assert all_kept.mean == all_kept.worst == 1
     assert kept.mean <= judge(fixed(model, 1), scored).mean
     assert len(train_texts(OPERATIONS, None)) == model.rule.members
+
+
+def test_the_effort_of_a_tile_is_its_seconds_over_the_median_tiles() -> None:
+    seconds = tuple(3.0 if place == 0 else 1.0 for place in range(len(TILES)))
+    timed = [replace(one, compiling=seconds) for one in OPERATIONS]
+    efforts = compiling_efforts(timed)
+    assert (efforts[TILES[0].key], efforts[TILES[1].key]) == (3.0, 1.0)
+    assert compiling_efforts(timed[: FEWEST - 1]) == {}  # too few tell it
+    assert rule_of(timed, H200).kernels["matmul"].seconds == round(1 + 2 / len(TILES), 2)
+
+
+def test_effort_adds_the_seconds_of_kernels_that_compile_at_different_speeds() -> None:
+    model, [one] = some_model(most=1), OPERATIONS[:1]
+    batched = replace(one, family=batched_family())
+    rules = {
+        "matmul": replace(model.rule.kernels["matmul"], seconds=3.0),
+        "batched_matmul": replace(model.rule.kernels["batched_matmul"], most=2, margin=1e9),
+    }
+    model = replace(model, rule=replace(model.rule, kernels=rules))
+    kept = judge(model, random_scores([one, batched], 0))
+    count = len(TILES)
+    assert kept.effort == pytest.approx((3 * 1 + 1 * 2) / (3 * count + 1 * count))
+    assert kept.tiles == 1.5
+
+
+def test_outside_its_domain_a_rule_keeps_everything() -> None:
+    model = some_model(most=1)
+    far = operation(1 << 20, 512, 512, "far@1:bfloat16")
+    assert judge(model, random_scores([far], 0)).tiles == len(TILES)
+    assert judge(model, random_scores(OPERATIONS[:1], 0)).tiles == 1
+
+
+def test_products_and_convolutions_share_their_sizes() -> None:
+    one = operation(64, 512, 512, "small@1:bfloat16")
+    batched = replace(one, family=batched_family())
+    rules = rule_of([one, batched], H200).kernels
+    assert rules["matmul"].highs == rules["batched_matmul"].highs
+    assert rules["matmul"].has(batched_family())
+    assert not rule_of([one], H200).kernels["matmul"].has(batched_family())
+
+
+def batched_family() -> Gemm:
+    """Return a batched product."""
+    left, right = (
+        Operand((4, *sizes), (sizes[0] * sizes[1], sizes[1], 1), "bfloat16")
+        for sizes in ((64, 32), (32, 512))
+    )
+    family = TemplateCall("bmm", (left, right), "cuda").family(H200)
+    assert family is not None
+    return family
+
+
+def test_every_operation_is_scored_once_per_cross_validation() -> None:
+    few = OPERATIONS[:3]
+    scored = cross_validate(few, None, H200, repeats=2)
+    assert Counter(one.operation.key for one in scored) == {one.key: 2 for one in few}
+    pairs = zip(scored[: len(few)], scored[len(few) :], strict=True)
+    assert any((one.mean != other.mean).any() for one, other in pairs)
 
 
 def test_half_of_a_draw_has_few_estimated_cycles() -> None:

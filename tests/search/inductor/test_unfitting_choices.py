@@ -103,7 +103,7 @@ def test_flex_attention_loses_what_cannot_fit() -> None:
 
 
 def test_a_model_of_flex_attention_keeps_the_tiles_it_ranks_first() -> None:
-    model = some_model("flex_attention", lows=(0.0,) * 5, highs=(20.0,) * 5, most=2)
+    model = some_model("flex_attention", lows=(0.0,) * 6, highs=(20.0,) * 6, most=2)
     learned = LearnedChoices(model, H200)
     choices = [flex(f"flex_attention_{place}", 32, 1 + place, 64) for place in range(4)]
     kept = learned.cut_uncompiled(choices)
@@ -118,8 +118,8 @@ def test_a_model_of_flex_attention_keeps_the_tiles_it_ranks_first() -> None:
 def test_a_model_of_added_and_scaled_products_cuts_their_choices() -> None:
     model = some_model(
         *("mm_plus_mm", "scaled_mm"),
-        lows=(0.0,) * 5,
-        highs=(20.0,) * 5,
+        lows=(0.0,) * 6,
+        highs=(20.0,) * 6,
         dtypes=("bfloat16", "float8_e4m3fn"),
         most=1,
     )

@@ -59,9 +59,9 @@ class ChoiceModel:
     def scores(self, family: Gemm, tiles: Sequence[Tile]) -> tuple[Floats, Floats]:
         """Return each tile's mean score, and the members' disagreement on its gap to the best."""
         rows = tile_rows(family, tiles)
-        found = np.stack([member.predict(rows) for member in self.members])
-        mean = found.mean(axis=0)
-        behind = found[:, [int(mean.argmax())]] - found
+        scores = np.stack([member.predict(rows) for member in self.members])
+        mean = scores.mean(axis=0)
+        behind = scores[:, [int(mean.argmax())]] - scores
         return mean, behind.std(axis=0)
 
     def keep(self, family: Gemm, tiles: Sequence[Tile]) -> list[Tile]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from graph_net.learn.metrics import Floats
 from graph_net.programs.triton.features import VERSION
-from graph_net.programs.triton.gemm import Gemm
+from graph_net.programs.triton.gemm import DOT, Gemm
 from graph_net.search.inductor.tile import Tile
 
-SIZES = ("rows", "columns", "depth", "taps", "batch")
+SIZES = ("rows", "columns", "depth", "taps", "batch", "shared")
 """Features of the operation itself, whose ranges define the domain."""
 MOST_MEMBERS, MOST_KEPT = 16, 64
 
@@ -32,16 +32,20 @@ class KernelRule:
     most: int
     effort: Mapping[str, float] = field(default_factory=dict)
     """Seconds of compiling a tile, over those of the median tile; 1 for others."""
+    budget: float = float(MOST_KEPT)
+    """Most effort of all tiles that are kept; the best is kept in any case."""
+    seconds: float = 1.0
+    """Mean seconds of compiling a tile, to weigh kernels by."""
 
     def __post_init__(self) -> None:
         if len(self.lows) != len(SIZES) or len(self.highs) != len(SIZES):
-            raise ValueError(f"a kernel has a range of each of {', '.join(SIZES)}")
+            raise ValueError(f"a kernel has a range of each of {', '.join(SIZES)}: train it anew")
         if not 1 <= self.most <= MOST_KEPT:
             raise ValueError(f"a rule keeps 1 to {MOST_KEPT} choices")
         if self.margin < 0 or self.doubt < 0:
             raise ValueError("a margin and a doubt are not negative")
-        if min(self.effort.values(), default=1.0) <= 0:
-            raise ValueError("an effort is positive")
+        if min([*self.effort.values(), self.budget, self.seconds]) <= 0:
+            raise ValueError("an effort, a budget and seconds are positive")
 
     def has(self, family: Gemm) -> bool:
         """Return whether the dtype is known, and each size within a factor of two."""
@@ -59,10 +63,11 @@ class KernelRule:
         A tile that takes twice as long to compile has to be twice as close to the best.
         """
         order = np.argsort(-mean, kind="stable")
-        behind = mean[order[0]] - mean[order]
-        margin = self.margin / self.efforts(tiles)[order]
-        near = behind <= margin + self.doubt * spread[order]
-        return [int(place) for place in order[near][: self.most]]
+        behind, efforts = mean[order[0]] - mean[order], self.efforts(tiles)[order]
+        near = behind <= self.margin / efforts + self.doubt * spread[order]
+        affordable = np.cumsum(efforts[near]) <= self.budget
+        affordable[:1] = True
+        return [int(place) for place in order[near][affordable][: self.most]]
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ class ChoiceRule:
 
 
 def log_sizes(family: Gemm) -> Floats:
-    """Return SIZES of an operation as magnitudes."""
-    given = (family.m, family.n, family.k, family.taps, family.batch)
-    return np.log2(1 + np.array(given, np.float64))
+    """Return SIZES of an operation as magnitudes; a side below DOT fills a block as DOT does."""
+    shared = family.module.get("shared", 1)
+    sides = (max(side, DOT) for side in (family.m, family.n, family.k))
+    return np.log2(1 + np.array((*sides, family.taps, family.batch, shared), np.float64))

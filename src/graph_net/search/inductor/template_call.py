@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 from graph_net.programs.spaces.space import SpaceError
@@ -114,6 +115,9 @@ class TemplateCall:
         factors = _factors(*self.operands[:2])
         if factors is None or factors["kernel"] != "matmul":
             return None
+        scales = [prod(operand.sizes) for operand in self.operands[2:4]]
+        if scales[0] not in (1, factors["m"]) or scales[1] not in (1, factors["n"]):
+            return None  # scales of blocks have other templates
         epilogue = "bias" if len(self.operands) == 5 else "none"
         return {**factors, "kernel": SCALED, "epilogue": epilogue}
 
@@ -122,8 +126,8 @@ class TemplateCall:
             return None
         query, key, value = (one.sizes for one in self.operands)
         shared, left = divmod(query[1], key[1])
-        if left or not shared or key[:3] != value[:3] or query[0] != key[0]:
-            return None
+        if left or not shared or key != value or query[0] != key[0] or query[3] != key[3]:
+            return None  # also where the widths of keys and values differ: none was timed
         sizes = {"b": query[0] * query[1], "shared": shared, "m": query[2], "k": key[2]}
         widths = {"n": value[3], "d": query[3], "masked": self.masked}
         return {"kernel": FLEX, "epilogue": "none", **sizes, **widths}

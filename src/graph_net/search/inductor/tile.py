@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Tile:
             return None
         return Tile(rows, columns, depth, max(group, 1), stages, warps)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The tile as text, without the row grouping, which changes no code."""
         sides = f"{self.block_m}x{self.block_n}x{self.block_k}"

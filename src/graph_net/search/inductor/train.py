@@ -22,6 +22,9 @@ from graph_net.search.inductor.choice_model import ChoiceModel, model_of, save_c
 from graph_net.search.inductor.choice_rule import ChoiceRule
 from graph_net.search.inductor.timed_call import read_timed
 from graph_net.search.inductor.training import (
+    MEAN,
+    REPEATS,
+    WORST,
     UnseenScores,
     calibrate,
     cross_validate,
@@ -78,7 +81,8 @@ def _tables(
     model: ChoiceModel, scored: Sequence[UnseenScores], tested: Sequence[TimedTiles]
 ) -> str:
     texts = []
-    parts = [("unseen folds", scored), ("held-out networks", score_unseen(model, tested))]
+    unseen = f"unseen folds, {REPEATS} times"
+    parts = [(unseen, scored), ("held-out networks", score_unseen(model, tested))]
     for kind in dict.fromkeys(one.operation.kind for one in scored):
         for name, all_of in parts:
             if part := [one for one in all_of if one.operation.kind == kind]:
@@ -87,7 +91,8 @@ def _tables(
 
 
 def _table(name: str, model: ChoiceModel, scored: Sequence[UnseenScores]) -> str:
-    rows = [f"{len(scored)} {name}:", "", HEADER, LINE]
+    count = len({one.operation.key for one in scored})
+    rows = [f"{count} {name}:", "", HEADER, LINE]
     spaces = [(True, "default"), (False, "widened")]
     if all(all(one.operation.default) for one in scored):  # nothing was drawn
         spaces = spaces[:1]
@@ -106,7 +111,7 @@ def _baselines(
 ) -> list[str]:
     """Return table rows of untrained models that keep as many, on average."""
     most = max(1, round(judge(model, scored, default).tiles))
-    operations = [one.operation for one in scored]
+    operations = list({one.operation.key: one.operation for one in scored}.values())
     same, chances = fixed(model, most), [random_scores(operations, seed) for seed in range(20)]
     chance = judge(same, [one for drawn in chances for one in drawn], default)
     return [
@@ -134,23 +139,31 @@ Keeps 1 to {most} Triton tiles of an operation before Inductor compiles them.
 - Learned from {tiles:,} tiles of {len(learned)} operations (`{given.timings.name}`, torch 2.11 and
   Triton 3.6 on an NVIDIA H200) and {beside}; {rule.members} members of LightGBM, seed {given.seed}.
 - Domain: {rule.arch}; the kernels and dtypes of the table; static shapes whose sizes are at most
-  twice beyond those of training. Everything else is left as it is.
+  twice beyond those of training, of products and convolutions together. Everything else is left
+  as it is.
 - Rule: a tile is kept where its predicted log time is within a margin of the best, and more for
-  each standard deviation between the members. Effort is the time of compiling what is kept over
-  that of what is offered; the margin is divided by a tile's effort over the median tile's.
+  each standard deviation between the members. A tile's effort is its seconds of compiling over
+  those of the median tile: the margin is divided by it, and all that is kept has at most the
+  budget's. A rule has the least effort at a loss of at most {MEAN - 1:.1%} on average and
+  {WORST - 1:.0%} for one operation, on unseen folds of the training operations, in each of
+  {REPEATS} cross-validations.
 
-{_kernels(rule)}
+{kernel_table(rule)}
 
-Ratios are the best time that is left over the best that was offered, ATen among both.
+The tables replay the times of the data set. A ratio is the best time that is left over the best
+that was offered, ATen among both; effort is the seconds of compiling what is kept over those of
+what is offered. Rules are calibrated on the folds, so held-out networks are the test.
 
 {tables}
 """
 
 
-def _kernels(rule: ChoiceRule) -> str:
-    rows = ["| kernel | dtypes | margin | for doubt | at most |", "|---|---|---|---|---|"]
+def kernel_table(rule: ChoiceRule) -> str:
+    """Return the rules of a model's kernels as a table."""
+    names = ("kernel", "dtypes", "margin", "for doubt", "budget", "seconds of a tile")
+    rows = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for name, one in rule.kernels.items():
-        numbers = f"{one.margin:g} | {one.doubt:g} | {one.most}"
+        numbers = f"{one.margin:g} | {one.doubt:g} | {one.budget:g} | {one.seconds:g}"
         rows.append(f"| `{name}` | {', '.join(one.dtypes)} | {numbers} |")
     return "\n".join(rows)
 

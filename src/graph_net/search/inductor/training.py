@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 
@@ -18,18 +18,22 @@ from graph_net.programs.triton.target import Target
 from graph_net.search.inductor.choice_model import ChoiceModel, model_of
 from graph_net.search.inductor.choice_rule import ChoiceRule, KernelRule, log_sizes
 from graph_net.search.inductor.drawing import estimated_cycles
-from graph_net.search.inductor.training_data import TimedTiles, inductor_set, join
+from graph_net.search.inductor.training_data import KERNELS, TimedTiles, inductor_set, join
 
 MEMBERS = 6
 FOLDS = 5
-MOSTS = (2, 3, 4, 5, 6, 7, 8)
-MARGINS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3)
+REPEATS = 4
+"""Cross-validations with different seeds; a rule of one may fail in the next."""
+MOST = 12
+"""Tiles of an operation that a rule may keep."""
+BUDGETS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
+MARGINS = (0.0, *(n / 100 for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 20, 30)))
 MEAN, WORST = 1.003, 1.03
 """Most loss of a rule on unseen networks, by the geometric mean of the ratios and by the worst."""
 LEAST_EFFORT, MOST_EFFORT = 0.25, 4.0
 FEWEST = 5
 """Least operations that tell the effort of compiling a tile."""
-DOUBTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+DOUBTS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 TREES = {"rounds": 250, "leaves": 31, "rate": 0.06, "threads": 1, "weight_best": 2.0}
 
 
@@ -41,7 +45,7 @@ class Kept:
     """Tiles kept per operation, on average."""
     offered: float
     effort: float
-    """Effort of compiling what is kept, over that of all that is offered."""
+    """Seconds of compiling what is kept, over those of all that is offered."""
     ratios: tuple[float, ...]
     """For each operation, the best remaining time over the best time, both including ATen."""
 
@@ -81,24 +85,34 @@ def train_texts(
 
 
 def rule_of(operations: Sequence[TimedTiles], target: Target) -> ChoiceRule:
-    """Return a rule with the operations' domain, which keeps the maximum."""
+    """Return a rule with the operations' domain, which keeps the maximum.
+
+    Products and convolutions have the same features and are learned together, so each has the
+    sizes of all of them; a kernel that only Inductor has is known at its own sizes.
+    """
     alike: dict[str, list[TimedTiles]] = defaultdict(list)
     for one in operations:
         alike[one.kernel].append(one)
-    rules = {kernel: _kernel_rule(found) for kernel, found in sorted(alike.items())}
+    shared = [one for one in operations if one.kernel in KERNELS]
+    rules = {
+        kernel: _kernel_rule(found, shared if kernel in KERNELS else found)
+        for kernel, found in sorted(alike.items())
+    }
     return ChoiceRule(target.arch, rules, MEMBERS)
 
 
-def _kernel_rule(operations: Sequence[TimedTiles]) -> KernelRule:
-    sizes = np.array([log_sizes(one.family) for one in operations])
+def _kernel_rule(operations: Sequence[TimedTiles], sized: Sequence[TimedTiles]) -> KernelRule:
+    sizes = np.array([log_sizes(one.family) for one in sized])
     return KernelRule(
         dtypes=tuple(sorted({one.family.dtype for one in operations})),
         lows=tuple(sizes.min(axis=0).tolist()),
         highs=tuple(sizes.max(axis=0).tolist()),
         margin=MARGINS[-1],
         doubt=DOUBTS[-1],
-        most=MOSTS[-1],
+        most=MOST,
         effort=compiling_efforts(operations),
+        budget=BUDGETS[-1],
+        seconds=_mean_seconds(operations),
     )
 
 
@@ -107,7 +121,7 @@ def compiling_efforts(operations: Sequence[TimedTiles]) -> dict[str, float]:
 
     Tiles of few operations are left out: a process that shares its core takes twice as long.
     """
-    found: dict[str, list[float]] = defaultdict(list)
+    efforts: dict[str, list[float]] = defaultdict(list)
     for one in operations:
         own = {
             tile.key: seconds
@@ -116,12 +130,18 @@ def compiling_efforts(operations: Sequence[TimedTiles]) -> dict[str, float]:
         }
         middle = median(own.values()) if own else 1.0
         for key, seconds in own.items():
-            found[key].append(seconds / middle)
+            efforts[key].append(seconds / middle)
     return {
         key: round(float(np.clip(median(each), LEAST_EFFORT, MOST_EFFORT)), 2)
-        for key, each in sorted(found.items())
+        for key, each in sorted(efforts.items())
         if len(each) >= FEWEST
     }
+
+
+def _mean_seconds(operations: Sequence[TimedTiles]) -> float:
+    """Return the mean seconds of compiling a tile; 1 if none was measured."""
+    measured = [seconds for one in operations for seconds in one.compiling if seconds]
+    return round(fmean(measured), 2) if measured else 1.0
 
 
 def folds(operations: Sequence[TimedTiles], count: int = FOLDS) -> Iterator[list[int]]:
@@ -153,16 +173,20 @@ class UnseenScores:
 
 
 def cross_validate(
-    operations: Sequence[TimedTiles], before: LearningSet | None, target: Target, seed: int = 0
+    operations: Sequence[TimedTiles],
+    before: LearningSet | None,
+    target: Target,
+    seed: int = 0,
+    repeats: int = REPEATS,
 ) -> list[UnseenScores]:
-    """Return scores of every operation, each by a model trained on the other folds."""
-    found = []
+    """Return scores of every operation by models trained on the other folds, one per repeat."""
+    scored = []
     rule = rule_of(operations, target)
-    for part in folds(operations):
+    for repeat, part in product(range(repeats), list(folds(operations))):
         rest = [one for place, one in enumerate(operations) if place not in part]
-        model = model_of(rule, train_texts(rest, before, seed))
-        found += [_scored(model, operations[place]) for place in part]
-    return found
+        model = model_of(rule, train_texts(rest, before, seed * repeats + repeat))
+        scored += [_scored(model, operations[place]) for place in part]
+    return scored
 
 
 def _scored(model: ChoiceModel, one: TimedTiles) -> UnseenScores:
@@ -195,7 +219,8 @@ def random_scores(operations: Sequence[TimedTiles], seed: int) -> list[UnseenSco
 def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = True) -> Kept:
     """Return what the model's rule keeps of Inductor's default tiles, or of all measured tiles.
 
-    A failed tile is never the best, and keeping it costs a compilation.
+    A failed tile is never the best, and keeping it costs a compilation. Outside the rule's domain
+    everything is kept.
     """
     counts, offered, efforts, ratios = [], [], [], []
     for one in scored:
@@ -203,10 +228,13 @@ def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = Tr
         places = [place for place, own in enumerate(operation.default) if own or not default]
         tiles = [operation.tiles[place] for place in places]
         times = np.array([operation.times[place] for place in places])
-        kept = rule.keep(tiles, one.mean[places], one.spread[places])
+        kept = list(range(len(tiles)))
+        if rule.has(operation.family):
+            kept = rule.keep(tiles, one.mean[places], one.spread[places])
         counts.append(len(kept))
         offered.append(len(places))
-        efforts.append((rule.efforts(tiles)[kept].sum(), rule.efforts(tiles).sum()))
+        seconds = rule.efforts(tiles) * rule.seconds
+        efforts.append((seconds[kept].sum(), seconds.sum()))
         best = min(times.min(), operation.others)
         ratios.append(float(min(times[kept].min(), operation.others) / best))
     kept_effort, whole = np.sum(efforts, axis=0)
@@ -228,8 +256,8 @@ def calibrate(model: ChoiceModel, scored: Sequence[UnseenScores]) -> ChoiceModel
 def _calibrated(model: ChoiceModel, kernel: str, scored: Sequence[UnseenScores]) -> KernelRule:
     """Return the rule with the least effort at MEAN and WORST; else the one with the least loss."""
     rules = [
-        replace(model.rule.kernels[kernel], margin=margin, doubt=doubt, most=most)
-        for margin, doubt, most in product(MARGINS, DOUBTS, MOSTS)
+        replace(model.rule.kernels[kernel], margin=margin, doubt=doubt, budget=budget)
+        for margin, doubt, budget in product(MARGINS, DOUBTS, BUDGETS)
     ]
     judged = [(rule, judge(with_rule(model, kernel, rule), scored)) for rule in rules]
     good = [(rule, kept) for rule, kept in judged if kept.mean <= MEAN and kept.worst <= WORST]
@@ -246,7 +274,7 @@ def with_rule(model: ChoiceModel, kernel: str, rule: KernelRule) -> ChoiceModel:
 def fixed(model: ChoiceModel, count: int) -> ChoiceModel:
     """Return the model with rules that always keep ``count`` tiles."""
     rules = {
-        kernel: replace(rule, margin=1e9, doubt=0.0, most=count)
+        kernel: replace(rule, margin=1e9, doubt=0.0, most=count, budget=1e9)
         for kernel, rule in model.rule.kernels.items()
     }
     return replace(model, rule=replace(model.rule, kernels=rules))
