@@ -1,13 +1,17 @@
 """Inductor's max-autotune against choices that a model keeps: kernel times and seconds of tuning.
 
-    python -m benchmarks.inductor_choices prepare -o build/inductor-graphs
-    python -m benchmarks.inductor_choices kernels MODEL -o JOURNAL --seconds 560
-    python -m benchmarks.inductor_choices graphs MODEL -o JOURNAL --graphs build/inductor-graphs
+    python -m benchmarks.inductor_choices prepare
+    python -m benchmarks.inductor_choices all -o JOURNAL
     python -m benchmarks.inductor_choices report JOURNAL
 
-``prepare`` writes eight graphs of the corpus in half precision. ``kernels`` and ``graphs`` need a
-GPU, torch, triton and numpy; the same command continues a journal. Held-out operations are compiled
-in groups by each mode with empty caches; the winners of all modes are then timed in turns.
+``prepare`` writes eight graphs of the corpus in half precision into ``build/inductor-graphs``; it
+needs the package, no GPU. ``all`` needs a GPU, torch, triton and numpy, and nothing else. It
+measures products, convolutions, added and scaled products, flex attention and the graphs, in this
+order, and starts nothing that does not fit into ``--seconds``; the same command continues a
+journal, and retries what failed after all else. ``kernels`` and ``graphs`` measure a part.
+
+Held-out operations are compiled in groups by each mode with empty caches; the winners of all modes
+are then timed in turns.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -38,9 +43,12 @@ from graph_net.search.inductor.case import FILE, KernelCase, load_cases
 from graph_net.search.inductor.choice_model import load_choices
 from graph_net.search.inductor.collector import describe, operations
 from graph_net.search.inductor.compile_pool import compile_pool
+from graph_net.search.inductor.plugin import SHIPPED
 from graph_net.store.journal import LineJournal, whole_lines
 
 GROUP = 10
+MOST_FAILURES = 2
+"""After so many in a row a new process is needed."""
 HEURISTIC = "autoheuristic"
 EVERY = 8
 """The exhaustive space, AutoHeuristic and ``CLOCK`` are measured for one group in so many, and
@@ -126,50 +134,71 @@ def measure_graph(path: Path, model: Any) -> dict[str, Any]:
 
 
 def measure(given: argparse.Namespace) -> int:
-    """Measure what a journal lacks, until no more fits into the time."""
+    """Measure what a journal lacks, until no more fits into the time; return 1 if a part failed."""
     began, model = time.monotonic(), load_choices(given.model)
-    known = (
+    lines = (
         [json.loads(line) for line in whole_lines(given.output)] if given.output.exists() else []
     )
-    longest = 40.0
+    longest, failures = 40.0, 0
     with LineJournal(given.output) as journal, compile_pool(given.jobs):
-        for name, work in parts(given, model, known):
+        for name, work in pending(given, model, lines):
             start = time.monotonic()
             if start + 1.1 * longest > began + given.seconds:
-                print(f"out of time before {name}", flush=True)
+                print(f"out of time before {name}: the same command continues", flush=True)
                 break
             try:
-                line = work()
+                line = {"part": name, **work()}
+                failures = 0
             except Exception as error:
                 line = {"failed": name, "why": f"{type(error).__name__}: {error}"[:500]}
                 print(line, file=sys.stderr, flush=True)
+                failures += 1
             journal.append(json.dumps(line).encode())
             longest = max(0.7 * longest, time.monotonic() - start)
             print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
-    return 0
+            if failures == MOST_FAILURES:  # an illegal access makes the process unusable
+                print("stopped after failures in a row: the same command continues", flush=True)
+                break
+    return 1 if failures else 0
 
 
-def parts(
-    given: argparse.Namespace, model: Any, known: Sequence[Any]
-) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    """Yield what is left to do, with its name."""
-    if given.part == "graphs":
-        done = {line.get("graph") for line in known}
-        for path in sorted(given.graphs.glob("*.graph")):
-            if path.stem not in done:
-                yield path.stem, lambda path=path: measure_graph(path, model)  # type: ignore[misc]
-        return
+Part = tuple[str, Callable[[], dict[str, Any]]]
+
+
+def pending(given: argparse.Namespace, model: Any, lines: Sequence[Any]) -> list[Part]:
+    """Return what is left to do with its name, the important first; what failed comes last."""
+    failed = {line.get("failed") for line in lines}
+    left = [] if given.part == "graphs" else list(kernel_parts(given, model, lines))
+    left += [] if given.part == "kernels" else list(graph_parts(given, model, lines))
+    return sorted(left, key=lambda part: part[0] in failed)
+
+
+def graph_parts(given: argparse.Namespace, model: Any, lines: Sequence[Any]) -> Iterator[Part]:
+    """Yield the whole graphs that a journal lacks, in the order of GRAPHS."""
+    done, order = {line.get("graph") for line in lines}, [stem_of(name) for name in GRAPHS]
+    paths = {path.stem: path for path in sorted(given.graphs.glob("*.graph"))}
+    if not paths:
+        print(f"{given.graphs} has no graphs: `prepare` writes them", file=sys.stderr, flush=True)
+    for stem in sorted(paths, key=lambda stem: order.index(stem) if stem in order else len(order)):
+        if stem not in done:
+            yield stem, partial(measure_graph, paths[stem], model)
+
+
+def kernel_parts(given: argparse.Namespace, model: Any, lines: Sequence[Any]) -> Iterator[Part]:
+    """Yield the groups of held-out operations that a journal lacks, in the order of the cases."""
     cases = [case for case in load_cases(given.cases) if case.held_out]
-    done = {key for line in known for key in line.get("group", ())}
+    done = {key for line in lines for key in line.get("group", ())}
     for kind in dict.fromkeys(case.kind for case in cases):
         alike = [case for case in cases if case.kind == kind]
-        for at, turn in enumerate(range(0, len(alike), GROUP)):
-            group = [case for case in alike[turn : turn + GROUP] if case.key not in done]
+        for turn, start in enumerate(range(0, len(alike), GROUP)):
+            group = [case for case in alike[start : start + GROUP] if case.key not in done]
             if group and kind in (given.kinds or (kind,)):
-                yield (
-                    f"{kind} {at}",
-                    lambda group=group, at=at: measure_group(group, model, at, given.device),  # type: ignore[misc]
-                )
+                yield f"{kind} {turn}", partial(measure_group, group, model, turn, given.device)
+
+
+def stem_of(name: str) -> str:
+    """Return the name of a graph's file without its ending."""
+    return name.replace("/", "-").replace("@", "-").replace(":", "-")
 
 
 def prepare(given: argparse.Namespace) -> int:
@@ -185,7 +214,7 @@ def prepare(given: argparse.Namespace) -> int:
         batch, _, dtype = rest.partition(":")
         [(_, found)] = pack.graphs([graph])
         made = with_dtype(with_sizes(found, {"batch": int(batch)}), dtype, cast="all")
-        path = given.output / f"{name.replace('/', '-').replace('@', '-').replace(':', '-')}.graph"
+        path = given.output / f"{stem_of(name)}.graph"
         path.write_bytes(to_bytes(made))
         print(path)
     return 0
@@ -193,16 +222,15 @@ def prepare(given: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one part."""
-    from benchmarks.inductor_choices_report import report
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="part", required=True)
     making = commands.add_parser("prepare")
     making.add_argument("-o", "--output", type=Path, default=Path("build/inductor-graphs"))
     making.add_argument("--corpus", type=Path, default=Path("corpus"))
-    for name in ("kernels", "graphs"):
-        one = commands.add_parser(name)
-        one.add_argument("model", type=Path)
+    helps = {"all": "kernels, then graphs", "kernels": "held-out operations", "graphs": "graphs"}
+    for name, text in helps.items():
+        one = commands.add_parser(name, help=text)
+        one.add_argument("model", type=Path, nargs="?", default=SHIPPED, help="else the shipped")
         one.add_argument("-o", "--output", type=Path, required=True)
         one.add_argument("--cases", type=Path, default=FILE)
         one.add_argument("--graphs", type=Path, default=Path("build/inductor-graphs"))
@@ -214,6 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown.add_argument("journal", type=Path)
     given = parser.parse_args(arguments)
     if given.part == "report":
+        from benchmarks.inductor_choices_report import report  # needs more than a GPU machine has
+
         return report(given.journal)
     return prepare(given) if given.part == "prepare" else measure(given)
 

@@ -29,11 +29,12 @@ def report(journal: Path) -> int:
         kinds[_kind(line["group"][0])].append(line)
     kinds["whole graphs"] = [line for line in lines if "graph" in line]
     held = [_show(name, found) for name, found in kinds.items() if found]
-    failed = [line["failed"] for line in lines if "failed" in line]
+    measured = {line.get("part") for line in lines}
+    failed = {line["failed"] for line in lines if "failed" in line} - measured
     if not held:
         print(f"{journal} has no comparison: `kernels` and `graphs` write them")
     if failed:
-        print("failed:", ", ".join(failed))
+        print("failed:", ", ".join(sorted(failed)))
     return 0 if held and all(held) and not failed else 1
 
 
@@ -44,16 +45,23 @@ def _kind(key: str) -> str:
 
 
 def _times(lines: Iterable[Any]) -> list[dict[str, float]]:
-    """Return the milliseconds of each operation or graph, by mode."""
+    """Return the milliseconds of each operation or graph that has both modes' times, by mode."""
     found = []
     for line in lines:
         found += [line["times"]] if "times" in line else list(line["kernels"].values())
-    return [times for times in found if math.isfinite(times.get(BASE, math.nan))]
+    both = (BASE, LEARNED)
+    return [
+        times for times in found if all(math.isfinite(times.get(mode, math.nan)) for mode in both)
+    ]
 
 
 def _show(name: str, lines: Sequence[Any]) -> bool:
+    """Print a kind's table; return whether its claims hold, which nothing measured does not."""
     times = _times(lines)
-    rows, held = [], True
+    count = sum(len(line.get("kernels", (1,))) for line in lines)
+    if len(times) < count:
+        print(f"{name}: {count - len(times)} of {count} have no time in both modes")
+    rows, held = [], False
     for mode in dict.fromkeys(mode for one in times for mode in one):
         ratios = np.array(
             [one[mode] / one[BASE] for one in times if math.isfinite(one.get(mode, math.nan))]
@@ -63,11 +71,11 @@ def _show(name: str, lines: Sequence[Any]) -> bool:
         wall = sum(one[mode]["tuning"] for one in cost) / max(
             sum(one[BASE]["tuning"] for one in cost), 1e-9
         )
-        count = sum(one[mode]["choices"] for one in cost)
+        timed = sum(one[mode]["choices"] for one in cost)
         tuned = f"{wall:.3f}" if cost else ""
         spread = [f"{ratios.min():.3f}", f"{worst:.3f}"]
         beyond = f"{(ratios < 1 - MARGIN).sum()}, {(ratios > 1 + MARGIN).sum()}"
-        rows.append([mode, str(ratios.size), f"{mean:.4f}", *spread, beyond, tuned, str(count)])
+        rows.append([mode, str(ratios.size), f"{mean:.4f}", *spread, beyond, tuned, str(timed)])
         if mode == LEARNED:
             held = _claims(name, mean, worst, wall)
     header = [
@@ -89,7 +97,7 @@ def _show_stock(name: str, lines: Sequence[Any]) -> None:
     """Print the tuning of the groups that were measured with torch's own assemblers too."""
     costs = [line["cost"] for line in lines if STOCK in line["cost"]]
     stock, learned = (sum(one[mode]["tuning"] for one in costs) for mode in (STOCK, LEARNED))
-    if costs:
+    if stock:
         ratio = f"{learned:.2f} s, {learned / stock:.3f} of {STOCK}'s {stock:.1f} s"
         verdict(learned <= 0.2 * stock, f"{name}, groups with {STOCK}: learned is tuned in {ratio}")
 

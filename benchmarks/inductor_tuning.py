@@ -67,7 +67,7 @@ class Tuning:
         """Note the winner of an operation, ready to run; a feedback saver of Inductor."""
         self.choices += len(timings)
         call = read_call(name, nodes, list(timings))
-        ready = {one: spent for one, spent in timings.items() if hasattr(one, "bmreq")}
+        ready = {one: spent for one, spent in timings.items() if can_run(one)}
         if call is None or call.module is None or not ready:
             return
         key, best = key_of(call.module), min(ready, key=ready.__getitem__)
@@ -76,6 +76,13 @@ class Tuning:
         libraries = [one for one in ready if is_aten(one) and one.name != "bias_addmm"]
         if libraries:
             self.aten[key] = runnable(libraries[0], nodes)
+
+
+def can_run(choice: Any) -> bool:
+    """Return whether a choice runs on tensors like its nodes; C++ templates read packed weights."""
+    from torch._inductor.select_algorithm import DataProcessorChoiceCallerWrapper
+
+    return hasattr(choice, "bmreq") and not isinstance(choice, DataProcessorChoiceCallerWrapper)
 
 
 def runnable(choice: Any, nodes: Sequence[Any]) -> Callable[[], Any]:
@@ -195,7 +202,7 @@ def time_offered(tuning: Tuning, gpu: str) -> Iterator[str]:
         found = []
         for choice in choices:
             try:
-                spent = timing(runnable(choice, nodes)) if hasattr(choice, "bmreq") else None
+                spent = timing(runnable(choice, nodes)) if can_run(choice) else None
             except Exception as error:
                 print(f"{key}: {type(error).__name__}: {error}"[:200], file=sys.stderr, flush=True)
                 spent = None
