@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import Counter, defaultdict
@@ -15,7 +16,7 @@ from graph_net.display.display import Display, display_of
 
 if TYPE_CHECKING:
     from graph_net.configs.layouts.layout_tally import LayoutTally
-    from graph_net.configs.layouts.plan import LayoutsWanted, LayoutTask
+    from graph_net.configs.layouts.plan import GivenLayout, LayoutsWanted, LayoutTask
     from graph_net.corpus.pack import Pack
 
 DEVICES = ("cpu", "cuda")
@@ -34,6 +35,8 @@ class GraphChoice:
     where: str = WHERE
     """A condition on the graphs, in SQL."""
     count: int = 60
+    layouts_of: Path | None = None
+    """A journal or a platform of the data set whose layouts are measured, instead of drawn ones."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def plan_layouts(
     """Write a bundle that collects layouts on another machine; return its graphs by category."""
     from graph_net.configs.layouts.layout_bundle import write_layout_bundle
 
-    tasks = choose_layout_graphs(choice)
+    tasks = choose_layout_graphs(choice, wanted.compiler)
     write_layout_bundle(bundle, tasks, wanted, _known(device))
     return dict(Counter(task.subject.category for task in tasks))
 
@@ -77,14 +80,16 @@ def collect_layouts(
 
     display = display_of(progress)
     until = time.monotonic() + parse_seconds(budget) if budget else math.inf
-    graphs, tally = sort_graphs(choose_layout_graphs(choice)), LayoutTally()
+    graphs, tally = sort_graphs(choose_layout_graphs(choice, wanted.compiler)), LayoutTally()
     with (
         hold_lock(work),
         open_layout_bench(
             graphs, wanted, work / JOURNAL, _known(device), jobs, until, threads
         ) as bench,
     ):
-        total = wanted.per_graph * len(graphs.tasks)
+        total = sum(
+            min(wanted.per_graph, len(task.given) or wanted.per_graph) for task in graphs.tasks
+        )
         with display.progress("layouts", total) as advance:
             for program in bench.run():
                 tally.add(program)
@@ -99,8 +104,11 @@ def _known(device: str) -> str:
     return device
 
 
-def choose_layout_graphs(choice: GraphChoice) -> list[LayoutTask]:
-    """Return graphs of all categories in turn, few of a family, that have layouts to choose."""
+def choose_layout_graphs(choice: GraphChoice, compiler: str = "eager") -> list[LayoutTask]:
+    """Return graphs of all categories in turn, few of a family, that have layouts to choose.
+
+    With ``layouts_of`` these are the graphs whose layouts ``compiler`` has not run there.
+    """
     from graph_net.configs.layouts.layout_collection import sort_graphs
     from graph_net.configs.layouts.plan import LayoutTask
     from graph_net.corpus.query import select
@@ -110,6 +118,8 @@ def choose_layout_graphs(choice: GraphChoice) -> list[LayoutTask]:
     rows = select(pack, choice.where or None)
     if not rows:
         raise ValueError(f"no graph of the pack meets {choice.where!r}")
+    if choice.layouts_of is not None:
+        return _graphs_of_layouts(choice, pack, {str(row["name"]) for row in rows}, compiler)
     chosen: list[LayoutTask] = []
     for names in _batches(rows):
         found = [LayoutTask(*pair) for pair in read_subjects(pack, names)]
@@ -119,6 +129,51 @@ def choose_layout_graphs(choice: GraphChoice) -> list[LayoutTask]:
     if not chosen:
         raise ValueError("none of these graphs has layouts to choose")
     return chosen[: choice.count]
+
+
+def _graphs_of_layouts(
+    choice: GraphChoice, pack: Pack, names: set[str], compiler: str
+) -> list[LayoutTask]:
+    """Return the graphs of measured layouts, with those that a compiler did not run there."""
+    from graph_net.configs.layouts.layout_collection import sort_graphs
+    from graph_net.configs.layouts.plan import LayoutTask
+    from graph_net.corpus.subjects import read_subjects
+
+    assert choice.layouts_of is not None
+    given = read_given_layouts(choice.layouts_of, compiler)
+    wanted = sorted(names & {name for name, _ in given})
+    found = [
+        LayoutTask(subject, graph, given[subject.name, subject.id])
+        for subject, graph in read_subjects(pack, wanted)
+        if (subject.name, subject.id) in given
+    ]
+    if not found:
+        raise ValueError(
+            f"{choice.layouts_of} has no layouts of these graphs that {compiler} has not run"
+        )
+    return list(sort_graphs(found).tasks[: choice.count])
+
+
+def read_given_layouts(path: Path, compiler: str) -> dict[tuple[str, str], tuple[GivenLayout, ...]]:
+    """Return the layouts of each graph (name and id) that only other compilers have run."""
+    from graph_net.api.layout_examples import read_measured
+    from graph_net.configs.layouts.draws import SearchKind
+    from graph_net.configs.layouts.plan import GivenLayout
+
+    found: defaultdict[tuple[str, str], dict[str, GivenLayout]] = defaultdict(dict)
+    known: set[tuple[str, str]] = set()
+    for program in read_measured(path):
+        details, extra = json.loads(program.task.details), json.loads(program.extra or "{}")
+        if details["compiler"] == compiler:
+            known.add((details["graph"], program.schedule))
+        elif program.failure is None and not extra.get("again"):
+            one = GivenLayout(program.schedule, SearchKind(extra.get("search", SearchKind.RANDOM)))
+            found[program.task.kernel, details["graph"]].setdefault(program.schedule, one)
+    return {
+        (name, graph): tuple(rest)
+        for (name, graph), layouts in sorted(found.items())
+        if (rest := [one for text, one in layouts.items() if (graph, text) not in known])
+    }
 
 
 def _batches(rows: Sequence[dict[str, object]]) -> Iterator[list[str]]:

@@ -36,6 +36,13 @@ def collect_layouts(
     compiler: Annotated[
         str, typer.Option(help="eager, or a compiler that each layout goes through (inductor).")
     ] = "eager",
+    layouts_of: Annotated[
+        Path | None,
+        typer.Option(
+            help="Measure, instead of drawn ones, layouts that other compilers ran: "
+            "a journal, or a platform of the data set."
+        ),
+    ] = None,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes that rewrite; 0: all cores but two.")
     ] = 0,
@@ -61,7 +68,7 @@ def collect_layouts(
     from graph_net.configs.layouts.plan import LayoutsWanted
 
     wanted = LayoutsWanted(per_graph, turn, seed, repeats=repeats, compiler=compiler)
-    choice = api.GraphChoice(graphs, where, count)
+    choice = api.GraphChoice(graphs, where, count, layouts_of)
     if plan is not None:
         found = api.plan_layouts(plan, choice, wanted, device)
         kinds = ", ".join(f"{name} {number}" for name, number in sorted(found.items()))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import torch
 
 from configs.layouts.layout_graphs import images_graph, sequence_graph
+from graph_net.api.collect_layouts import read_given_layouts
 from graph_net.configs.layouts import layout_collection
 from graph_net.configs.layouts.layout_arms import GraphArms, WrongResult, failure_of
 from graph_net.configs.layouts.layout_bundle import read_layout_plan, write_layout_bundle
@@ -102,6 +104,28 @@ sys.exit(main({str(bundle)!r}, ["-o", {str(journal)!r}, "-j", "1"]))
     after = _programs(journal)
     assert before <= {(p.schedule, p.measured) for p in after}
     assert len({p.schedule for p in after}) == WANTED.per_graph
+
+
+def test_layouts_of_another_compiler_are_measured_as_they_are(tmp_path: Path) -> None:
+    """In their order, through a bundle; the second call has nothing to do."""
+    graph = sequence_graph()
+    first, journal = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    with open_layout_bench(sort_graphs([_task(graph)]), WANTED, first, jobs=1) as bench:
+        measured = list(bench.run())
+    assert read_given_layouts(first, "eager") == {}
+    (layouts,) = read_given_layouts(first, "inductor").values()
+    assert {one.schedule for one in layouts} == {program.schedule for program in measured}
+    task = replace(_task(graph), given=layouts)
+    wanted = replace(WANTED, per_graph=3, repeated=0)
+    bundle = tmp_path / "layouts.zip"
+    write_layout_bundle(bundle, [task], wanted, "cpu")
+    plan, tasks = read_layout_plan(bundle)
+    assert tasks == [task]
+    with open_layout_bench(sort_graphs(tasks), plan.wanted, journal, jobs=1) as bench:
+        found = list(bench.run())
+    assert [one.schedule for one in found] == [one.schedule for one in layouts[:3]]
+    with open_layout_bench(sort_graphs(tasks), plan.wanted, journal, jobs=1) as bench:
+        assert list(bench.run()) == []
 
 
 def _whole(journal: Path) -> list[Program]:

@@ -142,7 +142,8 @@ class LayoutBench:
             if task in self._left_out:
                 continue
             outcomes = self.journal.outcomes[self.named(task).workload]
-            if layouts := pending_layouts(self.sites[task], number, self.wanted, outcomes):
+            given = self.tasks[task].given
+            if layouts := pending_layouts(self.sites[task], number, self.wanted, outcomes, given):
                 self._under_way.add(task)
                 return _Turn(task, layouts)
 

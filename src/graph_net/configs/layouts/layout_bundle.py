@@ -18,7 +18,7 @@ from pathlib import Path
 
 from graph_net.configs.layouts.layout_collection import open_layout_bench, sort_graphs
 from graph_net.configs.layouts.layout_tally import LayoutTally
-from graph_net.configs.layouts.plan import LayoutsWanted, LayoutTask
+from graph_net.configs.layouts.plan import GivenLayout, LayoutsWanted, LayoutTask
 from graph_net.graph import DEFAULT_LIMITS
 from graph_net.printable import printable
 from graph_net.results import Subject, read_as
@@ -50,6 +50,8 @@ class LayoutPlan:
     subjects: tuple[Subject, ...]
     wanted: LayoutsWanted
     device: str
+    given: tuple[tuple[GivenLayout, ...], ...]
+    """The layouts of each graph; none where they are drawn."""
 
 
 def write_layout_bundle(
@@ -61,7 +63,8 @@ def write_layout_bundle(
         write_sources(bundle, __name__, PACKAGES, MODULES)
         for number, task in enumerate(tasks):
             bundle.writestr(f"graphs/{number}", task.graph)
-        plan = LayoutPlan(tuple(task.subject for task in tasks), wanted, device)
+        given = tuple(task.given for task in tasks)
+        plan = LayoutPlan(tuple(task.subject for task in tasks), wanted, device, given)
         bundle.writestr(PLAN, json.dumps(asdict(plan)))
 
 
@@ -73,7 +76,7 @@ def read_layout_plan(path: str | Path) -> tuple[LayoutPlan, list[LayoutTask]]:
             read_member(bundle, f"graphs/{number}", DEFAULT_LIMITS.bytes)
             for number in range(len(plan.subjects))
         ]
-    tasks = [LayoutTask(*pair) for pair in zip(plan.subjects, graphs, strict=True)]
+    tasks = [LayoutTask(*one) for one in zip(plan.subjects, graphs, plan.given, strict=True)]
     return plan, tasks
 
 

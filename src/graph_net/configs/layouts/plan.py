@@ -2,7 +2,8 @@
 
 Graphs take turns, so that a part of a collection is an even sample of all of them. Random and
 genetic turns alternate; a genetic turn draws from the best of the earlier turns. One layout in
-fifty is measured twice, some turns apart: the difference of the two times is the noise.
+fifty is measured twice, some turns apart: the difference of the two times is the noise. Where a
+graph comes with layouts that another collection measured, these are taken and none is drawn.
 """
 
 from __future__ import annotations
@@ -39,11 +40,20 @@ class LayoutsWanted:
 
 
 @dataclass(frozen=True)
+class GivenLayout:
+    """A layout that another collection has measured, and how it was found there."""
+
+    schedule: str
+    search: SearchKind
+
+
+@dataclass(frozen=True)
 class LayoutTask:
-    """A graph to collect layouts of."""
+    """A graph to collect layouts of; ``given`` are the layouts, if they are not drawn."""
 
     subject: Subject
     graph: bytes
+    given: tuple[GivenLayout, ...] = ()
 
     def named(self, target: str, wanted: LayoutsWanted, sites: Sequence[Site]) -> Task:
         """Return the Task that the graph's programs refer to."""
@@ -74,7 +84,11 @@ class PendingLayout:
 
 
 def pending_layouts(
-    sites: Sequence[Site], number: int, wanted: LayoutsWanted, outcomes: GraphOutcomes
+    sites: Sequence[Site],
+    number: int,
+    wanted: LayoutsWanted,
+    outcomes: GraphOutcomes,
+    given: Sequence[GivenLayout] = (),
 ) -> list[PendingLayout]:
     """Return the layouts of a graph's turn, without those measured before a kill."""
     again = [
@@ -84,6 +98,11 @@ def pending_layouts(
         and is_repeated(schedule, wanted)
         and outcomes.count[schedule] < 2
     ]
+    if given:
+        place = number * wanted.turn
+        rest = given[place : min(place + wanted.turn, wanted.per_graph)]
+        taken = [one for one in rest if not outcomes.count[one.schedule]]
+        return [PendingLayout(one.schedule, one.search, number) for one in taken] + again
     missing = min(wanted.turn, wanted.per_graph - number * wanted.turn)
     missing -= outcomes.per_turn[number]
     if missing <= 0:
