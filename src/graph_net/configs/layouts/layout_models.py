@@ -18,7 +18,7 @@ SETTINGS = {
     "verbose": -1, "num_threads": 1, "deterministic": True,
 }  # fmt: skip
 ROUNDS = 300
-MEMBERS, DRAWN = 6, 0.8
+MEMBERS, DRAWN = 10, 0.8
 """Models of an ensemble, and the share of graphs that each learns from."""
 LEAST_SPREAD = 0.01
 
@@ -147,7 +147,7 @@ def draw_graphs(
 def fit_blend(graphs: Sequence[GraphLayouts], seed: int = 0) -> RankBlend:
     """Learn sums over calls and relative trees; both rank."""
     calls, hand = fit_summed_calls(graphs, seed), fit_drawn_trees(graphs, seed)
-    return RankBlend([(calls, 1.0), (hand, 1.0)], "sums over calls and LightGBM")
+    return RankBlend([(calls, 2.0), (hand, 1.0)], "sums over calls and LightGBM")
 
 
 Fit = Callable[[Sequence[GraphLayouts], int], LayoutModel]
