@@ -158,11 +158,14 @@ def read_given_layouts(path: Path, compiler: str) -> dict[tuple[str, str], tuple
     """Return the layouts of each graph (name and id) that only other compilers have run."""
     from graph_net.api.layout_examples import read_measured
     from graph_net.configs.layouts.draws import SearchKind
+    from graph_net.configs.layouts.layout_config import FORMAT
     from graph_net.configs.layouts.plan import GivenLayout
 
     found: defaultdict[tuple[str, str], dict[str, GivenLayout]] = defaultdict(dict)
     known: set[tuple[str, str]] = set()
     for program in read_measured(path):
+        if program.task.format != FORMAT:
+            raise ValueError(f"{path} has {program.task.format} programs: give measured layouts")
         details, extra = json.loads(program.task.details), json.loads(program.extra or "{}")
         if details["compiler"] == compiler:
             known.add((details["graph"], program.schedule))

@@ -31,6 +31,7 @@ from graph_net.programs.formats import Damage
 from graph_net.programs.formats.collected import read_collected
 from graph_net.results import ConfigKind, Program, Stage, Symptom
 
+PROGRAMS = Path(__file__).parents[3] / "dataset/programs/h200_spaces"
 WANTED = LayoutsWanted(per_graph=4, turn=2, repeated=2, repeats=3)
 
 
@@ -126,6 +127,11 @@ def test_layouts_of_another_compiler_are_measured_as_they_are(tmp_path: Path) ->
     assert [one.schedule for one in found] == [one.schedule for one in layouts[:3]]
     with open_layout_bench(sort_graphs(tasks), plan.wanted, journal, jobs=1) as bench:
         assert list(bench.run()) == []
+
+
+def test_programs_of_kernels_are_no_layouts_to_measure() -> None:
+    with pytest.raises(ValueError, match="programs: give measured layouts"):
+        read_given_layouts(PROGRAMS, "eager")
 
 
 def _whole(journal: Path) -> list[Program]:
