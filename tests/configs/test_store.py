@@ -105,6 +105,20 @@ def test_runs_are_programs_of_layouts_and_tiles_with_every_repeat(tmp_path: Path
     assert tile[3] == "TPU v3"
 
 
+def test_layouts_that_were_measured_here_are_not_those_of_a_tpu(tmp_path: Path) -> None:
+    """A folder of our data set names its platform."""
+    ours = write_npz(tmp_path / "npz/layout/h200/random/train/a.npz", layout_arrays())
+    arrays = layout_arrays(runs=6)
+    theirs = write_npz(tmp_path / "npz/layout/xla/random/train/b.npz", arrays)
+    list(ingest([ours, theirs], tmp_path / "records", jobs=1, progress=False))
+    _, rows = Records(tmp_path / "records").query(
+        "SELECT DISTINCT task, device_name FROM programs ORDER BY 2"
+    )
+    assert [name for _, name in rows] == ["TPU v3", "h200"]
+    (program, *_) = graph_programs(next(read_graphs(ours)))
+    assert (program.device, program.task.target) == (None, "h200")
+
+
 def test_programs_come_back_equal_from_the_store(tmp_path: Path) -> None:
     path = write_npz(tmp_path / "a.npz", layout_arrays())
     list(ingest([path], tmp_path / "records", jobs=1, progress=False))

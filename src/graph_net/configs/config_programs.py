@@ -1,5 +1,7 @@
 """Runs of configurations as Programs: Config of kind layout or tile, Device TPU v3, every repeat.
 
+Files in TpuGraphs' form that were made here name another platform, whose Device they do not have.
+
 A layout is written as the minor-to-major orders of output, input and kernel of each configurable
 node, with dimensions counted from 1: ``[[51,15,45], …]`` sets dimensions 4 and 0 of the output.
 """
@@ -24,7 +26,15 @@ from graph_net.results import Device, Json, Program, Task, canonical
 
 TPU_V3 = Device("tpu", "TPU v3", cores=2, threads=0, memory_bytes=32 << 30, system="", python="")
 """The device of TpuGraphs' measurements, as its paper describes it: two cores, 32 GiB."""
+SOURCES = ("xla", "nlp")
+"""Sources of TpuGraphs' collections."""
 BOUNDS = ("kernel", "output", "input")
+
+
+def platform_of(collection: str) -> str:
+    """Return the name of the device that a collection was measured on."""
+    source = collection.split(":")[1] if ":" in collection else SOURCES[0]
+    return TPU_V3.name if source in SOURCES else source
 
 
 def graph_task(graph: ConfigGraph, hlo: Graph | None = None) -> Task:
@@ -42,17 +52,19 @@ def graph_task(graph: ConfigGraph, hlo: Graph | None = None) -> Task:
         details["config_nodes"] = [int(node) for node in graph.configs.nodes]
     kernel = graph.name.rpartition("/")[2]
     name = f"tpugraphs_{graph.kind}"
-    return Task(name, graph.name, kernel, "tpu_v3", canonical(details))
+    target = platform_of(graph.collection).lower().replace(" ", "_")
+    return Task(name, graph.name, kernel, target, canonical(details))
 
 
 def graph_programs(graph: ConfigGraph) -> Iterator[Program]:
     """Yield a program for each distinct configuration, with the seconds of all its runs."""
     task = graph_task(graph)
+    device = TPU_V3 if platform_of(graph.collection) == TPU_V3.name else None
     chosen = None if graph.default is None else int(graph.run_config[graph.default])
     for place, runs in enumerate(graph.seconds()):
         extra = canonical({"default": True}) if place == chosen else ""
         text = schedule_text(graph.configs, place)
-        yield Program.from_log(task, text, tuple(runs.tolist()), extra=extra, device=TPU_V3)
+        yield Program.from_log(task, text, tuple(runs.tolist()), extra=extra, device=device)
 
 
 def schedule_text(configs: LayoutConfigs | TileConfigs, place: int) -> str:

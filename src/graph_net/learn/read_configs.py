@@ -14,7 +14,7 @@ import numpy as np
 
 from graph_net.configs import layout_features, tile_features
 from graph_net.configs.config_graph import ConfigGraph, Floats32, LayoutConfigs
-from graph_net.configs.config_programs import schedule_text
+from graph_net.configs.config_programs import platform_of, schedule_text
 from graph_net.configs.files import ConfigFile, find_files, stream_graphs
 from graph_net.configs.hlo_graph import hlo_graph
 from graph_net.learn.config_set import ConfigSet
@@ -150,7 +150,7 @@ def _task(graph: ConfigGraph) -> LearningTask:
     family = graph.name.rpartition("/")[2].partition("_")[0].partition(".")[0]
     kind = graph.collection or str(graph.kind)
     graph_id = hlo_graph(graph).id
-    return LearningTask(graph.name, kind, "TPU v3", {family: 1.0}, graph_id)
+    return LearningTask(graph.name, kind, platform_of(graph.collection), {family: 1.0}, graph_id)
 
 
 def configs_digest(source: Path) -> str:

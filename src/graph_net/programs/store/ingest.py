@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from graph_net.configs.config_programs import TPU_V3
+from graph_net.configs.config_programs import platform_of
+from graph_net.configs.files import config_file
 from graph_net.isolate import INHERITED, Ending, Limits, Pool, Raised
 from graph_net.programs.formats import Format, ReadError, read_blocks
 from graph_net.programs.formats.collected import device_of
@@ -28,7 +29,7 @@ def add_file(directory: Path, path: Path, kind: Format, labels: Labels) -> Added
     if kind is Format.COLLECTED and not labels.device:
         labels = replace(labels, device=device_of(path))
     if kind is Format.TPUGRAPHS and not labels.device:
-        labels = replace(labels, device=TPU_V3.name)
+        labels = replace(labels, device=platform_of(config_file(path).collection))
     store = ProgramStore(directory)
     part = store.part(path)
     if store.has(part, labels):
