@@ -43,6 +43,7 @@ from graph_net.search.inductor.case import FILE, KernelCase, load_cases
 from graph_net.search.inductor.choice_model import load_choices
 from graph_net.search.inductor.collector import describe, operations
 from graph_net.search.inductor.compile_pool import compile_pool
+from graph_net.search.inductor.families import SCALED
 from graph_net.search.inductor.plugin import SHIPPED
 from graph_net.store.journal import LineJournal, whole_lines
 
@@ -54,6 +55,8 @@ EVERY = 8
 """The exhaustive space, AutoHeuristic and ``CLOCK`` are measured for one group in so many, and
 ``STOCK``, where every choice is compiled twice, for a last group that is small.
 """
+MANY = 5
+"""A scaled product has so many times the choices of others."""
 MODES = (BASE, "learned", "widened", HEURISTIC, STOCK, CLOCK)
 GRAPH_MODES = ("default", BASE, "learned")
 GRAPHS = """transformers/BertModel@16:float16 timm/resnet18@16:bfloat16
@@ -139,11 +142,11 @@ def measure(given: argparse.Namespace) -> int:
     lines = (
         [json.loads(line) for line in whole_lines(given.output)] if given.output.exists() else []
     )
-    longest, failures = 40.0, 0
+    longest, failures, failed = 40.0, 0, False
     with LineJournal(given.output) as journal, compile_pool(given.jobs):
-        for name, work in pending(given, model, lines):
+        for name, size, work in pending(given, model, lines):
             start = time.monotonic()
-            if start + 1.1 * longest > began + given.seconds:
+            if start + 1.1 * longest * size > began + given.seconds:
                 print(f"out of time before {name}: the same command continues", flush=True)
                 break
             try:
@@ -152,17 +155,18 @@ def measure(given: argparse.Namespace) -> int:
             except Exception as error:
                 line = {"failed": name, "why": f"{type(error).__name__}: {error}"[:500]}
                 print(line, file=sys.stderr, flush=True)
-                failures += 1
+                failures, failed = failures + 1, True
             journal.append(json.dumps(line).encode())
-            longest = max(0.7 * longest, time.monotonic() - start)
+            longest = max(0.7 * longest, (time.monotonic() - start) / size)
             print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
             if failures == MOST_FAILURES:  # an illegal access makes the process unusable
                 print("stopped after failures in a row: the same command continues", flush=True)
                 break
-    return 1 if failures else 0
+    return 1 if failed else 0
 
 
-Part = tuple[str, Callable[[], dict[str, Any]]]
+Part = tuple[str, float, Callable[[], dict[str, Any]]]
+"""A name, how long it takes beside others by an estimate, and the work."""
 
 
 def pending(given: argparse.Namespace, model: Any, lines: Sequence[Any]) -> list[Part]:
@@ -181,7 +185,7 @@ def graph_parts(given: argparse.Namespace, model: Any, lines: Sequence[Any]) -> 
         print(f"{given.graphs} has no graphs: `prepare` writes them", file=sys.stderr, flush=True)
     for stem in sorted(paths, key=lambda stem: order.index(stem) if stem in order else len(order)):
         if stem not in done:
-            yield stem, partial(measure_graph, paths[stem], model)
+            yield stem, 1.0, partial(measure_graph, paths[stem], model)
 
 
 def kernel_parts(given: argparse.Namespace, model: Any, lines: Sequence[Any]) -> Iterator[Part]:
@@ -193,7 +197,9 @@ def kernel_parts(given: argparse.Namespace, model: Any, lines: Sequence[Any]) ->
         for turn, start in enumerate(range(0, len(alike), GROUP)):
             group = [case for case in alike[start : start + GROUP] if case.key not in done]
             if group and kind in (given.kinds or (kind,)):
-                yield f"{kind} {turn}", partial(measure_group, group, model, turn, given.device)
+                size = sum(MANY if case.kernel == SCALED else 1 for case in group) / len(group)
+                work = partial(measure_group, group, model, turn, given.device)
+                yield f"{kind} {turn}", size, work
 
 
 def stem_of(name: str) -> str:

@@ -14,11 +14,17 @@ from typing import Any
 
 from graph_net.search.inductor.collector import QUEUED, versions
 from graph_net.search.inductor.compile_pool import one_assembler, two_assemblers
+from graph_net.search.inductor.families import FLEX
 from graph_net.search.inductor.finals import finals
 from graph_net.search.inductor.hooks import hooked
 from graph_net.search.inductor.plugin import learned
 from graph_net.search.inductor.queued_timing import HostTime, QueuedClock, queued_timing
-from graph_net.search.inductor.reading import is_aten, read_call, read_choice
+from graph_net.search.inductor.reading import (
+    is_aten,
+    is_flex_attention,
+    read_call,
+    read_choice,
+)
 from graph_net.search.inductor.template_call import TemplateCall, key_of
 from graph_net.search.inductor.timed_call import TimedCall, timed_to_json
 
@@ -51,6 +57,8 @@ class Tuning:
     names: dict[str, str] = field(default_factory=dict)
     offered: list[tuple[TemplateCall, str, list[Any], Sequence[Any]]] = field(default_factory=list)
     """The choices of each operation, and its nodes."""
+    single: list[Any] = field(default_factory=list)
+    """Choices of flex attention, the only ones of their operation: Inductor times none of them."""
 
     def stop(self) -> None:
         """Note what was spent, before anything else is done with the caches of this compilation."""
@@ -62,16 +70,31 @@ class Tuning:
         self.wall = time.perf_counter() - self.began
         parts = ("_template_precompiling", "_template_autotuning")
         self.seconds = sum(sum(spent) for name, spent in metrics.items() if name.endswith(parts))
+        for choice in self.single:
+            self._keep(read_call(FLEX, choice.input_nodes), choice, choice.input_nodes)
+
+    def note_single(self, choices: list[Any]) -> list[Any]:
+        """Note a choice that is left alone; the last preprocessing function of Inductor."""
+        if len(choices) == 1 and is_flex_attention(str(choices[0].name)):
+            self.single += choices
+        return choices
+
+    def _keep(self, call: TemplateCall | None, best: Any, nodes: Sequence[Any]) -> str | None:
+        """Keep the winner of an operation, ready to run; return the operation's key."""
+        if call is None or call.module is None:
+            return None
+        key = key_of(call.module)
+        self.runs[key], self.names[key] = runnable(best, nodes), str(best.hash_key())
+        return key
 
     def save(self, timings: dict[Any, float], name: str, nodes: Any, *rest: Any) -> None:
         """Note the winner of an operation, ready to run; a feedback saver of Inductor."""
         self.choices += len(timings)
         call = read_call(name, nodes, list(timings))
         ready = {one: spent for one, spent in timings.items() if can_run(one)}
-        if call is None or call.module is None or not ready:
+        key = self._keep(call, min(ready, key=ready.__getitem__), nodes) if ready else None
+        if call is None or key is None:
             return
-        key, best = key_of(call.module), min(ready, key=ready.__getitem__)
-        self.runs[key], self.names[key] = runnable(best, nodes), str(best.hash_key())
         self.offered.append((call, key, list(timings), nodes))
         libraries = [one for one in ready if is_aten(one) and one.name != "bias_addmm"]
         if libraries:
@@ -149,7 +172,7 @@ def tuned(mode: str, model: Any) -> Iterator[Tuning]:
         stack.enter_context(two_assemblers() if mode == STOCK else one_assembler())
         stack.enter_context(fresh_cache(dir=folder, delete=False))
         stack.enter_context(asked.get(mode, nullcontext()))
-        stack.enter_context(hooked(found.save))
+        stack.enter_context(hooked(found.save, found.note_single))
         metrics.clear()
         found.began = time.perf_counter()
         yield found

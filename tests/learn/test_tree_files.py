@@ -63,6 +63,14 @@ def test_what_is_no_tree_is_refused(saved: Path, place: str, instead: str) -> No
         load_model(saved.parent)
 
 
+def test_trees_that_end_early_are_refused(saved: Path) -> None:
+    text = saved.read_text()
+    last = text.rfind("\nTree=")  # a whole number of LightGBM's trees is left
+    saved.write_text(text[:last] if last > 0 else text[: len(text) // 2])
+    with pytest.raises(LearnError, match="is not a model of"):
+        load_model(saved.parent)
+
+
 def test_whatever_numbers_stand_there_nothing_dies(saved: Path) -> None:
     text, chance = saved.read_text(), random.Random(7)  # noqa: S311
     places = [match.span() for match in NUMBER.finditer(text)]

@@ -76,7 +76,9 @@ class LightGbmTree:
 def parse_lightgbm(text: str) -> tuple[int, list[LightGbmTree]]:
     """Return the number of features and the trees of a LightGBM text; else raise BadTrees."""
     columns = _columns(dict(_fields(text.partition("\nTree=")[0])).get("max_feature_idx", ""), 1)
-    body = text.partition("\nTree=")[2].partition("\nend of trees")[0]
+    body, end, _ = text.partition("\nTree=")[2].partition("\nend of trees")
+    if not end:
+        raise BadTrees("the text has no `end of trees`: it is cut off")
     sections = body.split("\nTree=")
     if len(sections) > MOST_TREES:
         raise BadTrees(f"{len(sections):,} trees; up to {MOST_TREES:,} are read")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import lightgbm
 import numpy as np
+import torch
 
 from graph_net.programs.triton.target import H200
 from graph_net.search.inductor.choice_model import ChoiceModel, model_of, tile_rows
@@ -65,3 +68,14 @@ def some_model(*more: str, device: str = "cuda", **changed: object) -> ChoiceMod
     kernel = replace(KERNEL, **changed)  # type: ignore[arg-type]
     kernels = dict.fromkeys([*KERNELS, *more], kernel)
     return model_of(replace(RULE, kernels=kernels, device=device), some_texts())
+
+
+def node(*sizes: int, dtype: torch.dtype = torch.bfloat16, device: str = "cuda") -> Any:
+    """Return a tensor as Inductor's nodes show themselves."""
+    given = torch.empty(sizes, dtype=dtype, device="meta")
+    return SimpleNamespace(
+        get_size=lambda: list(sizes),
+        get_stride=lambda: list(given.stride()),
+        get_dtype=lambda: dtype,
+        get_device=lambda: torch.device(device),
+    )

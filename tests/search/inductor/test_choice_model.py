@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +17,18 @@ from graph_net.programs.spaces.space import SpaceError
 from graph_net.programs.triton.target import H200
 from graph_net.search.inductor.choice_model import load_choices, save_choices
 from graph_net.search.inductor.drawing import estimated_cycles
+from graph_net.search.inductor.reading import read_call
 from graph_net.search.inductor.template_call import Operand, TemplateCall
 from graph_net.search.inductor.tile import Tile
-from search.inductor.some_choices import KERNEL, RULE, TILES, product_call, some_model, some_texts
+from search.inductor.some_choices import (
+    KERNEL,
+    RULE,
+    TILES,
+    node,
+    product_call,
+    some_model,
+    some_texts,
+)
 
 
 def test_the_fastest_tile_by_what_it_learned_is_kept_first() -> None:
@@ -77,6 +87,15 @@ def test_a_tile_beyond_shared_memory_is_never_kept() -> None:
     too_large = Tile(256, 256, 128, 8, 5, 8)
     assert model.keep(family, [too_large]) == []
     assert too_large not in model.keep(family, [too_large, *TILES])
+
+
+def test_a_short_sum_needs_no_memory_for_stages_that_it_never_reaches() -> None:
+    deep = Tile(128, 128, 128, 8, 4, 8)
+    short, long = (product_call(k=depth).family(H200) for depth in (96, 768))
+    assert short is not None
+    assert long is not None
+    assert deep.fits_in(short)
+    assert not deep.fits_in(long)
 
 
 DTYPES = ("bfloat16", "float16", "float8_e4m3fn")
@@ -139,13 +158,14 @@ def test_kernels_that_only_inductor_has_are_known(call: TemplateCall, expected: 
     [
         TemplateCall("mm_plus_mm", (FACTOR, OTHER, OTHER, FACTOR), "cuda"),
         TemplateCall("mm_plus_mm", (FACTOR, OTHER), "cuda"),
+        TemplateCall("mm_plus_mm", (FACTOR, replace(OTHER, strides=(1, 768))) * 2, "cuda"),
         TemplateCall("scaled_mm", (FACTOR, OTHER, *SCALES), "cuda"),
         TemplateCall("flex_attention", (KEY, QUERY, QUERY), "cuda"),
         TemplateCall("flex_attention", (QUERY, KEY, FACTOR), "cuda"),
         TemplateCall("flex_attention", (QUERY, KEY, WIDE), "cuda"),
         TemplateCall("scaled_mm", (LEFT, RIGHT, BLOCKS, BLOCKS), "cuda"),
     ],
-    ids="sizes operands dtype heads rank widths blocks".split(),
+    ids="sizes operands order dtype heads rank widths blocks".split(),
 )
 def test_what_is_no_call_of_these_kernels_is_not_asked_about(call: TemplateCall) -> None:
     model = some_model(call.op, lows=(0.0,) * 6, highs=(20.0,) * 6, dtypes=DTYPES)
@@ -187,3 +207,15 @@ def test_a_saved_model_keeps_the_same(tmp_path: Path) -> None:
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(LearnError, match="holds no model of choices"):
         load_choices(tmp_path)
+
+
+@pytest.mark.parametrize("precision", ["tf32", "ieee"])
+def test_either_setting_of_torch_tells_whether_tf32_is_allowed(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    products = [node(512, 768, dtype=torch.float32), node(768, 1024, dtype=torch.float32)]
+    monkeypatch.setattr(torch.backends, "fp32_precision", precision)
+    for op in ("mm", "convolution"):
+        call = read_call(op, products)
+        assert call is not None
+        assert call.tf32 == (precision == "tf32")

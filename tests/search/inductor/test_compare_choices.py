@@ -11,10 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from benchmarks import inductor_choices
 from benchmarks.inductor_choices import GRAPHS, GROUP, measure, pending, stem_of
 from benchmarks.inductor_choices_report import report
-from benchmarks.inductor_tuning import can_run
+from benchmarks.inductor_tuning import Tuning, can_run
 from torch._inductor.select_algorithm import DataProcessorChoiceCallerWrapper
 
 from graph_net.search.inductor.case import FILE, load_cases
@@ -43,7 +44,7 @@ def asked(folder: Path, part: str = "all", **more: Any) -> Namespace:
 
 
 def names(given: Namespace, lines: list[Any]) -> list[str]:
-    return [name for name, _ in pending(given, None, lines)]
+    return [name for name, _, _ in pending(given, None, lines)]
 
 
 def test_products_come_first_and_whole_graphs_last(tmp_path: Path) -> None:
@@ -87,6 +88,60 @@ def test_failures_in_a_row_end_the_process_and_the_command_continues(
     lines = [json.loads(line) for line in given.output.read_bytes().splitlines()]
     assert [line["failed"] for line in lines[:2]] == [stem_of(name) for name in GRAPHS[:2]]
     assert [line["graph"] for line in lines[-2:]] == [stem_of(name) for name in GRAPHS[:2]]
+
+
+def test_a_part_of_scaled_products_takes_longer_by_its_choices(tmp_path: Path) -> None:
+    sizes = {name: size for name, size, _ in pending(asked(tmp_path, "kernels"), None, [])}
+    added = [size for name, size in sizes.items() if name.startswith("added")]
+    assert max(added) == inductor_choices.MANY
+    assert sizes["products 0"] == 1
+
+
+def test_a_failure_is_told_though_what_came_after_it_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def some(path: Path, _: Any) -> Any:
+        if path.stem == stem_of(GRAPHS[0]):
+            raise RuntimeError("an illegal memory access")
+        return {"graph": path.stem}
+
+    monkeypatch.setattr(inductor_choices, "measure_graph", some)
+    monkeypatch.setattr(inductor_choices, "load_choices", lambda _: some_model())
+    given = asked(tmp_path, "graphs", model=tmp_path, seconds=1e6, jobs=1)
+    assert measure(given) == 1
+
+
+def test_the_only_choice_of_flex_attention_is_run_though_inductor_does_not_time_it() -> None:
+    ran: list[int] = []
+    request = SimpleNamespace(make_run_fn=lambda *inputs, out: lambda: ran.append(len(inputs)))
+    layout = SimpleNamespace(device=torch.device("cpu"), size=[2, 4, 8, 16], dtype=torch.float16)
+    layout.stride = list(torch.empty(layout.size).stride())
+    inputs = [attention_input(name) for name in ("query", "key", "value")]
+    only = SimpleNamespace(
+        name="flex_attention_0",
+        input_nodes=inputs,
+        layout=layout,
+        bmreq=request,
+        hash_key=lambda: "tile",
+    )
+    tuning = Tuning()
+    assert tuning.note_single([only]) == [only]
+    assert tuning.note_single([only, only]) == [only, only]
+    tuning.stop()
+    assert list(tuning.names.values()) == ["tile"]
+    assert ran == [3]
+
+
+def attention_input(name: str) -> Any:
+    """Return an input of attention as Inductor's nodes show themselves."""
+    made = torch.empty(2, 4, 8, 16, dtype=torch.float16)
+    return SimpleNamespace(
+        get_name=lambda: name,
+        get_size=lambda: list(made.shape),
+        get_stride=lambda: list(made.stride()),
+        get_dtype=lambda: made.dtype,
+        get_device=lambda: made.device,
+    )
 
 
 def test_a_report_forgets_a_failure_that_was_measured_later(

@@ -8,13 +8,14 @@ import pytest
 
 from graph_net.programs.triton.target import H200
 from graph_net.search.inductor.case import FILE, load_cases
+from graph_net.search.inductor.choice_judge import judge
 from graph_net.search.inductor.choice_model import COLUMNS, ChoiceModel, load_choices
 from graph_net.search.inductor.choice_rule import SIZES
 from graph_net.search.inductor.families import inductor_family
 from graph_net.search.inductor.plugin import SHIPPED
 from graph_net.search.inductor.timed_call import read_timed
 from graph_net.search.inductor.train import TIMINGS, kernel_table
-from graph_net.search.inductor.training import MEMBERS, judge, rule_of, score_unseen
+from graph_net.search.inductor.training import MEMBERS, rule_of, score_unseen
 from graph_net.search.inductor.training_data import TimedTiles, timed_tiles
 
 ROOT = Path(__file__).parents[3]

@@ -15,6 +15,7 @@ from graph_net.programs.triton.gemm import Gemm
 from graph_net.programs.triton.target import H200
 from graph_net.results import canonical, read_as
 from graph_net.search.inductor.case import KernelCase
+from graph_net.search.inductor.choice_judge import judge
 from graph_net.search.inductor.drawing import draw_tiles, estimated_cycles
 from graph_net.search.inductor.template_call import Operand, TemplateCall, key_of
 from graph_net.search.inductor.tile import Tile
@@ -26,7 +27,6 @@ from graph_net.search.inductor.training import (
     cross_validate,
     fixed,
     folds,
-    judge,
     random_scores,
     rule_of,
     train_texts,
@@ -130,6 +130,17 @@ def test_outside_its_domain_a_rule_keeps_everything() -> None:
     assert judge(model, random_scores(OPERATIONS[:1], 0)).tiles == 1
 
 
+def test_what_does_not_fit_is_not_kept_and_costs_what_it_is_offered() -> None:
+    model, [one], huge = some_model(most=8), OPERATIONS[:1], Tile(256, 256, 128, 8, 5, 8)
+    tiles, times = (TILES[0], huge), (2.0, 1.0)
+    both = replace(one, tiles=tiles, times=times, default=(True, True))
+    kept = judge(model, random_scores([both], 0))
+    assert (kept.tiles, kept.offered, kept.ratios) == (1, 2, (2.0,))
+    alone = replace(one, tiles=(huge,), times=(1.0,), default=(True,))
+    assert judge(model, random_scores([alone], 0)).tiles == 1  # nothing is known to be better
+    assert judge(model, random_scores([replace(alone, others=1.5)], 0)).ratios == (1.5,)
+
+
 def test_products_and_convolutions_share_their_sizes() -> None:
     one = operation(64, 512, 512, "small@1:bfloat16")
     batched = replace(one, family=batched_family())
@@ -155,7 +166,7 @@ def test_every_operation_is_scored_once_per_cross_validation() -> None:
     scored = cross_validate(few, None, H200, repeats=2)
     assert Counter(one.operation.key for one in scored) == {one.key: 2 for one in few}
     pairs = zip(scored[: len(few)], scored[len(few) :], strict=True)
-    assert any((one.mean != other.mean).any() for one, other in pairs)
+    assert any((one.members != other.members).any() for one, other in pairs)
 
 
 def test_half_of_a_draw_has_few_estimated_cycles() -> None:

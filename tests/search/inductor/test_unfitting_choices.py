@@ -12,21 +12,10 @@ import torch
 from graph_net.programs.triton.target import H200
 from graph_net.search.inductor.learned_choices import LearnedChoices
 from graph_net.search.inductor.unfitting import cannot_fit
-from search.inductor.some_choices import TILES, product_call, some_model
+from search.inductor.some_choices import TILES, node, product_call, some_model
 
 HUGE = {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 128, "num_stages": 4, "num_warps": 8}
 SMALL = {**HUGE, "BLOCK_K": 64, "num_stages": 3}
-
-
-def node(*sizes: int, dtype: torch.dtype = torch.bfloat16, device: str = "cuda") -> Any:
-    """Return a tensor as Inductor's nodes show themselves."""
-    given = torch.empty(sizes, dtype=dtype, device="meta")
-    return SimpleNamespace(
-        get_size=lambda: list(sizes),
-        get_stride=lambda: list(given.stride()),
-        get_dtype=lambda: dtype,
-        get_device=lambda: torch.device(device),
-    )
 
 
 def column_major(rows: int, columns: int, dtype: torch.dtype) -> Any:
@@ -36,10 +25,10 @@ def column_major(rows: int, columns: int, dtype: torch.dtype) -> Any:
     return made
 
 
-def template(options: dict[str, int]) -> Any:
+def template(options: dict[str, int], name: str = "mm") -> Any:
     """Return a choice of which no code is generated yet."""
     params = SimpleNamespace(to_kwargs=lambda: options)
-    return SimpleNamespace(params=params, template=SimpleNamespace(uid="mm"))
+    return SimpleNamespace(params=params, template=SimpleNamespace(uid=name))
 
 
 def finalize(learned: LearnedChoices, op: str, choices: list[Any], nodes: list[Any]) -> list[Any]:
@@ -133,6 +122,14 @@ def test_a_model_of_added_and_scaled_products_cuts_their_choices() -> None:
         assert len(kept) == 2
     assert (learned.report.operations, learned.report.kept) == (2, 2)
     assert not learned.report.errors
+
+
+def test_each_template_has_its_choice_of_a_kept_tile() -> None:
+    learned = LearnedChoices(some_model(most=1), H200)
+    nodes = [node(512, 4096), node(4096, 1024)]
+    plain, again, other = template(SMALL), template(SMALL), template(SMALL, "persistent")
+    assert finalize(learned, "mm", [plain, again, other], nodes) == [plain, other]
+    assert (learned.report.offered, learned.report.kept) == (2, 2)
 
 
 def test_flex_attention_that_cannot_be_read_stays_as_it_was() -> None:

@@ -56,21 +56,27 @@ class ChoiceModel:
         known = None if family is None else self.rule.kernels.get(family.module["kernel"])
         return family if family is not None and known is not None and known.has(family) else None
 
-    def scores(self, family: Gemm, tiles: Sequence[Tile]) -> tuple[Floats, Floats]:
-        """Return each tile's mean score, and the members' disagreement on its gap to the best."""
+    def scores(self, family: Gemm, tiles: Sequence[Tile]) -> Floats:
+        """Return the members' scores: a row for each member, a column for each tile."""
         rows = tile_rows(family, tiles)
-        scores = np.stack([member.predict(rows) for member in self.members])
-        mean = scores.mean(axis=0)
-        behind = scores[:, [int(mean.argmax())]] - scores
-        return mean, behind.std(axis=0)
+        return np.stack([member.predict(rows) for member in self.members])
 
     def keep(self, family: Gemm, tiles: Sequence[Tile]) -> list[Tile]:
         """Return the tiles worth compiling, the likely best first; at least one."""
         fitting = [tile for tile in tiles if tile.fits_in(family)]
         if not fitting:
             return []
-        scores = self.scores(family, fitting)
+        scores = agreement(self.scores(family, fitting))
         return [fitting[place] for place in self.rule.of(family).keep(fitting, *scores)]
+
+
+def agreement(scores: Floats) -> tuple[Floats, Floats]:
+    """Return each tile's mean score, and the members' disagreement on its gap to the best."""
+    mean = scores.mean(axis=0)
+    if not mean.size:
+        return mean, mean
+    behind = scores[:, [int(mean.argmax())]] - scores
+    return mean, behind.std(axis=0)
 
 
 def tile_rows(family: Gemm, tiles: Sequence[Tile]) -> np.ndarray:

@@ -58,10 +58,12 @@ class KernelRule:
         return np.array([self.effort.get(tile.key, 1.0) for tile in tiles], np.float64)
 
     def keep(self, tiles: Sequence[Tile], mean: Floats, spread: Floats) -> list[int]:
-        """Return the indices of the tiles to compile, the best first; at least one.
+        """Return the indices of the tiles to compile, the best first; at least one of any.
 
         A tile that takes twice as long to compile has to be twice as close to the best.
         """
+        if not tiles:
+            return []
         order = np.argsort(-mean, kind="stable")
         behind, efforts = mean[order[0]] - mean[order], self.efforts(tiles)[order]
         near = behind <= self.margin / efforts + self.doubt * spread[order]

@@ -1,7 +1,7 @@
 """Finals: Inductor's fastest choices of a short operation are timed again, in turns.
 
 One timing of a kernel of a few microseconds is off by more than the choices differ. The fastest few
-are timed again in alternating order, and the median of all their times decides.
+are timed again in alternating order, and the median of all their times decides between them.
 """
 
 from __future__ import annotations
@@ -93,9 +93,10 @@ class RepeatedTiming:
 
 
 def repeat(times: Mapping[Any, float], timed: Callable[[Any], float]) -> Times:
-    """Return the median time of each finalist; nothing if once is enough, or if all fail now.
+    """Return the times that change: medians of the finalists; none if once is enough.
 
-    A finalist that fails twice loses; the next one may win.
+    A finalist that fails twice loses; if all fail, the first times stay. A choice outside the final
+    with a lower time than the winner's median would win by being timed once: it gets a little more.
     """
     ran = {choice: spent for choice, spent in times.items() if 0 < spent < math.inf}
     best = min(ran.values(), default=math.inf)
@@ -108,7 +109,11 @@ def repeat(times: Mapping[Any, float], timed: Callable[[Any], float]) -> Times:
         for choice in chosen if turn % 2 else reversed(chosen):
             taken[choice].append(timed(choice))
     medians = {choice: median(values) for choice, values in taken.items()}
-    return medians if min(medians.values()) < math.inf else {}
+    won = min(medians.values())
+    if won == math.inf:
+        return {}
+    lucky = [one for one, spent in ran.items() if spent <= won and one not in medians]
+    return {**dict.fromkeys(lucky, math.nextafter(won, math.inf)), **medians}
 
 
 def _is_on_gpu(choice: Any) -> bool:

@@ -23,6 +23,7 @@ from graph_net.search.inductor.reading import (
     exhaustive,
     is_flex_attention,
     read_call,
+    template_name,
     template_tile,
     tile_of,
 )
@@ -142,23 +143,29 @@ class LearnedChoices(InductorChoices):
         return None if call is None else self.model.family(call, self.target)
 
     def _cut(self, family: Gemm, choices: list[Any], tiles: Sequence[Tile | None]) -> list[Any]:
-        """Return the choices that are not tiles, then one choice per kept tile."""
-        by_tile: dict[Tile, Any] = {}
+        """Return the choices that are not tiles, then one choice per template and kept tile."""
+        by_tile: dict[Tile, dict[str, Any]] = {}
         for choice, tile in zip(choices, tiles, strict=True):
             if tile is not None:
-                by_tile.setdefault(tile, choice)
+                by_tile.setdefault(tile, {}).setdefault(_template_of(choice), choice)
         kept = self.model.keep(family, list(by_tile))
         others = [choice for choice, tile in zip(choices, tiles, strict=True) if tile is None]
         if not kept and not others:
             return choices
         self.report.operations += 1
-        self.report.offered += len(by_tile)
-        self.report.kept += len(kept)
-        return others + [by_tile[tile] for tile in kept]
+        tiled = [choice for tile in kept for choice in by_tile[tile].values()]
+        self.report.offered += sum(map(len, by_tile.values()))
+        self.report.kept += len(tiled)
+        return others + tiled
 
     def _note(self, op: str, error: Exception) -> None:
         log.warning("graph_net left the choices of %s as they were: %s", op, error)
         self.report.errors.append(f"{op}: {type(error).__name__}: {error}")
+
+
+def _template_of(choice: Any) -> str:
+    """Return the name of a choice's template, before or after code is generated."""
+    return str(choice.template.uid if hasattr(choice, "template") else template_name(choice))
 
 
 def _uncompiled_op(choices: Sequence[Any]) -> str | None:

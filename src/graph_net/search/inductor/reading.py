@@ -27,17 +27,26 @@ _FLEX_FORWARD = re.compile(r"(triton_)?flex_attention_\d+")
 
 def read_call(op: str, nodes: Sequence[Any], choices: Sequence[Any] = ()) -> TemplateCall | None:
     """Return the operation on IR nodes; None if a size is not a number."""
-    import torch
-
     read = nodes[:3] if op == FLEX else nodes
     operands = [_operand(node) for node in read]
     device, masks = nodes[0].get_device(), _masks(nodes) if op == FLEX else False
     if device is None or masks is None or any(operand is None for operand in operands):
         return None
-    matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
-    allowed = convolution.allow_tf32 if op == CONVOLUTION else matmul.allow_tf32
     known = tuple(operand for operand in operands if operand is not None)
-    return TemplateCall(op, known, device.type, bool(allowed), _convolution(op, choices), masks)
+    options = _convolution(op, choices)
+    return TemplateCall(op, known, device.type, _allows_tf32(op), options, masks)
+
+
+def _allows_tf32(op: str) -> bool:
+    """Return whether torch may multiply float32 as TF32, by its older or its newer setting."""
+    import torch
+
+    matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
+    try:
+        return bool(convolution.allow_tf32 if op == CONVOLUTION else matmul.allow_tf32)
+    except RuntimeError:  # only the newer setting was changed
+        newer: Any = convolution.conv if op == CONVOLUTION else matmul  # type: ignore[attr-defined]
+        return bool(newer.fp32_precision == "tf32")
 
 
 def _masks(nodes: Sequence[Any]) -> bool | None:

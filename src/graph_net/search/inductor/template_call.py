@@ -107,6 +107,8 @@ class TemplateCall:
         first, second = _factors(*self.operands[:2]), _factors(*self.operands[2:])
         if first is None or first != second or first["kernel"] != "matmul":
             return None
+        if first["transposed"]:
+            return None  # none was timed
         return {**first, "kernel": PAIR, "epilogue": "none"}
 
     def _scaled(self) -> dict[str, Any] | None:

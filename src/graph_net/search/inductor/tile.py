@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,10 +59,12 @@ class Tile:
         return {**asdict(self), "split_k": 1}
 
     def fits_in(self, family: Gemm) -> bool:
-        """Return whether the tile can run for a workload on its GPU."""
+        """Return whether the tile can run for a workload on its GPU, by an estimate."""
         if isinstance(family, FlexAttention):
             return family.shared(self.config) <= family.target.shared
-        return self.fits(BYTES[family.dtype], family.target.shared)
+        steps = family.taps * -(-family.k // self.block_k)
+        held = replace(self, num_stages=min(self.num_stages, steps))  # none beyond the last step
+        return held.fits(BYTES[family.dtype], family.target.shared)
 
     def fits(self, each: int, shared: int) -> bool:
         """Return whether a block has enough shared memory and registers for the tile."""

@@ -18,6 +18,7 @@ from graph_net.learn.learning_set import LearningSet
 from graph_net.programs.collection.kernel_tasks import HELD_OUT
 from graph_net.programs.triton.target import H200
 from graph_net.search.inductor.case import FILE, load_cases
+from graph_net.search.inductor.choice_judge import UnseenScores, judge
 from graph_net.search.inductor.choice_model import ChoiceModel, model_of, save_choices
 from graph_net.search.inductor.choice_rule import ChoiceRule
 from graph_net.search.inductor.timed_call import read_timed
@@ -25,11 +26,9 @@ from graph_net.search.inductor.training import (
     MEAN,
     REPEATS,
     WORST,
-    UnseenScores,
     calibrate,
     cross_validate,
     fixed,
-    judge,
     random_scores,
     roofline_scores,
     rule_of,

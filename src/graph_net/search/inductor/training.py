@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from statistics import fmean, median
 
 import numpy as np
 
 from graph_net.learn.learning_set import LearningSet
-from graph_net.learn.metrics import Floats
 from graph_net.learn.tree_files import rewrite_lightgbm
 from graph_net.learn.trees import REGRESSION, LightGbm
 from graph_net.programs.triton.target import Target
+from graph_net.search.inductor.choice_judge import UnseenScores, judge
 from graph_net.search.inductor.choice_model import ChoiceModel, model_of
 from graph_net.search.inductor.choice_rule import ChoiceRule, KernelRule, log_sizes
 from graph_net.search.inductor.drawing import estimated_cycles
+from graph_net.search.inductor.families import SCALED
 from graph_net.search.inductor.training_data import KERNELS, TimedTiles, inductor_set, join
 
 MEMBERS = 6
 FOLDS = 5
 REPEATS = 4
 """Cross-validations with different seeds; a rule of one may fail in the next."""
-MOST = 12
-"""Tiles of an operation that a rule may keep."""
+MOST, MOST_SCALED = 8, 12
+"""Tiles of an operation that a rule may keep; scaled products have five times as many choices."""
 BUDGETS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
 MARGINS = (0.0, *(n / 100 for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 20, 30)))
 MEAN, WORST = 1.003, 1.03
@@ -35,37 +36,6 @@ FEWEST = 5
 """Least operations that tell the effort of compiling a tile."""
 DOUBTS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 TREES = {"rounds": 250, "leaves": 31, "rate": 0.06, "threads": 1, "weight_best": 2.0}
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What a rule kept for operations that it was not trained on."""
-
-    tiles: float
-    """Tiles kept per operation, on average."""
-    offered: float
-    effort: float
-    """Seconds of compiling what is kept, over those of all that is offered."""
-    ratios: tuple[float, ...]
-    """For each operation, the best remaining time over the best time, both including ATen."""
-
-    @property
-    def mean(self) -> float:
-        """The geometric mean of the ratios."""
-        return float(np.exp(np.mean(np.log(self.ratios))))
-
-    @property
-    def worst(self) -> float:
-        """The greatest ratio."""
-        return max(self.ratios)
-
-    def line(self, name: str) -> str:
-        """Return a row of a table."""
-        near = np.mean(np.array(self.ratios) <= 1.02)
-        return (
-            f"| {name} | {self.offered:.1f} | {self.tiles:.2f} | {self.effort:.3f} | "
-            f"{self.mean:.4f} | {self.worst:.3f} | {near:.0%} |"
-        )
 
 
 def train_texts(
@@ -95,13 +65,15 @@ def rule_of(operations: Sequence[TimedTiles], target: Target) -> ChoiceRule:
         alike[one.kernel].append(one)
     shared = [one for one in operations if one.kernel in KERNELS]
     rules = {
-        kernel: _kernel_rule(found, shared if kernel in KERNELS else found)
+        kernel: _kernel_rule(kernel, found, shared if kernel in KERNELS else found)
         for kernel, found in sorted(alike.items())
     }
     return ChoiceRule(target.arch, rules, MEMBERS)
 
 
-def _kernel_rule(operations: Sequence[TimedTiles], sized: Sequence[TimedTiles]) -> KernelRule:
+def _kernel_rule(
+    kernel: str, operations: Sequence[TimedTiles], sized: Sequence[TimedTiles]
+) -> KernelRule:
     sizes = np.array([log_sizes(one.family) for one in sized])
     return KernelRule(
         dtypes=tuple(sorted({one.family.dtype for one in operations})),
@@ -109,7 +81,7 @@ def _kernel_rule(operations: Sequence[TimedTiles], sized: Sequence[TimedTiles]) 
         highs=tuple(sizes.max(axis=0).tolist()),
         margin=MARGINS[-1],
         doubt=DOUBTS[-1],
-        most=MOST,
+        most=MOST_SCALED if kernel == SCALED else MOST,
         effort=compiling_efforts(operations),
         budget=BUDGETS[-1],
         seconds=_mean_seconds(operations),
@@ -163,15 +135,6 @@ def folds(operations: Sequence[TimedTiles], count: int = FOLDS) -> Iterator[list
     yield from (sorted(part) for part in parts)
 
 
-@dataclass(frozen=True)
-class UnseenScores:
-    """Scores of an operation by members that did not learn from its networks."""
-
-    operation: TimedTiles
-    mean: Floats
-    spread: Floats
-
-
 def cross_validate(
     operations: Sequence[TimedTiles],
     before: LearningSet | None,
@@ -190,7 +153,7 @@ def cross_validate(
 
 
 def _scored(model: ChoiceModel, one: TimedTiles) -> UnseenScores:
-    return UnseenScores(one, *model.scores(one.family, one.tiles))
+    return UnseenScores(one, model.scores(one.family, one.tiles))
 
 
 def score_unseen(model: ChoiceModel, operations: Sequence[TimedTiles]) -> list[UnseenScores]:
@@ -201,7 +164,7 @@ def score_unseen(model: ChoiceModel, operations: Sequence[TimedTiles]) -> list[U
 def roofline_scores(operations: Sequence[TimedTiles]) -> list[UnseenScores]:
     """Return scores by estimated cycles alone, without training."""
     return [
-        UnseenScores(one, -np.log(cycles), np.zeros(len(one.tiles)))
+        UnseenScores(one, -np.log(cycles)[None])
         for one in operations
         for cycles in [estimated_cycles(one.family, one.tiles)]
     ]
@@ -210,36 +173,7 @@ def roofline_scores(operations: Sequence[TimedTiles]) -> list[UnseenScores]:
 def random_scores(operations: Sequence[TimedTiles], seed: int) -> list[UnseenScores]:
     """Return random scores."""
     generator = np.random.default_rng(seed)
-    return [
-        UnseenScores(one, generator.random(len(one.tiles)), np.zeros(len(one.tiles)))
-        for one in operations
-    ]
-
-
-def judge(model: ChoiceModel, scored: Sequence[UnseenScores], default: bool = True) -> Kept:
-    """Return what the model's rule keeps of Inductor's default tiles, or of all measured tiles.
-
-    A failed tile is never the best, and keeping it costs a compilation. Outside the rule's domain
-    everything is kept.
-    """
-    counts, offered, efforts, ratios = [], [], [], []
-    for one in scored:
-        operation, rule = one.operation, model.rule.of(one.operation.family)
-        places = [place for place, own in enumerate(operation.default) if own or not default]
-        tiles = [operation.tiles[place] for place in places]
-        times = np.array([operation.times[place] for place in places])
-        kept = list(range(len(tiles)))
-        if rule.has(operation.family):
-            kept = rule.keep(tiles, one.mean[places], one.spread[places])
-        counts.append(len(kept))
-        offered.append(len(places))
-        seconds = rule.efforts(tiles) * rule.seconds
-        efforts.append((seconds[kept].sum(), seconds.sum()))
-        best = min(times.min(), operation.others)
-        ratios.append(float(min(times[kept].min(), operation.others) / best))
-    kept_effort, whole = np.sum(efforts, axis=0)
-    means = float(np.mean(counts)), float(np.mean(offered))
-    return Kept(*means, float(kept_effort / whole), tuple(ratios))
+    return [UnseenScores(one, generator.random((1, len(one.tiles)))) for one in operations]
 
 
 def calibrate(model: ChoiceModel, scored: Sequence[UnseenScores]) -> ChoiceModel:
