@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from types import SimpleNamespace
@@ -274,6 +275,7 @@ def by_layouts(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str
             yield b"a graph"
 
     monkeypatch.setattr(layout_bench, "SECONDS", 1)
+    monkeypatch.setattr(layout_bench, "Lane", partial(Lane, starting=0))
     monkeypatch.setattr(layout_bench, "rewriter", lambda _: lambda: rewrites)
     monkeypatch.setattr(layout_bench, "timer", lambda _: lambda: lambda item: act())
     graph = images_graph()

@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,15 +80,15 @@ def collect_layouts(
 
     display = display_of(progress)
     until = time.monotonic() + parse_seconds(budget) if budget else math.inf
-    graphs, tally = sort_graphs(choose_layout_graphs(choice, wanted.compiler)), LayoutTally()
+    journal = work / JOURNAL
+    chosen = choose_layout_graphs(choice, wanted.compiler, journal)
+    graphs, tally = sort_graphs(chosen), LayoutTally()
     with (
         hold_lock(work),
-        open_layout_bench(
-            graphs, wanted, work / JOURNAL, _known(device), jobs, until, threads
-        ) as bench,
+        open_layout_bench(graphs, wanted, journal, _known(device), jobs, until, threads) as bench,
     ):
         total = sum(
-            min(wanted.per_graph, len(task.given) or wanted.per_graph) for task in graphs.tasks
+            min(wanted.per_graph, len(task.to_measure) or wanted.per_graph) for task in graphs.tasks
         )
         with display.progress("layouts", total) as advance:
             for program in bench.run():
@@ -104,10 +104,13 @@ def _known(device: str) -> str:
     return device
 
 
-def choose_layout_graphs(choice: GraphChoice, compiler: str = "eager") -> list[LayoutTask]:
+def choose_layout_graphs(
+    choice: GraphChoice, compiler: str = "eager", journal: Path | None = None
+) -> list[LayoutTask]:
     """Return graphs of all categories in turn, few of a family, that have layouts to choose.
 
-    With ``layouts_of`` these are the graphs whose layouts ``compiler`` has not run there.
+    With ``layouts_of`` these are the graphs whose layouts ``compiler`` has not run there, though
+    what it ran in ``journal``, which is written now, stays: a second run goes on with the same.
     """
     from graph_net.configs.layouts.layout_collection import sort_graphs
     from graph_net.configs.layouts.plan import LayoutTask
@@ -119,7 +122,9 @@ def choose_layout_graphs(choice: GraphChoice, compiler: str = "eager") -> list[L
     if not rows:
         raise ValueError(f"no graph of the pack meets {choice.where!r}")
     if choice.layouts_of is not None:
-        return _graphs_of_layouts(choice, pack, {str(row["name"]) for row in rows}, compiler)
+        is_own = journal is not None and choice.layouts_of.resolve() == journal.resolve()
+        measured = read_given_layouts(choice.layouts_of, "" if is_own else compiler)
+        return _graphs_of_layouts(choice, pack, rows, measured)
     chosen: list[LayoutTask] = []
     for names in _batches(rows):
         found = [LayoutTask(*pair) for pair in read_subjects(pack, names)]
@@ -132,30 +137,35 @@ def choose_layout_graphs(choice: GraphChoice, compiler: str = "eager") -> list[L
 
 
 def _graphs_of_layouts(
-    choice: GraphChoice, pack: Pack, names: set[str], compiler: str
+    choice: GraphChoice,
+    pack: Pack,
+    rows: Sequence[dict[str, object]],
+    measured: Mapping[tuple[str, str], tuple[GivenLayout, ...]],
 ) -> list[LayoutTask]:
-    """Return the graphs of measured layouts, with those that a compiler did not run there."""
+    """Return graphs with layouts that were measured, of all categories in turn."""
     from graph_net.configs.layouts.layout_collection import sort_graphs
     from graph_net.configs.layouts.plan import LayoutTask
-    from graph_net.corpus.subjects import read_subjects
+    from graph_net.corpus.subjects import read_subjects, stratify
 
-    assert choice.layouts_of is not None
-    given = read_given_layouts(choice.layouts_of, compiler)
-    wanted = sorted(names & {name for name, _ in given})
+    names = {name for name, _ in measured}
+    wanted = stratify([row for row in rows if row["name"] in names])
     found = [
-        LayoutTask(subject, graph, given[subject.name, subject.id])
+        LayoutTask(subject, graph, measured[subject.name, subject.id])
         for subject, graph in read_subjects(pack, wanted)
-        if (subject.name, subject.id) in given
+        if (subject.name, subject.id) in measured
     ]
     if not found:
         raise ValueError(
-            f"{choice.layouts_of} has no layouts of these graphs that {compiler} has not run"
+            f"{choice.layouts_of} has no layouts of these graphs that this compiler has not run"
         )
     return list(sort_graphs(found).tasks[: choice.count])
 
 
 def read_given_layouts(path: Path, compiler: str) -> dict[tuple[str, str], tuple[GivenLayout, ...]]:
-    """Return the layouts of each graph (name and id) that only other compilers have run."""
+    """Return the layouts of each graph (name and id) that only other compilers have run.
+
+    Raise ValueError if the file has anything else.
+    """
     from graph_net.api.layout_examples import read_measured
     from graph_net.configs.layouts.draws import SearchKind
     from graph_net.configs.layouts.layout_config import FORMAT
@@ -166,12 +176,17 @@ def read_given_layouts(path: Path, compiler: str) -> dict[tuple[str, str], tuple
     for program in read_measured(path):
         if program.task.format != FORMAT:
             raise ValueError(f"{path} has {program.task.format} programs: give measured layouts")
-        details, extra = json.loads(program.task.details), json.loads(program.extra or "{}")
-        if details["compiler"] == compiler:
-            known.add((details["graph"], program.schedule))
-        elif program.failure is None and not extra.get("again"):
-            one = GivenLayout(program.schedule, SearchKind(extra.get("search", SearchKind.RANDOM)))
-            found[program.task.kernel, details["graph"]].setdefault(program.schedule, one)
+        try:
+            details, extra = json.loads(program.task.details), json.loads(program.extra or "{}")
+            ran_by, graph = str(details["compiler"]), str(details["graph"])
+            search, again = SearchKind(extra.get("search", SearchKind.RANDOM)), extra.get("again")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{path}: a layout without its compiler or search: {error}") from error
+        if ran_by == compiler:
+            known.add((graph, program.schedule))
+        elif program.failure is None and not again:
+            one = GivenLayout(program.schedule, search)
+            found[program.task.kernel, graph].setdefault(program.schedule, one)
     return {
         (name, graph): tuple(rest)
         for (name, graph), layouts in sorted(found.items())

@@ -122,6 +122,10 @@ class CostModel(ABC):
     def predict(self, data: LearningSet) -> Floats:
         """Return a score for each program."""
 
+    def prior_scores(self, data: LearningSet) -> Floats:
+        """Return the scores that a correction builds on: of each program, whatever the others."""
+        return self.predict(data)
+
     @abstractmethod
     def save_parts(self, folder: Path) -> None:
         """Write the learned parts: safetensors, JSON or a library's own text."""

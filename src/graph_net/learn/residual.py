@@ -58,11 +58,11 @@ class ResidualModel(CostModel):
         self.prior = self.trained or create_inner(self, "prior", self.seed)
         if self.trained is None:
             self.prior.fit(data, held_out)
-        slope = ScoreScale.fit(self.prior.predict(data), data).slope
-        rest = _without(data, slope * self.prior.predict(data))
+        slope = ScoreScale.fit(self.prior.prior_scores(data), data).slope
+        rest = _without(data, slope * self.prior.prior_scores(data))
         held = None
         if held_out is not None:
-            held = _without(held_out, slope * self.prior.predict(held_out))
+            held = _without(held_out, slope * self.prior.prior_scores(held_out))
         self._base = create_inner(self, "base", self.seed)
         self._base.fit(rest, held)
         self._slopes = _Slopes(slope, ScoreScale.fit(self._base.predict(rest), rest).slope)
@@ -70,7 +70,7 @@ class ResidualModel(CostModel):
 
     def predict(self, data: LearningSet) -> Floats:
         self.learned().check_columns(data)
-        known = self._slopes.prior * self.prior.predict(data)
+        known = self._slopes.prior * self.prior.prior_scores(data)
         return known + self._slopes.residual * self._base.predict(data)
 
     def save_parts(self, folder: Path) -> None:

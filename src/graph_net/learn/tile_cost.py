@@ -81,13 +81,20 @@ class TileCost(CostModel):
         self.domain = Domain.of(data)
 
     def predict(self, data: LearningSet) -> Floats:
-        self.learned().check_columns(data)
-        weights = np.array(self.fitted.weights)
-        costs = np.round(log_costs(_rows(data), self.fitted.draws), DIGITS)
-        scores = np.round(-(costs @ weights), DIGITS)
+        scores, costs = self._mean_scores(data)
         for tiles in data.programs.rows():
+            weights = np.array(self.fitted.weights)
             scores[tiles] = put_picks_first(scores[tiles], costs[tiles], weights)
-        return np.asarray(scores, np.float64)
+        return scores
+
+    def prior_scores(self, data: LearningSet) -> Floats:
+        return self._mean_scores(data)[0]
+
+    def _mean_scores(self, data: LearningSet) -> tuple[Floats, Floats]:
+        """Return the scores of tiles, each for itself, and their costs under each draw."""
+        self.learned().check_columns(data)
+        costs = np.round(log_costs(_rows(data), self.fitted.draws), DIGITS)
+        return np.round(-(costs @ np.array(self.fitted.weights)), DIGITS), costs
 
     def save_parts(self, folder: Path) -> None:
         self.learned()

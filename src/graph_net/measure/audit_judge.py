@@ -76,12 +76,13 @@ def _clock_failures(
     )
     # Unless threads waited for one another: then eager was slow in these batches too.
     disturbed = usual > OFF * max(_quickest_of_blocks(timing.eager, timing.per_block))
+    # A worker can see to that, and gains nothing: what is too noisy has no speedup.
     why = f"the worker's clock says {claimed:.3g} s per call, its parent saw {shown:.3g} s"
-    if disturbed and shown > OFF * claimed:
+    every = shown > OFF * max(_quickest_of_blocks(timing.candidate, timing.per_block))
+    if every and disturbed:
         yield Failure(Stage.MEASURE, Symptom.TOO_NOISY, f"{why}, and eager was as slow")
     else:
-        slowest = max(_quickest_of_blocks(timing.candidate, timing.per_block))
-        yield from _judge_clock(audit, why, shown > OFF * slowest, shown > OFF * claimed)
+        yield from _judge_clock(audit, why, every, shown > OFF * claimed)
     shown = reference[0] / batches.eager
     why = f"the worker's clock says {eager:.3g} s per call of eager, its parent saw {shown:.3g} s"
     yield from _judge_clock(audit, why, min(timing.eager.wall) > OFF * shown, eager > OFF * shown)

@@ -16,7 +16,11 @@ import pytest
 import torch
 
 from configs.layouts.layout_graphs import images_graph, sequence_graph
-from graph_net.api.collect_layouts import read_given_layouts
+from graph_net.api.collect_layouts import (
+    GraphChoice,
+    choose_layout_graphs,
+    read_given_layouts,
+)
 from graph_net.configs.layouts import layout_collection
 from graph_net.configs.layouts.layout_arms import GraphArms, WrongResult, failure_of
 from graph_net.configs.layouts.layout_bundle import read_layout_plan, write_layout_bundle
@@ -31,8 +35,10 @@ from graph_net.programs.formats import Damage
 from graph_net.programs.formats.collected import read_collected
 from graph_net.results import ConfigKind, Program, Stage, Symptom
 
-PROGRAMS = Path(__file__).parents[3] / "dataset/programs/h200_spaces"
+ROOT = Path(__file__).parents[3]
+PROGRAMS = ROOT / "dataset/programs/h200_spaces"
 WANTED = LayoutsWanted(per_graph=4, turn=2, repeated=2, repeats=3)
+ONE = LayoutsWanted(per_graph=1, turn=1, repeats=3)
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +122,7 @@ def test_layouts_of_another_compiler_are_measured_as_they_are(tmp_path: Path) ->
     assert read_given_layouts(first, "eager") == {}
     (layouts,) = read_given_layouts(first, "inductor").values()
     assert {one.schedule for one in layouts} == {program.schedule for program in measured}
-    task = replace(_task(graph), given=layouts)
+    task = replace(_task(graph), to_measure=layouts)
     wanted = replace(WANTED, per_graph=3, repeated=0)
     bundle = tmp_path / "layouts.zip"
     write_layout_bundle(bundle, [task], wanted, "cpu")
@@ -132,6 +138,33 @@ def test_layouts_of_another_compiler_are_measured_as_they_are(tmp_path: Path) ->
 def test_programs_of_kernels_are_no_layouts_to_measure() -> None:
     with pytest.raises(ValueError, match="programs: give measured layouts"):
         read_given_layouts(PROGRAMS, "eager")
+
+
+def test_layouts_that_do_not_say_who_ran_them_are_refused_by_name(tmp_path: Path) -> None:
+    journal = tmp_path / "layouts.jsonl"
+    with open_layout_bench(sort_graphs([_task(sequence_graph())]), ONE, journal, jobs=1) as bench:
+        assert list(bench.run())
+    journal.write_text(journal.read_text().replace('compiler\\":', 'compilers\\":'))
+    with pytest.raises(ValueError, match=r"layouts\.jsonl: a layout without its compiler"):
+        read_given_layouts(journal, "inductor")
+
+
+def test_a_few_graphs_of_measured_layouts_are_of_all_categories() -> None:
+    choice = GraphChoice(count=6, layouts_of=ROOT / "dataset/layouts/cpu")
+    tasks = choose_layout_graphs(choice, "inductor")
+    assert len(tasks) == 6
+    assert all(task.to_measure for task in tasks)
+    assert len({task.subject.category for task in tasks}) >= 4
+
+
+def test_layouts_of_the_journal_that_is_written_stay_in_their_places(tmp_path: Path) -> None:
+    """A run that goes on counts what it has measured itself as measured."""
+    measured, journal = ROOT / "dataset/layouts/cpu", tmp_path / "layouts.jsonl"
+    choice = GraphChoice(count=1, layouts_of=measured)
+    assert choose_layout_graphs(choice, "inductor", journal)[0].to_measure
+    with pytest.raises(ValueError, match="this compiler has not run"):
+        choose_layout_graphs(choice, "eager", journal)
+    assert choose_layout_graphs(choice, "eager", measured)[0].to_measure
 
 
 def _whole(journal: Path) -> list[Program]:

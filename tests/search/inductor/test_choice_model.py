@@ -210,12 +210,17 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", ["tf32", "ieee"])
-def test_either_setting_of_torch_tells_whether_tf32_is_allowed(
-    precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_torch_tells_whether_tf32_is_allowed(precision: str) -> None:
     products = [node(512, 768, dtype=torch.float32), node(768, 1024, dtype=torch.float32)]
-    monkeypatch.setattr(torch.backends, "fp32_precision", precision)
-    for op in ("mm", "convolution"):
-        call = read_call(op, products)
+    settings: dict[str, Any] = {
+        "mm": torch.backends.cuda.matmul,
+        "convolution": torch.backends.cudnn.conv,  # type: ignore[attr-defined]
+    }
+    for op, setting in settings.items():
+        before, setting.fp32_precision = setting.fp32_precision, precision
+        try:
+            call = read_call(op, products)
+        finally:
+            setting.fp32_precision = before
         assert call is not None
         assert call.tf32 == (precision == "tf32")

@@ -142,8 +142,10 @@ class LayoutBench:
             if task in self._left_out:
                 continue
             outcomes = self.journal.outcomes[self.named(task).workload]
-            given = self.tasks[task].given
-            if layouts := pending_layouts(self.sites[task], number, self.wanted, outcomes, given):
+            to_measure = self.tasks[task].to_measure
+            if layouts := pending_layouts(
+                self.sites[task], number, self.wanted, outcomes, to_measure
+            ):
                 self._under_way.add(task)
                 return _Turn(task, layouts)
 

@@ -50,7 +50,7 @@ class LayoutPlan:
     subjects: tuple[Subject, ...]
     wanted: LayoutsWanted
     device: str
-    given: tuple[tuple[GivenLayout, ...], ...]
+    to_measure: tuple[tuple[GivenLayout, ...], ...]
     """The layouts of each graph; none where they are drawn."""
 
 
@@ -63,8 +63,8 @@ def write_layout_bundle(
         write_sources(bundle, __name__, PACKAGES, MODULES)
         for number, task in enumerate(tasks):
             bundle.writestr(f"graphs/{number}", task.graph)
-        given = tuple(task.given for task in tasks)
-        plan = LayoutPlan(tuple(task.subject for task in tasks), wanted, device, given)
+        to_measure = tuple(task.to_measure for task in tasks)
+        plan = LayoutPlan(tuple(task.subject for task in tasks), wanted, device, to_measure)
         bundle.writestr(PLAN, json.dumps(asdict(plan)))
 
 
@@ -76,7 +76,7 @@ def read_layout_plan(path: str | Path) -> tuple[LayoutPlan, list[LayoutTask]]:
             read_member(bundle, f"graphs/{number}", DEFAULT_LIMITS.bytes)
             for number in range(len(plan.subjects))
         ]
-    tasks = [LayoutTask(*one) for one in zip(plan.subjects, graphs, plan.given, strict=True)]
+    tasks = [LayoutTask(*one) for one in zip(plan.subjects, graphs, plan.to_measure, strict=True)]
     return plan, tasks
 
 

@@ -49,11 +49,11 @@ class GivenLayout:
 
 @dataclass(frozen=True)
 class LayoutTask:
-    """A graph to collect layouts of; ``given`` are the layouts, if they are not drawn."""
+    """A graph to collect layouts of; ``to_measure`` are the layouts, if they are not drawn."""
 
     subject: Subject
     graph: bytes
-    given: tuple[GivenLayout, ...] = ()
+    to_measure: tuple[GivenLayout, ...] = ()
 
     def named(self, target: str, wanted: LayoutsWanted, sites: Sequence[Site]) -> Task:
         """Return the Task that the graph's programs refer to."""
@@ -88,7 +88,7 @@ def pending_layouts(
     number: int,
     wanted: LayoutsWanted,
     outcomes: GraphOutcomes,
-    given: Sequence[GivenLayout] = (),
+    to_measure: Sequence[GivenLayout] = (),
 ) -> list[PendingLayout]:
     """Return the layouts of a graph's turn, without those measured before a kill."""
     again = [
@@ -98,9 +98,9 @@ def pending_layouts(
         and is_repeated(schedule, wanted)
         and outcomes.count[schedule] < 2
     ]
-    if given:
+    if to_measure:
         place = number * wanted.turn
-        rest = given[place : min(place + wanted.turn, wanted.per_graph)]
+        rest = to_measure[place : min(place + wanted.turn, wanted.per_graph)]
         taken = [one for one in rest if not outcomes.count[one.schedule]]
         return [PendingLayout(one.schedule, one.search, number) for one in taken] + again
     missing = min(wanted.turn, wanted.per_graph - number * wanted.turn)

@@ -75,11 +75,11 @@ class RepeatedTiming:
     """False after the block has ended: one that began later may still call this."""
 
     def __call__(
-        self, selector: Any, choices: Sequence[Any], arguments: Any, *given: Any, **options: Any
+        self, selector: Any, choices: Sequence[Any], arguments: Any, *more: Any, **options: Any
     ) -> Times:
         """Return the milliseconds of each choice."""
-        times = self.timing(selector, choices, arguments, *given, **options)
-        together = any(given) or any(options.values())  # several machines time as one
+        times = self.timing(selector, choices, arguments, *more, **options)
+        together = any(more) or any(options.values())  # several machines time as one
         if not self.active or together or timed_elsewhere():
             return times
         try:

@@ -38,15 +38,15 @@ def read_call(op: str, nodes: Sequence[Any], choices: Sequence[Any] = ()) -> Tem
 
 
 def _allows_tf32(op: str) -> bool:
-    """Return whether torch may multiply float32 as TF32, by its older or its newer setting."""
+    """Return whether torch may multiply float32 as TF32.
+
+    Its older setting, ``allow_tf32``, cannot be read once the newer one was changed.
+    """
     import torch
 
-    matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
-    try:
-        return bool(convolution.allow_tf32 if op == CONVOLUTION else matmul.allow_tf32)
-    except RuntimeError:  # only the newer setting was changed
-        newer: Any = convolution.conv if op == CONVOLUTION else matmul  # type: ignore[attr-defined]
-        return bool(newer.fp32_precision == "tf32")
+    cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
+    settings: Any = cudnn.conv if op == CONVOLUTION else cuda.matmul  # type: ignore[attr-defined]
+    return bool(settings.fp32_precision == "tf32")
 
 
 def _masks(nodes: Sequence[Any]) -> bool | None:
