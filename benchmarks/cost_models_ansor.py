@@ -11,7 +11,7 @@ on our features (``spaces.ansor_gpu``) ``lightgbm`` as it stands and with the cr
 label (the baselines), and ``blend``, and cross-entropy on our features joined with the candidates'
 differences (``features.ansor_candidates``). Values are best / picked, means over tasks and seeds,
 with the least and the greatest seed; intervals are of the difference from each baseline, by paired
-bootstrap over tasks. The blend has to lead both.
+bootstrap over tasks. Claims: the blend leads ``lightgbm`` as it stands, the joined model both.
 
     python -m benchmarks.cost_models_ansor --data shared/data/ansor -o build/ansor
 
@@ -66,6 +66,8 @@ OURS = {
 """Models on our features."""
 BASELINES = ("lightgbm", "cross-entropy")
 MODELS = (*OURS, ON_STEPS, JOINED)
+AHEAD_OF = {BLEND: BASELINES[:1], JOINED: BASELINES}
+"""Baselines that a model is claimed to lead."""
 Scores = dict[str, dict[str, dict[str, list[float]]]]
 """Of a test and a pool: best / picked of each task, by model."""
 
@@ -182,20 +184,21 @@ def _score(
 
 def rows_of(
     tasks: Sequence[Searched], seeds: Sequence[Scores], test: str, pool: str
-) -> tuple[list[list[str]], list[PairedDifference], float]:
-    """Return the lines of a test; the blend's differences from the baselines, and its mean."""
+) -> tuple[list[list[str]], dict[str, Values]]:
+    """Return the lines of a test, and best / picked of each model and task at each k."""
     ordered = [_by_task(scores[test][pool]) for scores in seeds]
     mean = {name: np.mean([one[name] for one in ordered], axis=0) for name in ordered[0]}
     chance = [f"{mean[f'random {k}'].mean():.3f}" for k in (1, 5)]
     lines = [[_title(tasks, test, mean["task"]), "random", *chance, "", ""]]
-
-    def leads(name: str) -> list[PairedDifference]:
-        return [compare_models(mean[f"{name} 1"], mean[f"{base} 1"])[0] for base in BASELINES]
-
     for name in MODELS:
         cells = [_spread([one[f"{name} {k}"].mean() for one in ordered]) for k in (1, 5)]
-        lines.append(["", name, *cells, *map(_interval, leads(name))])
-    return lines, leads(BLEND), float(mean[f"{BLEND} 1"].mean())
+        leads = [_interval(_lead(mean, name, base)) for base in BASELINES]
+        lines.append(["", name, *cells, *leads])
+    return lines, mean
+
+
+def _lead(mean: dict[str, Values], name: str, base: str) -> PairedDifference:
+    return compare_models(mean[f"{name} 1"], mean[f"{base} 1"])[0]
 
 
 def _title(tasks: Sequence[Searched], test: str, numbers: Values) -> str:
@@ -236,13 +239,15 @@ def run_seeds(
     return found
 
 
-def _check(test: str, leads: Sequence[PairedDifference], mean: float) -> bool:
-    """Print whether the blend meets the target of a test."""
-    target = 0.80 if "from" in test else 0.85
-    return verdict(
-        mean >= target and all(lead.is_better for lead in leads),
-        f"{test}: blend {mean:.3f} ≥ {target}, ahead of {' and of '.join(BASELINES)}",
-    )
+def _check(test: str, mean: dict[str, Values]) -> bool:
+    """Print whether models meet the target of a test; return whether all do."""
+    target, held = 0.80 if "from" in test else 0.85, True
+    for name, bases in AHEAD_OF.items():
+        value = mean[f"{name} 1"].mean()
+        is_ahead = all(_lead(mean, name, base).is_better for base in bases)
+        said = f"{test}: {name} {value:.3f} ≥ {target}, ahead of {' and '.join(bases)}"
+        held &= verdict(bool(value >= target and is_ahead), said)
+    return held
 
 
 def main() -> int:
@@ -264,10 +269,10 @@ def main() -> int:
     for pool in POOLS:
         lines = []
         for test in TESTS:
-            found, leads, mean = rows_of(tasks, seeds, test, pool)
+            found, mean = rows_of(tasks, seeds, test, pool)
             lines += found
             if pool == POOLS[0]:
-                holds &= _check(test, leads, mean)
+                holds &= _check(test, mean)
         header = ("", "", "top-1", "top-5", *(f"less {base}" for base in BASELINES))
         show(f"best / picked, candidates: {pool}", header, lines)
     return 0 if holds else 1
