@@ -15,7 +15,7 @@ bench: $(STAMP)            ## measure compilers on the mini corpus; the same com
 	$(BIN)/graph-net report $(RECORDS) -o build/report.html
 
 test: $(STAMP) lint        ## everything that must hold
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $$(($$(nproc) + 1))  # some tests wait: one more than cores keeps these busy
 
 lint: $(STAMP)             ## types, style, layers
 	$(BIN)/ruff check .
