@@ -121,6 +121,7 @@ def test_a_spoiled_description_is_refused(
         (gzip.compress(b"max_feature_idx=3\n"), "holds no model of layouts"),
         (gzip.compress(b"tree\n" * 1000)[:-9], "cut short"),
     ],
+    ids="bytes trees short".split(),  # a name of packed bytes would have the second in it
 )
 def test_spoiled_trees_are_refused(folder: Path, data: bytes, message: str) -> None:
     (folder / "trees-0-0.txt.gz").write_bytes(data)
