@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from graph_net.capture import capture
 from graph_net.graph import GraphError, TensorSpec
 from graph_net.graph.execute import flat_outputs, make_inputs, run
 from graph_net.graph.runtime import torch_dtype
@@ -61,6 +62,36 @@ def test_cast_all_stores_parameters_in_half() -> None:
         "bfloat16",
         "int64",
     }
+    (leaf,) = flat_outputs(run(half, make_inputs(half)))
+    assert leaf.dtype == torch.bfloat16
+
+
+class CastsToItsWeights(torch.nn.Module):
+    """Casts its input to the dtype of its weights, as many vision models do."""
+
+    def __init__(self, layer: torch.nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, value: torch.Tensor) -> torch.Tensor:
+        cast: torch.Tensor = self.layer((value * 2).to(torch.float32))
+        return cast
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (torch.nn.Linear(8, 4), (2, 8)),
+        (torch.nn.LayerNorm(8), (2, 8)),
+        (torch.nn.Conv2d(3, 4, 3), (1, 3, 8, 8)),
+    ],
+)
+def test_cast_all_casts_to_the_dtype_of_the_weights(
+    layer: torch.nn.Module, shape: tuple[int, ...]
+) -> None:
+    (graph,) = capture(CastsToItsWeights(layer).eval(), (torch.randn(shape),)).graphs
+    half = with_dtype(graph, "bfloat16", "all")
+    assert half.provenance.option("variant_casts_follow") is True
     (leaf,) = flat_outputs(run(half, make_inputs(half)))
     assert leaf.dtype == torch.bfloat16
 

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from graph_net.graph.effects import changed_values
 from graph_net.graph.errors import GraphError
 from graph_net.graph.graph import Graph, Input, Node
+from graph_net.graph.operators import Trait, base_name, names
 from graph_net.graph.outputs import flat_outputs
 from graph_net.graph.runtime import dtype_name, torch_dtype
 from graph_net.graph.spec import TensorSpec
@@ -30,6 +31,7 @@ HALVES = ("bfloat16", "float16")
 CASTS = ("autocast", "all")
 _CAST = "aten.to.dtype"
 _FLOATS = frozenset({"float32", "float64"})
+_WITH_WEIGHTS = names(Trait.CONVOLUTION) | names(Trait.PRODUCT) | names(Trait.LAYER)
 
 
 def with_dtype(graph: Graph, dtype: str, cast: str = "autocast") -> Graph:
@@ -172,7 +174,9 @@ def _cast_all(graph: Graph, dtype: str) -> Graph:
     """Return the graph with parameters and inputs in the dtype; change inner casts if needed."""
     cast = replace(graph, inputs=tuple(_input(entry, dtype) for entry in graph.inputs))
     try:
-        return propagate(cast)
+        propagated = propagate(cast)
+        _refuse_mixed(propagated)
+        return propagated
     except GraphError as error:
         # A cast back to a value's dtype was recorded with the dtype that the value had.
         followed = replace(cast, nodes=tuple(_with_casts_to(node, dtype) for node in cast.nodes))
@@ -183,6 +187,19 @@ def _cast_all(graph: Graph, dtype: str) -> Graph:
                 f"does not run in {dtype} throughout: {first_line(error)}; "
                 "the cast `autocast` keeps what must stay in float32"
             ) from error
+
+
+def _refuse_mixed(graph: Graph) -> None:
+    """Raise if a product or norm reads two floating dtypes: fake tensors accept what runs refuse."""
+    specs: dict[str, Any] = {entry.name: entry.spec for entry in graph.inputs}
+    specs |= {node.name: node.result for node in graph.nodes}
+    for node in graph.nodes:
+        if base_name(node.target) not in _WITH_WEIGHTS:
+            continue
+        read = [specs[ref.name] for ref in node.refs]
+        dtypes = sorted({one.dtype for one in read if isinstance(one, TensorSpec)})
+        if len([one for one in dtypes if torch_dtype(one).is_floating_point]) > 1:
+            raise GraphError(f"{node.target} reads {' and '.join(dtypes)}", node=node.name)
 
 
 def _input(entry: Input, dtype: str) -> Input:
