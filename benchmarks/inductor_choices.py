@@ -87,10 +87,7 @@ def measure_group(
             if mode == BASE:
                 offered = list(time_offered(shown[mode], describe(device).name))
     kernels = {case.key: time_winners(case.key, shown) for case in cases}
-    cost = {
-        mode: {"tuning": one.seconds, "wall": one.wall, "choices": one.choices}
-        for mode, one in shown.items()
-    }
+    cost = {mode: one.cost() for mode, one in shown.items()}
     group = [case.key for case in cases]
     return {"group": group, "cost": cost, "kernels": kernels, "offered": offered}
 
@@ -125,7 +122,7 @@ def measure_graph(path: Path, model: Any) -> dict[str, Any]:
         with torch.inference_mode(), tuned(mode, model) as one:
             compiled: Any = torch.compile(forward, dynamic=False, options=mode_options(mode))
             compiled(*inputs)
-        cost[mode] = {"tuning": one.seconds, "wall": one.wall, "choices": one.choices}
+        cost[mode] = one.cost()
         replays[mode] = replay(compiled, inputs)
         print(f"{path.stem} {mode}: {one.wall:.1f} s", flush=True)
     taken: dict[str, list[float]] = {mode: [] for mode in replays}

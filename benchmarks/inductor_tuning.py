@@ -36,7 +36,6 @@ CLOCK = "clock"
 """max-autotune with the clock of the learned choices, without a model."""
 QUIET: dict[str, Any] = {
     "fx_graph_cache": False,
-    "autotune_local_cache": False,
     "autotune_num_choices_displayed": 0,
     "max_autotune_report_choices_stats": False,
 }
@@ -46,8 +45,10 @@ QUIET: dict[str, Any] = {
 class Tuning:
     """What one compilation cost, and which choice won for each operation."""
 
-    seconds: float = 0.0
-    """Of precompiling and timing choices."""
+    compiling: float = 0.0
+    """Seconds of compiling choices, as Inductor waits for it."""
+    timing: float = 0.0
+    """Seconds of timing choices."""
     wall: float = 0.0
     """Of all of compiling."""
     choices: int = 0
@@ -68,10 +69,22 @@ class Tuning:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         self.wall = time.perf_counter() - self.began
-        parts = ("_template_precompiling", "_template_autotuning")
-        self.seconds = sum(sum(spent) for name, spent in metrics.items() if name.endswith(parts))
+        self.compiling, self.timing = (
+            sum(sum(spent) for name, spent in metrics.items() if name.endswith(part))
+            for part in ("_template_precompiling", "_template_autotuning")
+        )
         for choice in self.single:
             self._keep(read_call(FLEX, choice.input_nodes), choice, choice.input_nodes)
+
+    def cost(self) -> dict[str, float]:
+        """Return seconds and choices, as a journal has them; tuning is compiling and timing."""
+        return {
+            "tuning": self.compiling + self.timing,
+            "compiling": self.compiling,
+            "timing": self.timing,
+            "wall": self.wall,
+            "choices": self.choices,
+        }
 
     def note_single(self, choices: list[Any]) -> list[Any]:
         """Note a choice that is left alone; the last preprocessing function of Inductor."""

@@ -173,6 +173,27 @@ def test_what_has_no_times_does_not_hold(
     assert "products: 1 of 1 have no time" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("seconds", "answer"), [(0.3, 0), (0.5, 1)])
+def test_the_tuning_of_products_and_convolutions_is_claimed_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seconds: float, answer: int
+) -> None:
+    kinds = {case.kind: case.key for case in load_cases(ROOT / FILE) if case.held_out}
+    lines = []
+    for kind, spent in (("products", seconds), ("convolutions", 0.1)):
+        cost = {
+            "max-autotune": {"tuning": 1.0, "wall": 1, "choices": 9},
+            "learned": {"tuning": spent, "wall": 1, "choices": 2},
+        }
+        kernels = {kinds[kind]: {"max-autotune": 1.0, "learned": 1.0, "aten": float("nan")}}
+        lines.append({"group": [kinds[kind]], "cost": cost, "kernels": kernels})
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert report(journal) == answer
+    assert f"tuning at most 1/5 of max-autotune's: {(seconds + 0.1) / 2:.3f}" in (
+        capsys.readouterr().out
+    )
+
+
 @pytest.mark.parametrize(("packed", "runs"), [(True, False), (False, True)])
 def test_a_choice_that_packs_its_weights_is_not_run_alone(packed: bool, runs: bool) -> None:
     choice: Any = SimpleNamespace(name="mm", input_nodes=[], layout=None, bmreq=1, description="")
