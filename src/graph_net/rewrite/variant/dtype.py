@@ -174,14 +174,12 @@ def _cast_all(graph: Graph, dtype: str) -> Graph:
     """Return the graph with parameters and inputs in the dtype; change inner casts if needed."""
     cast = replace(graph, inputs=tuple(_input(entry, dtype) for entry in graph.inputs))
     try:
-        propagated = propagate(cast)
-        _refuse_mixed(propagated)
-        return propagated
+        return _unmixed(propagate(cast))
     except GraphError as error:
         # A cast back to a value's dtype was recorded with the dtype that the value had.
         followed = replace(cast, nodes=tuple(_with_casts_to(node, dtype) for node in cast.nodes))
         try:
-            return add_notes(propagate(followed), casts_follow=True)
+            return add_notes(_unmixed(propagate(followed)), casts_follow=True)
         except GraphError:
             raise GraphError(
                 f"does not run in {dtype} throughout: {first_line(error)}; "
@@ -189,8 +187,11 @@ def _cast_all(graph: Graph, dtype: str) -> Graph:
             ) from error
 
 
-def _refuse_mixed(graph: Graph) -> None:
-    """Raise if a product or norm reads two floating dtypes: fake tensors accept what runs refuse."""
+def _unmixed(graph: Graph) -> Graph:
+    """Return the graph; raise if a product or norm reads two floating dtypes.
+
+    Fake tensors accept that in some operators, and a run refuses it.
+    """
     specs: dict[str, Any] = {entry.name: entry.spec for entry in graph.inputs}
     specs |= {node.name: node.result for node in graph.nodes}
     for node in graph.nodes:
@@ -200,6 +201,7 @@ def _refuse_mixed(graph: Graph) -> None:
         dtypes = sorted({one.dtype for one in read if isinstance(one, TensorSpec)})
         if len([one for one in dtypes if torch_dtype(one).is_floating_point]) > 1:
             raise GraphError(f"{node.target} reads {' and '.join(dtypes)}", node=node.name)
+    return graph
 
 
 def _input(entry: Input, dtype: str) -> Input:
