@@ -7,11 +7,12 @@ learned from, in both directions. Asked about are the whole trajectory of each s
 have it, and the first 128 programs alone, before the search had converged.
 
 Compared are a random pick, LightGBM on the steps as TLP writes them (regression of the log label),
-on our features (``spaces.ansor_gpu``) ``lightgbm`` as it stands and with the cross-entropy of the
-label (the baselines), and ``blend``, and cross-entropy on our features joined with the candidates'
-differences (``features.ansor_candidates``). Values are best / picked, means over tasks and seeds,
-with the least and the greatest seed; intervals are of the difference from each baseline, by paired
-bootstrap over tasks. Claims: the blend leads ``lightgbm`` as it stands, the joined model both.
+and on our features (``spaces.ansor_gpu``) ``lightgbm`` as it stands and with the cross-entropy of
+the label (the baselines), ``blend``, and ``relative``, which is the second baseline and the same
+trees on where a candidate lies among those asked about. All learn from the same programs. Values
+are best / picked, means over tasks and seeds, with the least and the greatest seed; intervals are
+of the difference from each baseline, by paired bootstrap over tasks. Claims, of whole trajectories:
+the blend leads ``lightgbm`` as it stands, ``relative`` both.
 
     python -m benchmarks.cost_models_ansor --data shared/data/ansor -o build/ansor
 
@@ -43,7 +44,6 @@ from graph_net.learn.metrics import (
 )
 from graph_net.learn.model_registry import model_from_text
 from graph_net.learn.paired import PairedDifference, compare_models
-from graph_net.programs.features.ansor_candidates import beside_median
 from graph_net.results import digest
 from graph_net.store.atomic import write_text
 
@@ -57,16 +57,17 @@ TESTS = {
 }
 POOLS = ("trajectory", f"first {EARLY}")
 SLOW = "rounds=300,rate=0.04,leaves=31,columns_of_tree=0.3,threads=1"
-BLEND, ON_STEPS, JOINED = "blend", "lightgbm, steps", "cross-entropy, joined"
+BLEND, RELATIVE, ON_STEPS = "blend", "relative", "lightgbm, steps"
 OURS = {
     "lightgbm": "lightgbm[threads=1]",
     "cross-entropy": f"lightgbm[objective=cross_entropy,{SLOW}]",
     BLEND: "blend[members=2,rounds=300,threads=1]",
+    RELATIVE: "relative[threads=1]",
 }
 """Models on our features."""
 BASELINES = ("lightgbm", "cross-entropy")
-MODELS = (*OURS, ON_STEPS, JOINED)
-AHEAD_OF = {BLEND: BASELINES[:1], JOINED: BASELINES}
+MODELS = (*OURS, ON_STEPS)
+AHEAD_OF = {BLEND: BASELINES[:1], RELATIVE: BASELINES}
 """Baselines that a model is claimed to lead."""
 Scores = dict[str, dict[str, dict[str, list[float]]]]
 """Of a test and a pool: best / picked of each task, by model."""
@@ -103,36 +104,17 @@ def take(task: Searched, programs: NDArray[np.int64] | slice) -> Searched:
 def fit(tasks: Sequence[Searched], seed: int) -> dict[str, Callable[[Searched], Values]]:
     """Return the models, each learned from the same tasks."""
     random = np.random.default_rng(seed)
-    drawn = [random.permutation(len(task.costs))[:LEARNED] for task in tasks]
-    some = [take(task, programs) for task, programs in zip(tasks, drawn, strict=True)]
+    some = [take(task, random.permutation(len(task.costs))[:LEARNED]) for task in tasks]
     known = [task for task in some if np.isfinite(task.costs).any()]
     ours = {name: learn(text, known, [t.ours for t in known], seed) for name, text in OURS.items()}
     steps = learn(OURS["lightgbm"], known, [task.steps for task in known], seed)
-    joined = learn(OURS["cross-entropy"], *_beside(tasks, drawn), seed)
 
     def on(model: CostModel, rows: Callable[[Searched], Floats]) -> Callable[[Searched], Values]:
         return lambda task: model.predict(_learning_set([task], [rows(task)]))
 
     found = {name: on(model, lambda task: task.ours) for name, model in ours.items()}
     found[ON_STEPS] = on(steps, lambda task: task.steps)
-    beside = on(joined, lambda task: beside_median(task.ours))
-    found[JOINED] = lambda task: found["cross-entropy"](task) + beside(task)
     return found
-
-
-def _beside(
-    tasks: Sequence[Searched], drawn: Sequence[NDArray[np.int64]]
-) -> tuple[list[Searched], list[Floats]]:
-    """Return programs beside all candidates of their task, and the early ones beside those."""
-    found = []
-    for task, every in zip(tasks, drawn, strict=True):
-        early = pool_of(task, POOLS[1])
-        found += [
-            (take(task, every[:EARLY]), beside_median(task.ours)[every[:EARLY]]),
-            (early, beside_median(early.ours)),
-        ]
-    known = [(task, rows) for task, rows in found if np.isfinite(task.costs).any()]
-    return [task for task, _ in known], [rows for _, rows in known]
 
 
 def pool_of(task: Searched, pool: str) -> Searched:

@@ -65,6 +65,15 @@ def test_a_model_is_learned_scored_and_saved_with_its_card(
         assert words in card
 
 
+def test_a_card_says_where_scores_depend_on_what_is_asked_together(
+    model: Path, place: Path, tmp_path: Path
+) -> None:
+    gn.learn(place, "relative[rounds=5,threads=1]", output=tmp_path / "model", progress=False)
+    said = "depend on which programs of a task are asked about together"
+    assert said in (tmp_path / "model/README.md").read_text("utf-8")
+    assert said not in (model / "README.md").read_text("utf-8")
+
+
 def test_what_is_easy_to_learn_is_learned(model: Path, place: Path) -> None:
     score = gn.evaluate(model, place, progress=False).evaluation.score("best/picked at 5")
     assert score.value > (score.random + score.best) / 2

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from graph_net.learn.model_registry import model_from_text
 from graph_net.search.history import SearchHistory
 from graph_net.search.measurer import ReplayMeasurer, SearchError
-from graph_net.search.models import FROM_MODEL, WAYS, make_proposer
+from graph_net.search.models import FROM_MODEL, WAYS, RememberedScores, make_proposer
 from graph_net.search.proposer import RandomProposer
 from graph_net.search.search import Search, SearchPlan
 from search.some_spaces import bowl
@@ -27,6 +28,18 @@ def test_spends_its_budget_on_distinct_programs(way: str) -> None:
     history = Search(task.space, task.measurer, make_proposer(way, model), plan).run()
     assert len(history) == history.programs == 20
     assert list(history.curve) == sorted(history.curve, reverse=True)
+
+
+def test_a_search_scores_a_program_alike_whatever_else_it_asks_about() -> None:
+    """It scores populations in parts, and compares what it found in all of them."""
+    data = bowl().space.data
+    model = model_from_text("relative[rounds=5,leaves=4,threads=1]")
+    model.fit(data)
+    some, none = np.arange(len(data) // 4), np.zeros(0, np.int64)
+    every = RememberedScores(model).predict_given(data, none)
+    part = RememberedScores(model).predict_given(data.take(some), none)
+    assert part == pytest.approx(every[some])
+    assert model.predict(data.take(some)) != pytest.approx(model.predict(data)[some])
 
 
 def test_measures_every_program_once_where_the_budget_is_larger_than_the_space() -> None:

@@ -101,6 +101,8 @@ class CostModel(ABC):
     options: ClassVar[Mapping[str, Option]] = {}
     needs: ClassVar[str] = ""
     """Name of a package that must be installed, as pip knows it."""
+    ranks_together: ClassVar[bool] = False
+    """Whether a score depends on which other programs of the task are asked about with it."""
 
     def __init__(self, options: Mapping[str, Json] | None = None, seed: int = 0) -> None:
         chosen = dict(options or {})

@@ -18,6 +18,7 @@ BUILT_IN = {
     "lightgbm": "graph_net.learn.trees:LightGbm",
     "xgboost": "graph_net.learn.trees:XgBoost",
     "blend": "graph_net.learn.blend:Blend",
+    "relative": "graph_net.learn.relative:Relative",
     "mixture": "graph_net.learn.mixture:Mixture",
     "in_context": "graph_net.learn.in_context:InContext",
     "in_context_stacked": "graph_net.learn.in_context_stacked:StackedInContext",

@@ -64,6 +64,7 @@ class TileCost(CostModel):
     """Scores are weighted means of the negative log cost; picks come first."""
 
     name = "tile_cost"
+    ranks_together = True
     options: ClassVar[dict[str, Option]] = {
         "draws": Option(4000, least=16, most=100_000),
         "temperature": Option(0.02, least=1e-4, most=10.0),

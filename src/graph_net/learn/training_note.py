@@ -24,6 +24,10 @@ from graph_net.store.files import open_regular, read_text
 FILE = "training.json"
 CARD = "README.md"
 MOST_BYTES = 64 << 20
+TOGETHER = (
+    " They depend on which programs of a task are asked about together: ask about all that are to "
+    "be chosen from in one call."
+)
 LIBRARIES = ("numpy", "torch", "lightgbm", "xgboost", "xgboost-cpu")
 
 
@@ -111,7 +115,8 @@ def model_card(model: CostModel, note: TrainingNote, evaluation: Evaluation | No
         f"# Cost model: {model.name}",
         "",
         f"Ranks the programs of a task from {len(domain.columns)} features (`{note.features}`). "
-        "A higher score is a faster program; scores compare within a task only.",
+        "A higher score is a faster program; scores compare within a task only."
+        + (TOGETHER if model.ranks_together else ""),
         "",
         f"    {note.command}",
         "",

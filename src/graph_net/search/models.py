@@ -44,9 +44,9 @@ class RememberedScores:
     _kept: tuple[Features, Floats] | None = field(default=None, repr=False)
 
     def predict_given(self, data: LearningSet, measured: Ints) -> Floats:
-        """Return the model's scores; measurements are not looked at."""
+        """Return the model's scores of each program, whatever else is measured or asked about."""
         if self._kept is None or self._kept[0] is not data.rows:
-            self._kept = (data.rows, self.model.predict(data))
+            self._kept = (data.rows, self.model.prior_scores(data))
         return self._kept[1]
 
 
