@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from graph_net.results import Program
 
 SPLITS, CARD, NPZ = "splits.json", "README.md", "npz"
+JOURNAL = "layouts.jsonl"
+"""Name that every row gives as its source, whichever file it came from."""
 Group = tuple[str, str, str]
 """Graph id, compiler, search."""
+Measurement = tuple[str, str, str, float | None]
+"""Device, graph and compiler, layout, when."""
 
 
 @dataclass(frozen=True)
 class PublishedLayouts:
-    """What one journal became."""
+    """What the sources of one platform became."""
 
     platform: str
     device: str
@@ -39,26 +43,25 @@ class PublishedLayouts:
 
 
 def publish_layouts(
-    journals: Mapping[str, Path], output: Path, graphs: str = ""
+    sources: Mapping[str, Sequence[Path]], output: Path, graphs: str = ""
 ) -> list[PublishedLayouts]:
-    """Write a data set of layouts, a directory for each journal by the name of its platform.
+    """Write a data set of layouts, a directory for each platform, of the results of its sources.
 
-    ``graphs`` is the pack that the graphs came from; empty: the shipped corpus.
+    A source is a journal, or a platform that was published: its own folder to add to what is there.
+    A result that two sources have is written once. ``graphs`` is the pack that the graphs came
+    from; empty: the shipped corpus.
     """
     from graph_net.configs.layouts.layout_card import layouts_card
-    from graph_net.configs.layouts.layout_predictor import read_layouts
     from graph_net.configs.layouts.layout_splits import make_layout_splits
     from graph_net.score.family import family_of
     from graph_net.store.atomic import write_text
 
     found, rows = [], set()
-    for platform, journal in journals.items():
+    for platform, paths in sources.items():
         if not re.fullmatch(r"[a-z0-9_]+", platform):
             raise ValueError(f"{platform!r} is not a platform's name; write letters and digits")
-        programs = list(read_layouts(journal))
-        if not programs:
-            raise ValueError(f"{journal} has no layouts; `graph-net configs collect` writes them")
-        _write_columns(journal, output / platform)
+        programs = _read_sources(platform, paths)
+        _write_columns(programs, output / platform)
         for program in programs:
             told = json.loads(program.task.details)
             family = family_of(told["library"], told["model"])
@@ -71,16 +74,44 @@ def publish_layouts(
     return found
 
 
-def _write_columns(journal: Path, folder: Path) -> None:
-    """Write the programs of a journal as plain columns, by the way of a directory of records."""
+def _read_sources(platform: str, paths: Iterable[Path]) -> list[Program]:
+    """Return the layouts of all sources in their order, each measurement once."""
+    found: dict[Measurement, Program] = {}
+    for path in paths:
+        for program in _read_source(path):
+            task = program.task
+            key = (task.target, task.workload, program.schedule, program.measured)
+            found.setdefault(key, program)
+    devices = sorted({program.task.target for program in found.values()})
+    if len(devices) != 1:
+        raise ValueError(f"{platform} has layouts of {', '.join(devices)}: name one for each")
+    return list(found.values())
+
+
+def _read_source(path: Path) -> list[Program]:
+    from graph_net.api.layout_examples import read_measured
+    from graph_net.configs.layouts.layout_config import FORMAT
+    from graph_net.store.journal import whole_lines
+
+    layouts = [program for program in read_measured(path) if program.task.format == FORMAT]
+    if not layouts:
+        raise ValueError(f"{path} has no layouts; `graph-net configs collect` writes them")
+    if path.is_file() and (others := sum(1 for _ in whole_lines(path)) - len(layouts)):
+        raise ValueError(f"{path}: {others} lines are damaged, or are no layouts")
+    return layouts
+
+
+def _write_columns(programs: Iterable[Program], folder: Path) -> None:
+    """Write programs as plain columns, by the way of a journal and a directory of records."""
     from graph_net.api.ingest import ingest
     from graph_net.programs.dataset.export import publish
+    from graph_net.results import program_to_json
 
-    with TemporaryDirectory(prefix="graph-net-") as records:
-        for file in ingest([journal], Path(records), progress=False):
-            if file.damaged:
-                raise ValueError(f"{journal}: {file.damaged} lines are damaged")
-        publish(Path(records), folder)
+    with TemporaryDirectory(prefix="graph-net-") as scratch:
+        journal, records = Path(scratch) / JOURNAL, Path(scratch) / "records"
+        journal.write_text("".join(f"{program_to_json(one)}\n" for one in programs), "utf-8")
+        list(ingest([journal], records, progress=False))
+        publish(records, folder)
 
 
 def _write_npz(programs: Sequence[Program], folder: Path, graphs: str) -> None:

@@ -86,9 +86,12 @@ def collect_layouts(
 
 @configs_app.command("publish", cls=Verb)
 def publish_layouts(
-    journals: Annotated[
+    sources: Annotated[
         list[str],
-        typer.Argument(help="PLATFORM=JOURNAL of `configs collect` or of a bundle, one or more."),
+        typer.Argument(
+            help="PLATFORM=SOURCE, one or more, several of a platform too: a journal of "
+            "`configs collect` or of a bundle, or a platform of a data set (a folder)."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
     graphs: Annotated[
@@ -98,11 +101,15 @@ def publish_layouts(
     """Write collected layouts as a data set: plain columns, npz files, splits and a card.
 
     Each platform becomes a directory with one Parquet row per measurement, and npz files in
-    TpuGraphs' own form beside them. Graphs are split by their ids and by family.
+    TpuGraphs' own form beside them. Graphs are split by their ids and by family. To add to a
+    data set, name its folders too (h200=dataset/layouts/h200 h200=more.jsonl.gz); a result that
+    two sources have is written once.
     """
     from graph_net.api.publish_layouts import publish_layouts as publish
 
-    named = dict(_named(text) for text in journals)
+    named: dict[str, list[Path]] = {}
+    for platform, path in map(_named, sources):
+        named.setdefault(platform, []).append(path)
     for one in publish(named, output, graphs):
         out.print(
             f"{one.platform}: {count_phrase(one.results, 'result')} of "
@@ -143,7 +150,7 @@ def learn_layouts(
 
 
 def _named(text: str) -> tuple[str, Path]:
-    platform, equals, journal = text.partition("=")
+    platform, equals, source = text.partition("=")
     if not equals:
-        raise typer.BadParameter(f"{text}: write PLATFORM=JOURNAL, such as h200=layouts.jsonl.gz")
-    return platform, Path(journal)
+        raise typer.BadParameter(f"{text}: write PLATFORM=SOURCE, such as h200=layouts.jsonl.gz")
+    return platform, Path(source)

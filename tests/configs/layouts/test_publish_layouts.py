@@ -45,6 +45,7 @@ from graph_net.results import (
     Stage,
     Symptom,
     canonical,
+    program_to_json,
 )
 
 DEVICE = Device("cpu", "test", 2, 2, 1 << 30, "Linux", "3.11", {})
@@ -94,7 +95,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def published(journal: Path) -> Path:
     """The data set made of it."""
     output = journal.parent / "published"
-    (found,) = publish_layouts({"cpu": journal}, output, str(journal.parent / "pack"))
+    (found,) = publish_layouts({"cpu": [journal]}, output, str(journal.parent / "pack"))
     assert (found.results, found.failed, found.graphs) == (122, 2, 2)
     return output
 
@@ -105,6 +106,36 @@ def test_plain_columns_hold_every_result_and_repeat(published: Path) -> None:
     assert {len(row["costs"] or ()) for row in table} == {0, 3}
     assert {row["kernel"] for row in table} == {"test/images", "test/sequence"}
     assert all(json.loads(row["extra"])["copies"] is not None for row in table)
+
+
+def test_a_published_platform_is_a_source_and_what_is_there_is_not_added_again(
+    journal: Path, published: Path, tmp_path: Path
+) -> None:
+    pack, output = str(journal.parent / "pack"), tmp_path / "published"
+    lines = [program_to_json(program) for program in read_layouts(journal)]
+    first, more = tmp_path / "first.jsonl", tmp_path / "more.jsonl"
+    first.write_text("\n".join([*lines[:70], ""]))
+    more.write_text("\n".join([*lines[60:], ""]))
+    publish_layouts({"cpu": [first]}, output, pack)
+    for _ in range(2):
+        publish_layouts({"cpu": [output / "cpu", more]}, output, pack)
+        for file in filter(Path.is_file, published.rglob("*")):
+            assert (output / file.relative_to(published)).read_bytes() == file.read_bytes()
+
+
+def test_a_source_with_a_damaged_line_is_refused(journal: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text(f"{program_to_json(next(read_layouts(journal)))}\n{{}}\n")
+    with pytest.raises(ValueError, match="1 lines are damaged, or are no layouts"):
+        publish_layouts({"cpu": [damaged]}, tmp_path / "published")
+
+
+def test_a_platform_is_of_one_device(journal: Path, tmp_path: Path) -> None:
+    program, other = next(read_layouts(journal)), tmp_path / "other.jsonl"
+    elsewhere = replace(program, task=replace(program.task, target="cuda: other"))
+    other.write_text(f"{program_to_json(elsewhere)}\n")
+    with pytest.raises(ValueError, match="cpu has layouts of cpu: test, cuda: other: name one"):
+        publish_layouts({"cpu": [journal, other]}, tmp_path / "published")
 
 
 def test_npz_files_are_read_as_tpugraphs_own(published: Path) -> None:

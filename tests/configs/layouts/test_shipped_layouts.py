@@ -24,7 +24,9 @@ def programs() -> dict[str, list[Program]]:
     return {name: list(read_published(DATASET / name)) for name in PLATFORMS}
 
 
-@pytest.mark.parametrize(("platform", "least", "graphs"), [("cpu", 8000, 40), ("h200", 10_000, 60)])
+@pytest.mark.parametrize(
+    ("platform", "least", "graphs"), [("cpu", 8000, 40), ("h200", 16_000, 150)]
+)
 def test_graphs_of_every_category_have_enough_results(
     programs: dict[str, list[Program]], platform: str, least: int, graphs: int
 ) -> None:

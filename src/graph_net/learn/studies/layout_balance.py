@@ -107,8 +107,8 @@ class LayoutBalance(LayoutStudy):
         f"{LARGE}; “{EVEN}”: as many layouts, the same share of each graph; “{DRAWN}”: the skewed "
         "layouts, repeated until all families have as many. “Ahead” is the difference of τ from "
         f"“{SKEWED}”, graph by graph, with a 95 % interval. “Sums over calls” weighs graphs alike "
-        "by itself, and is one model here, not the mean of six. The last table is the report by "
-        "family: τ of each with all layouts, the worst first."
+        "by itself, and is one model here, not the mean of several. The last table is the report "
+        "by family: τ of each with all layouts, the worst first."
     )
 
     def cells(self, data: LayoutStudyData, seeds: Sequence[int]) -> list[Settings]:

@@ -33,7 +33,8 @@ def _bars(axes: Axes, picture: StudyPicture) -> None:
     spreads = [points[0][2] for _, points in picture.lines]
     axes.barh(names, means, xerr=spreads, color="#4c78a8", ecolor="#333333", capsize=2)
     low = min(mean - spread for mean, spread in zip(means, spreads, strict=True))
-    axes.set_xlim(left=max(0.0, low - 0.1 * (1 - low) - 0.01))
+    left = low - 0.1 * (1 - low) - 0.01
+    axes.set_xlim(left=left if low < 0 else max(0.0, left))
     axes.set_xlabel(picture.y)
     axes.tick_params(axis="y", labelsize=8)
 
