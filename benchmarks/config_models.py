@@ -36,7 +36,7 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="layouts in docs/configs.md: 10")
     parser.add_argument("--layout-models", nargs="*", default=LAYOUT_MODELS)
     parser.add_argument("--skip-tiles", action="store_true")
     chosen = parser.parse_args()
@@ -78,6 +78,8 @@ def judge_layouts(path: Path, models: list[str], seeds: int) -> None:
             means = [np.mean(one) for one in found[name]]
             spread = f"{min(means):.4f} … {max(means):.4f}"
             print(f"  seeds 0-{seed} {name}: {np.mean(means):.4f} ({spread})")
+        if len(models) < 2:
+            continue
         last = np.array(found[models[-1]]).ravel() - np.array(found[models[-2]]).ravel()
         error = last.std(ddof=1) / np.sqrt(last.size)
         print(f"  {models[-1]} - {models[-2]}: {last.mean():+.4f} ± {error:.4f}", flush=True)
