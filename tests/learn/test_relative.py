@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from graph_net.learn.cost_model import save_model
 from graph_net.learn.learning_set import LearnError, LearningSet, LearningTask, tabular_set
 from graph_net.learn.metrics import best_over_picked
 from graph_net.learn.model_registry import create_model, load_model, model_from_text
-from graph_net.learn.relative import AMONG, Relative
+from graph_net.learn.relative import ALONE, AMONG, Relative
 from graph_net.learn.scaled_members import PART
 from graph_net.testing.cost_model import check_cost_model, easy_set
 
@@ -74,12 +75,6 @@ def test_the_order_of_candidates_does_not_matter(model: Relative) -> None:
     np.testing.assert_allclose(model.predict(asked.take(order)), model.predict(asked)[order])
 
 
-def test_other_tasks_do_not_matter(model: Relative) -> None:
-    asked = easy_set(seed=1)
-    alone = model.predict(asked.select([3]))
-    np.testing.assert_allclose(model.predict(asked)[asked.programs.tasks == 3], alone)
-
-
 def test_the_other_candidates_of_the_task_matter(model: Relative) -> None:
     """A subset has another median; the score that corrections build on stays as it is."""
     asked = easy_set(seed=1, tasks=1)
@@ -110,10 +105,16 @@ def test_a_loaded_model_scores_as_the_saved_one(model: Relative, tmp_path: Path)
     np.testing.assert_array_equal(again.predict(easy_set(seed=1)), model.predict(easy_set(seed=1)))
 
 
-def test_held_out_tasks_may_stop_it_early() -> None:
-    model = Relative({**QUICK, "rounds": 400, "rate": 0.3})
-    model.fit(easy_set(), easy_set(seed=2))
-    assert best_over_picked(easy_set(seed=1).programs, model.predict(easy_set(seed=1))).mean() > 0.8
+def test_held_out_tasks_may_stop_it_early(tmp_path: Path) -> None:
+    trees = []
+    for held_out in (None, easy_set(seed=2)):
+        model = Relative({**QUICK, "rounds": 400, "rate": 0.3})
+        model.fit(easy_set(), held_out)
+        save_model(model, tmp_path / f"model-{held_out is None}")
+        texts = sorted((tmp_path / f"model-{held_out is None}").rglob("trees.txt"))
+        trees.append([text.read_text().count("Tree=") for text in texts])
+    assert trees[0] == [400, 400]
+    assert max(trees[1]) < 400
 
 
 @pytest.mark.parametrize(
@@ -142,9 +143,25 @@ def test_a_missing_part_is_named(model: Relative, tmp_path: Path) -> None:
         load_model(tmp_path / "model")
 
 
-def test_a_correction_builds_on_the_score_that_does_not_depend_on_others() -> None:
-    options: dict[str, Json] = {"prior": "relative", "prior_options": QUICK}
-    model, asked = create_model("residual", options), easy_set(seed=1)
+def test_parts_of_another_model_are_refused(model: Relative, tmp_path: Path) -> None:
+    save_model(model, tmp_path / "model")
+    shutil.copytree(tmp_path / "model" / ALONE, tmp_path / "model" / AMONG, dirs_exist_ok=True)
+    with pytest.raises(LearnError, match="does not fit"):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("residual", {"prior": "relative", "prior_options": QUICK}),
+        ("residual", {"prior": "lightgbm", "prior_options": QUICK, "base": "relative"}),
+        ("ensemble", {"base": "relative", "base_options": QUICK, "members": 2, "folds": 2}),
+    ],
+)
+def test_models_of_models_score_a_program_whatever_the_others(
+    name: str, options: dict[str, Json]
+) -> None:
+    model, asked = create_model(name, options), easy_set(seed=1)
     model.fit(easy_set())
     np.testing.assert_allclose(
         model.predict(asked.take(np.arange(20))), model.predict(asked)[:20], rtol=1e-6

@@ -1,6 +1,6 @@
 """Programs beside the other candidates of their task: differences from the median, and subsets.
 
-How a candidate differs from the others tells something of its own: the candidates of a search that
+How a candidate differs from the others is informative in itself: the candidates of a search that
 has converged are close to each other because they are good, and those tried early lie apart.
 """
 
@@ -13,7 +13,7 @@ from graph_net.learn.metrics import Floats, Ints
 from graph_net.learn.trees import pool_rows
 
 LEAST_SUBSET = 8
-"""Least programs of a subset; a task with fewer gives all it has."""
+"""Minimum size of a subset; a task with fewer programs gives all it has."""
 STEEPEST = 6.0
 """The slowest program of a task is drawn at most e ** STEEPEST times as often as the fastest."""
 LARGEST = float(np.finfo(np.float32).max)
@@ -22,8 +22,8 @@ LARGEST = float(np.finfo(np.float32).max)
 def beside_median(data: LearningSet) -> LearningSet:
     """Return one row per program: its numbers, and each one's difference from the task's median.
 
-    The median is over the programs of the task in ``data``, so it depends on which are there. Of a
-    program that is alone in its task, all differences are zero.
+    The median is over the programs of the task in ``data``, so it depends on which are there. For a
+    program alone in its task, all differences are zero.
     """
     rows = pool_rows(data)
     beside = np.empty_like(rows)

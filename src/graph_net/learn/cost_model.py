@@ -125,7 +125,7 @@ class CostModel(ABC):
         """Return a score for each program."""
 
     def prior_scores(self, data: LearningSet) -> Floats:
-        """Return the scores that a correction builds on: of each program, whatever the others."""
+        """Return scores that do not depend on the other programs; corrections build on them."""
         return self.predict(data)
 
     @abstractmethod

@@ -125,7 +125,7 @@ class Ensemble(CostModel):
 
 
 def _mean_and_spread(members: list[CostModel], data: LearningSet) -> tuple[Floats, Floats]:
-    scores = np.stack([member.predict(data) for member in members])
+    scores = np.stack([member.prior_scores(data) for member in members])
     return scores.mean(axis=0), scores.std(axis=0)
 
 

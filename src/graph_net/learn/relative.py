@@ -7,7 +7,8 @@ lean to slow ones, as the candidates of a search that has only begun do.
 
 So a score depends on which candidates of a task are asked about together, not on other tasks. Ask
 about the candidates one would choose from, all in one call. Where they are a whole space or drawn
-from it at random, they tell little (docs/learn.md). ``residual`` corrects the first model alone.
+from it at random, the differences carry little information (docs/learn.md). Searches, corrections
+and ensembles use the first model alone.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from graph_net.compilers.option import Json, Option
 from graph_net.learn.candidate_sets import beside_median, draw_subset, stack_sets
 from graph_net.learn.cost_model import CostModel, Domain
-from graph_net.learn.learning_set import LearningSet
+from graph_net.learn.learning_set import LearnError, LearningSet
 from graph_net.learn.metrics import Floats
 from graph_net.learn.model_registry import create_model
 from graph_net.learn.scaled_members import ScaledMembers
@@ -66,7 +67,7 @@ class Relative(CostModel):
         return np.asarray((alone + among) / 2, np.float64)
 
     def prior_scores(self, data: LearningSet) -> Floats:
-        """Return the log labels by each program's own features, whatever the others."""
+        """Return the log labels from each program's own features, independent of the others."""
         self.learned().check_columns(data)
         return self._alone.scores(data)[0]
 
@@ -78,6 +79,13 @@ class Relative(CostModel):
 
     def load_parts(self, folder: Path) -> None:
         self._alone, self._among = (ScaledMembers.load(folder / name, 1) for name in (ALONE, AMONG))
+        own, beside = (
+            len(members.models[0].learned().columns) for members in (self._alone, self._among)
+        )
+        if beside not in (2 * own, 4 * own):  # of several rows, the sum and the greatest
+            raise LearnError(
+                f"{folder / AMONG} does not fit {folder / ALONE}: save the model again"
+            )
 
     def _create(self) -> CostModel:
         options: dict[str, Json] = {key: self.settings[key] for key in OF_TREES}

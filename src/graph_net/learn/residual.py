@@ -65,13 +65,13 @@ class ResidualModel(CostModel):
             held = _without(held_out, slope * self.prior.prior_scores(held_out))
         self._base = create_inner(self, "base", self.seed)
         self._base.fit(rest, held)
-        self._slopes = _Slopes(slope, ScoreScale.fit(self._base.predict(rest), rest).slope)
+        self._slopes = _Slopes(slope, ScoreScale.fit(self._base.prior_scores(rest), rest).slope)
         self.domain = Domain.of(data)
 
     def predict(self, data: LearningSet) -> Floats:
         self.learned().check_columns(data)
         known = self._slopes.prior * self.prior.prior_scores(data)
-        return known + self._slopes.residual * self._base.predict(data)
+        return known + self._slopes.residual * self._base.prior_scores(data)
 
     def save_parts(self, folder: Path) -> None:
         self.learned()

@@ -96,6 +96,35 @@ def test_cast_all_casts_to_the_dtype_of_the_weights(
     assert leaf.dtype == torch.bfloat16
 
 
+def test_cast_all_sees_mixed_dtypes_in_every_product_that_fake_tensors_accept() -> None:
+    class Added(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bias, self.weight = (torch.nn.Parameter(torch.randn(*s)) for s in ((4,), (8, 4)))
+
+        def forward(self, value: torch.Tensor) -> torch.Tensor:
+            return torch.addmm(self.bias, (value * 2).to(torch.float32), self.weight)
+
+    (graph,) = capture(Added().eval(), (torch.randn(2, 8),)).graphs
+    (leaf,) = flat_outputs(run(with_dtype(graph, "bfloat16", "all")))
+    assert leaf.dtype == torch.bfloat16
+
+
+def test_what_mixes_dtypes_whatever_its_casts_is_refused() -> None:
+    class Table(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 4)
+
+        def forward(self, value: torch.Tensor) -> torch.Tensor:
+            kept: torch.Tensor = self.layer(torch.linspace(0, 1, 8).expand(2, 8)) + value
+            return kept
+
+    (graph,) = capture(Table().eval(), (torch.randn(2, 4),)).graphs
+    with pytest.raises(GraphError, match=r"linear.* reads bfloat16 and float32.*`autocast` keeps"):
+        with_dtype(graph, "bfloat16", "all")
+
+
 def test_what_has_no_half_form_is_refused_with_the_operator() -> None:
     with pytest.raises(GraphError, match=r"fft_fftn.*`autocast` keeps"):
         with_dtype(case_graph("spectrum"), "bfloat16", "all")
