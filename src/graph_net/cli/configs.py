@@ -97,23 +97,31 @@ def publish_layouts(
     graphs: Annotated[
         str, typer.Option(help="The pack that the graphs came from; empty: the shipped corpus.")
     ] = "",
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="Drop results of these platforms that are there and in no source."
+        ),
+    ] = False,
 ) -> None:
     """Write collected layouts as a data set: plain columns, npz files, splits and a card.
 
     Each platform becomes a directory with one Parquet row per measurement, and npz files in
     TpuGraphs' own form beside them. Graphs are split by their ids and by family. To add to a
     data set, name its folders too (h200=dataset/layouts/h200 h200=more.jsonl.gz); a result that
-    two sources have is written once.
+    two sources have is written once. Nothing is written if a source has a damaged line, or if
+    results that are there would be lost.
     """
     from graph_net.api.publish_layouts import publish_layouts as publish
 
     named: dict[str, list[Path]] = {}
     for platform, path in map(_named, sources):
         named.setdefault(platform, []).append(path)
-    for one in publish(named, output, graphs):
+    for one in publish(named, output, graphs, replace):
         out.print(
             f"{one.platform}: {count_phrase(one.results, 'result')} of "
-            f"{count_phrase(one.graphs, 'graph')}, {one.failed} failed, {one.twice} measured twice",
+            f"{count_phrase(one.graphs, 'graph')}, {one.failed} failed, "
+            f"{count_phrase(one.twice, 'second measurement')}",
             highlight=False,
         )
 

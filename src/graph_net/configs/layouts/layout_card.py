@@ -12,17 +12,24 @@ from typing import Any
 from graph_net.configs.layouts.layout_splits import LayoutSplits
 from graph_net.results import Program
 
+SECOND = "second measurements"
+
 
 def count_by(names: Iterable[str]) -> dict[str, int]:
-    """Return how often each name occurs, without the empty one."""
-    found = Counter(name for name in names if name)
-    return dict(sorted(found.items()))
+    """Return how often each name occurs."""
+    return dict(sorted(Counter(names).items()))
 
 
-def difference_of_repeats(programs: Sequence[Program]) -> float | None:
-    """Return the median difference in percent between two measurements of a layout.
+def search_of(program: Program, is_second: bool) -> str:
+    """Return the search that a result is of; a second measurement needs to name none."""
+    named = json.loads(program.extra or "{}").get("search")
+    return str(named) if named else SECOND if is_second else "unknown"
 
-    Each is relative to the original of the same turn. None if no layout has two.
+
+def differences_of_repeats(programs: Sequence[Program]) -> list[float]:
+    """Return the difference in percent between two measurements of each layout that has two.
+
+    Each is relative to the original of the same turn.
     """
     ratios: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for program in programs:
@@ -30,9 +37,7 @@ def difference_of_repeats(programs: Sequence[Program]) -> float | None:
             control = median(json.loads(program.extra)["control"])
             ratios[program.task.workload, program.schedule].append(median(program.costs) / control)
     twice = [pair for pair in ratios.values() if len(pair) > 1]
-    if not twice:
-        return None
-    return 100 * median(abs(math.log(pair[1] / pair[0])) for pair in twice)
+    return [100 * abs(math.log(pair[1] / pair[0])) for pair in twice]
 
 
 def layouts_card(found: Sequence[Any], splits: LayoutSplits) -> str:
@@ -56,7 +61,7 @@ and permutation the dimension order (minor to major) of its output, input and ke
 rewritten with copies where strides ask for them, checked against the original and timed in rounds
 with it. Made and published by `graph-net configs collect` and `graph-net configs publish`.
 
-| platform | device | results | failed | graphs | measured twice | they differ by |
+| platform | device | results | failed | graphs | second measurements | two times differ by |
 |---|---|---|---|---|---|---|
 {rows}
 
@@ -67,9 +72,9 @@ with it. Made and published by `graph-net configs collect` and `graph-net config
 repeat, `schedule` the layout, `extra` the rest as JSON: `control` and `second` are the original's
 seconds in the same rounds, `copies` the predicted number and bytes of copies (explicit, eager's
 own, inside kernels; mixed: a call over two layouts), `error` the largest difference of an output
-over its largest value, `search`, `turn`, and `again` for second measurements. `[[0,431,0],…]` is
-output, input, kernel of each configurable node, dimensions from 1, the most minor first, 0: as it
-comes.
+over its largest value, `search`, `turn`, and `again` for second measurements. Some of those are not
+marked: any later row of the same `workload` and `schedule` is one. `[[0,431,0],…]` is output,
+input, kernel of each configurable node, dimensions from 1, the most minor first, 0: as it comes.
 
 `npz/layout/PLATFORM/SEARCH/SIDE/GRAPH.npz` is TpuGraphs' own form: a model that reads theirs reads
 these. `random` is a random search, `default` a genetic one, as there. Differences: `config_runtime`
@@ -87,7 +92,7 @@ host's launches are not in them.
 
 
 def _row(one: Any) -> str:
-    noise = "" if one.noise is None else f"{one.noise:.2f} %"
+    noise = "" if one.noise is None else f"{one.noise:.2f} % ({one.pairs} layouts)"
     return (
         f"| `{one.platform}` | {one.device} | {one.results:,} | {one.failed:,} | {one.graphs} "
         f"| {one.twice} | {noise} |"

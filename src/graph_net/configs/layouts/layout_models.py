@@ -21,6 +21,8 @@ ROUNDS = 300
 MEMBERS, DRAWN = 10, 0.8
 """Models of an ensemble, and the share of graphs that each learns from."""
 LEAST_SPREAD = 0.01
+SUMS, BLEND = "sums over calls", "sums over calls and LightGBM"
+"""Names of models."""
 
 
 class LayoutModel(Protocol):
@@ -126,7 +128,7 @@ def fit_summed_calls(graphs: Sequence[GraphLayouts], seed: int = 0) -> MeanOfMem
     """Learn the cost of calls from graphs whose calls are known, some of the graphs at a time."""
     with_calls = [one for one in graphs if len(one.calls.count)]
     members = [fit_call_trees(drawn, number) for number, drawn in draw_graphs(with_calls, seed)]
-    return MeanOfMembers(members, "sums over calls")
+    return MeanOfMembers(members, SUMS)
 
 
 def fit_drawn_trees(graphs: Sequence[GraphLayouts], seed: int = 0) -> MeanOfMembers:
@@ -146,16 +148,20 @@ def draw_graphs(
 
 def fit_blend(graphs: Sequence[GraphLayouts], seed: int = 0) -> RankBlend:
     """Learn sums over calls and relative trees; both rank."""
-    calls, hand = fit_summed_calls(graphs, seed), fit_drawn_trees(graphs, seed)
-    return RankBlend([(calls, 2.0), (hand, 1.0)], "sums over calls and LightGBM")
+    return blend(fit_summed_calls(graphs, seed), fit_drawn_trees(graphs, seed))
+
+
+def blend(calls: LayoutModel, hand: LayoutModel) -> RankBlend:
+    """Return the blend of sums over calls, which count twice, and trees on hand features."""
+    return RankBlend([(calls, 2.0), (hand, 1.0)], BLEND)
 
 
 Fit = Callable[[Sequence[GraphLayouts], int], LayoutModel]
 MODELS: Mapping[str, Fit] = {
     "LightGBM": fit_hand_trees,
     "LightGBM, relative labels": fit_relative_trees,
-    "sums over calls": fit_summed_calls,
-    "sums over calls and LightGBM": fit_blend,
+    SUMS: fit_summed_calls,
+    BLEND: fit_blend,
 }
 """Models by name; the first is the baseline."""
 

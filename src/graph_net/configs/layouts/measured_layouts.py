@@ -26,6 +26,7 @@ from graph_net.configs.layouts.layout_examples import (
     count_calls,
 )
 from graph_net.configs.layouts.rewrite import LayoutRewriter, quiet
+from graph_net.configs.layouts.second_measurements import second_measurements
 from graph_net.configs.layouts.sites import LayoutError
 from graph_net.graph.graph import Graph
 from graph_net.results import Program
@@ -79,10 +80,10 @@ def measured_layouts(programs: Sequence[Program], graph: Graph | None) -> GraphL
     again: list[tuple[str, float]] = []
     with quiet():
         original = numbers.of("") if numbers else []
-        for program in programs:
+        for program, is_second in zip(programs, second_measurements(programs), strict=True):
             extra = json.loads(program.extra)
             label, seconds = label_of(program.costs, extra), median(extra["control"])
-            if extra.get("again"):
+            if is_second:
                 again.append((program.schedule, label))
                 continue
             try:
