@@ -52,8 +52,8 @@ def check_nothing_is_lost(
         named = {source.resolve() for source in sources[folder.name]}
         if replaced or folder.resolve() in named:
             continue
-        known = {_result(program) for program in platforms[folder.name]}
-        if lost := sum(_result(program) not in known for program in _read_source(folder)):
+        wanted = {_result(program) for program in platforms[folder.name]}
+        if lost := sum(_result(program) not in wanted for program in _read_source(folder)):
             raise ValueError(
                 f"{folder} has {count_phrase(lost, 'result')} that no source has; to add to "
                 f"them, name it too: {folder.name}={folder}; to drop them, give --replace"
@@ -63,14 +63,14 @@ def check_nothing_is_lost(
 def _read_platform(platform: str, paths: Iterable[Path]) -> list[Program]:
     if not re.fullmatch(r"[a-z0-9_]+", platform) or platform == NPZ:
         raise ValueError(f"{platform!r} is not a platform's name; write letters and digits")
-    found: dict[Result, Program] = {}
+    results: dict[Result, Program] = {}
     for path in paths:
         for program in _read_source(path):
-            found.setdefault(_result(program), program)
-    devices = sorted({program.task.target for program in found.values()})
+            results.setdefault(_result(program), program)
+    devices = sorted({program.task.target for program in results.values()})
     if len(devices) != 1:
         raise ValueError(f"{platform} has layouts of {', '.join(devices)}: name one for each")
-    return list(found.values())
+    return list(results.values())
 
 
 def _result(program: Program) -> Result:
@@ -87,12 +87,12 @@ def _read_source(path: Path) -> list[Program]:
     """Return the layouts of a journal or of a published platform (a folder)."""
     layouts: list[Program] = []
     refused: list[str] = []
-    for place, found in _read_folder(path) if path.is_dir() else _read_journal(path):
-        reason = found if isinstance(found, str) else _why_refused(found)
+    for line, read in _read_folder(path) if path.is_dir() else _read_journal(path):
+        reason = read if isinstance(read, str) else _why_refused(read)
         if reason:
-            refused.append(f"{path}, {place}: {reason}")
-        elif not isinstance(found, str):
-            layouts.append(found)
+            refused.append(f"{path}, {line}: {reason}")
+        elif not isinstance(read, str):
+            layouts.append(read)
     if refused:
         more = f" (and {len(refused) - 1:,} more like it)" if len(refused) > 1 else ""
         raise ValueError(refused[0] + more)
@@ -106,8 +106,8 @@ def _read_journal(path: Path) -> Iterator[tuple[str, Program | str]]:
     from graph_net.programs.formats.collected import read_collected
     from graph_net.store.lines import Damage
 
-    for place, found in read_collected(path):
-        yield f"line {place.line:,}", found.reason if isinstance(found, Damage) else found
+    for location, read in read_collected(path):
+        yield f"line {location.line:,}", read.reason if isinstance(read, Damage) else read
 
 
 def _read_folder(path: Path) -> Iterator[tuple[str, Program | str]]:

@@ -92,11 +92,12 @@ def _write_columns(platform: str, programs: Sequence[Program], folder: Path) -> 
     from graph_net.api.ingest import ingest
     from graph_net.programs.dataset.export import publish
     from graph_net.results import program_to_json
+    from graph_net.store.atomic import write_text
     from graph_net.store.lines import ReadError
 
     with TemporaryDirectory(prefix="graph-net-") as scratch:
         journal, records = Path(scratch) / JOURNAL, Path(scratch) / "records"
-        journal.write_text("".join(f"{program_to_json(one)}\n" for one in programs), "utf-8")
+        write_text(journal, "".join(f"{program_to_json(one)}\n" for one in programs))
         try:
             added = list(ingest([journal], records, progress=False))
         except ReadError as error:

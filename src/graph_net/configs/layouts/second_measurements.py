@@ -15,11 +15,11 @@ def second_measurements(programs: Sequence[Program]) -> list[bool]:
     layout: early collections did not mark them all.
     """
     seen: set[tuple[str, str, str]] = set()
-    found = []
+    second = []
     for program in programs:
         key = (program.task.target, program.task.workload, program.schedule)
         is_marked = bool(program.extra and json.loads(program.extra).get("again"))
-        found.append(is_marked or key in seen)
+        second.append(is_marked or key in seen)
         if not is_marked:
             seen.add(key)
-    return found
+    return second

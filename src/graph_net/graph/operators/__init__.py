@@ -93,6 +93,8 @@ class Trait(StrEnum):
     """A product or norm that begins a layer, convolutions and batch norms aside."""
     PRODUCT = "product"
     """A convolution or matrix product that weights go into."""
+    ONE_DTYPE = "one-dtype"
+    """Refuses tensors of two floating dtypes when it runs, though fake tensors may accept them."""
     ADDITION = "addition"
     """Adds two values, as the end of a residual branch does."""
     RESHAPE = "reshape"

@@ -31,9 +31,7 @@ HALVES = ("bfloat16", "float16")
 CASTS = ("autocast", "all")
 _CAST = "aten.to.dtype"
 _FLOATS = frozenset({"float32", "float64"})
-_OF_ONE_DTYPE = frozenset({"addmm", "addmv", "mv"}).union(
-    *map(names, (Trait.CONVOLUTION, Trait.PRODUCT, Trait.LAYER))
-)
+_OF_ONE_DTYPE = names(Trait.ONE_DTYPE)
 
 
 def with_dtype(graph: Graph, dtype: str, cast: str = "autocast") -> Graph:
