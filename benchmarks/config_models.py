@@ -36,7 +36,7 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=3, help="layouts in docs/configs.md: 10")
+    parser.add_argument("--seeds", type=int, default=3, help="draws of folds")
     parser.add_argument("--layout-models", nargs="*", default=LAYOUT_MODELS)
     parser.add_argument("--skip-tiles", action="store_true")
     chosen = parser.parse_args()

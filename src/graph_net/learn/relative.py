@@ -1,6 +1,6 @@
 """Boosted trees that rank a program by itself and by where it lies among the task's candidates.
 
-Two models are added as log labels. One sees a program's features alone. The other also sees how
+The log labels of two models are averaged. One sees a program's features alone. The other also sees how
 each differs from the median of the candidates of the same task that are asked about together
 (``candidate_sets``), and has learned from all programs of each task and from subsets of them that
 lean to slow ones, as the candidates of a search that has only begun do.
@@ -33,7 +33,7 @@ OF_TREES = ("objective", "rounds", "rate", "leaves", "columns_of_tree", "threads
 
 
 class Relative(CostModel):
-    """The sum of trees on a program's features and of trees on its place among the candidates."""
+    """The mean of trees on a program's features and of trees on its place among the candidates."""
 
     name = "relative"
     ranks_together = True

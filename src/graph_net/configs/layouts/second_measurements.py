@@ -9,7 +9,7 @@ from graph_net.results import Program
 
 
 def second_measurements(programs: Sequence[Program]) -> list[bool]:
-    """Return of each program whether it is a second measurement of its layout.
+    """Return, for each program, whether it is a second measurement of its layout.
 
     It is if it is marked ``again``, or comes after another of the same device, graph, compiler and
     layout: early collections did not mark them all.

@@ -25,7 +25,7 @@ HEAD_START = 16
 """Such writes before the first repeat; doubled in each further try."""
 TRIES = 4
 REPEATS, FEWEST = 30, 5
-MILLISECONDS = 10.0
+MILLISECONDS = 25.0
 """Time of all repeats together, unless the least number of repeats takes longer."""
 KNOWN = frozenset({"warmup", "rep", "device_type", "is_vetted_benchmarking"})
 """Options of Inductor's clock that ask for a single time."""
