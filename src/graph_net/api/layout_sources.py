@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graph_net.printable import count_phrase
+from graph_net.results import canonical, json_object
 
 if TYPE_CHECKING:
     from graph_net.results import Program
@@ -112,11 +112,10 @@ def _read_journal(path: Path) -> Iterator[tuple[str, Program | str]]:
 
 def _read_folder(path: Path) -> Iterator[tuple[str, Program | str]]:
     from graph_net.programs.dataset.restore import read_published
-    from graph_net.results import canonical
 
     for number, program in enumerate(read_published(path), 1):
         # A column of the plain form goes back to the front of ``extra``, whatever its name.
-        tree = _object(program.extra)
+        tree = json_object(program.extra)
         yield f"row {number:,}", replace(program, extra=canonical(tree)) if tree else program
 
 
@@ -127,7 +126,7 @@ def _why_refused(program: Program) -> str:
 
     if program.task.format != FORMAT:
         return f"it is a program of {program.task.format}, not a layout"
-    details, extra = _object(program.task.details), _object(program.extra)
+    details, extra = json_object(program.task.details), json_object(program.extra)
     if missing := [name for name in NEEDED if not isinstance(details.get(name), str)]:
         return f"the details of its task do not say the {', '.join(missing)}"
     if program.extra and not extra:
@@ -143,12 +142,3 @@ def _why_refused(program: Program) -> str:
 def _are_times(values: Any, count: int) -> bool:
     is_list = isinstance(values, list) and len(values) == count
     return is_list and all(isinstance(one, float | int) and one > 0 for one in values)
-
-
-def _object(text: str) -> dict[str, Any]:
-    """Return a JSON object; empty for anything else."""
-    try:
-        tree = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    return tree if isinstance(tree, dict) else {}

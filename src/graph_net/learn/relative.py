@@ -1,7 +1,7 @@
 """Boosted trees that rank a program by itself and by where it lies among the task's candidates.
 
-The log labels of two models are averaged. One sees a program's features alone. The other also sees how
-each differs from the median of the candidates of the same task that are asked about together
+The log labels of two models are averaged. One sees a program's features alone. The other also sees
+how each differs from the median of the candidates of the same task that are asked about together
 (``candidate_sets``), and has learned from all programs of each task and from subsets of them that
 lean to slow ones, as the candidates of a search that has only begun do.
 

@@ -1,6 +1,6 @@
 """Results: Config, Device, Failure, Samples, Record and Program."""
 
-from graph_net.results.canonical import Json, RecordError, canonical, digest
+from graph_net.results.canonical import Json, RecordError, canonical, digest, json_object
 from graph_net.results.codec import from_json, read_as, to_json
 from graph_net.results.config import Config, ConfigKind
 from graph_net.results.device import Device
@@ -41,6 +41,7 @@ __all__ = [
     "canonical",
     "digest",
     "from_json",
+    "json_object",
     "key_of",
     "program_from_json",
     "program_to_json",

@@ -21,6 +21,15 @@ def canonical(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def json_object(text: str | None) -> dict[str, Any]:
+    """Return the JSON object of a text that may be anything; empty for all else."""
+    try:
+        tree = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
 def digest(*parts: str) -> str:
     """Return a short hash of some texts."""
     state = blake2b(digest_size=KEY_BYTES)

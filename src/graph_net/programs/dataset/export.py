@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from graph_net.programs.triton.space import NAME as TRITON
 from graph_net.programs.triton.space import family_of
 from graph_net.programs.triton.target import Target
 from graph_net.programs.view.overview import TaskSummary, summaries, tables
-from graph_net.results import Json, canonical
+from graph_net.results import Json, canonical, json_object
 from graph_net.store.atomic import open_atomic
 from graph_net.store.sql import Sql
 
@@ -132,7 +131,7 @@ def _plain_rows(connection: Sql, tasks: Mapping[str, TaskSummary]) -> Iterator[d
 
 def _sizes(task: TaskSummary) -> dict[str, Any]:
     """Return the dtype and sizes of a Triton kernel; other tasks do not give them."""
-    tree = _object(task.details).get("module")
+    tree = json_object(task.details).get("module")
     if task.format != TRITON or not isinstance(tree, dict):
         return {}
     try:
@@ -145,13 +144,13 @@ def _sizes(task: TaskSummary) -> dict[str, Any]:
 def _parameters(row: Mapping[str, Any]) -> dict[str, int]:
     if row["format"] != TRITON:
         return {}
-    config = _object(row["schedule"])
+    config = json_object(row["schedule"])
     return {name: config[name] for name in PARAMETERS if _is_small(config.get(name))}
 
 
 def _noted(text: str | None) -> dict[str, Any]:
     """Return a collector's notes as columns; notes that fit no column stay JSON."""
-    tree = _object(text)
+    tree = json_object(text)
     taken = {key: value for key, value in tree.items() if _fits(key, value)}
     rest = {key: value for key, value in tree.items() if key not in taken}
     columns = {NOTED[key]: value for key, value in taken.items()}
@@ -175,12 +174,3 @@ def _fits(key: str, value: Json) -> bool:
 def _is_small(value: Any) -> bool:
     """Return whether a value is an integer that fits in 32 bits."""
     return type(value) is int and abs(value) < 1 << 31
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    """Return a JSON object; empty for anything else."""
-    try:
-        tree = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    return tree if isinstance(tree, dict) else {}

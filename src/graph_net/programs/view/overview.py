@@ -13,6 +13,7 @@ from graph_net.programs.formats import ReadError
 from graph_net.programs.store.program_store import ProgramStore
 from graph_net.programs.store.task_table import TaskStore
 from graph_net.programs.store.workload_table import WorkloadStore
+from graph_net.results import json_object
 from graph_net.store.sql import Sql
 
 MAKES_SOME = "`graph-net programs collect` measures some, `graph-net ingest` takes in a tuner's"
@@ -108,22 +109,13 @@ def _known(details: str, calls: list[Any]) -> dict[str, Any]:
     if calls:
         _, _, flops, structure, graph = calls[0]
     else:
-        flops, structure, graph = map(_parsed(details).get, ("flops", "structure", "graph"))
+        flops, structure, graph = map(json_object(details).get, ("flops", "structure", "graph"))
     return {
         "weights": {network: int(weight) for network, weight, *_ in calls},
         "flops": float(flops) if isinstance(flops, int | float) and flops > 0 else 0.0,
         "structure": str(structure or ""),
         "graph": str(graph or ""),
     }
-
-
-def _parsed(details: str) -> dict[str, Any]:
-    """Return a task's details if they are a JSON object; else an empty dictionary."""
-    try:
-        tree = json.loads(details) if details else {}
-    except (ValueError, RecursionError):
-        return {}
-    return tree if isinstance(tree, dict) else {}
 
 
 def format_workload(workload: str) -> str:
